@@ -1,0 +1,5 @@
+"""The command `gistread`."""
+
+
+def main() -> int:
+    return 0

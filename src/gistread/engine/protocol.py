@@ -1,0 +1,195 @@
+"""What an engine is: something that turns a prompt into tokens. Nothing above this package knows which.
+
+Data first: prompts, what is wanted of the model, what it cost, what it is doing. Then the one protocol,
+`Engine`. All of it is asyncio; a request is cancelled by cancelling the task that awaits it, and the engine
+then stops at once, in whatever stage it is.
+
+Prompts are laid out text first, task last (design D4): what is long and stable at the beginning, the question
+at the end. An engine remembers prefixes and evaluates only what is new; `Usage` says how much that was.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    content: str
+
+
+Prompt = tuple[Message, ...]
+"""A conversation. When its last message is the assistant's, the model continues that message."""
+
+
+class Priority(IntEnum):
+    """Who waits for the answer. A person's request goes before background work, even one that is running."""
+
+    PERSON = 0
+    BACKGROUND = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How free text is decoded. The default is greedy."""
+
+    max_tokens: int = 256
+    temperature: float = 0.0
+    seed: int = 0
+    repeat_penalty: float = 1.0
+    """Above 1 the tokens decoded lately become less likely: weak models loop without it."""
+    dry_multiplier: float = 0.0
+    """Above 0, a continuation that would repeat a long sequence is made less likely (the DRY sampler)."""
+    stop: tuple[str, ...] = ()
+    """Decoding ends before any of these strings; they are not part of the text."""
+
+
+GREEDY = Sampling()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a request cost. Adds up with `+`."""
+
+    prefilled: int = 0
+    """Prompt tokens evaluated."""
+    reused: int = 0
+    """Prompt tokens taken from the prefix cache instead."""
+    generated: int = 0
+    """Tokens decoded."""
+    seconds: float = 0.0
+    """Time in which the engine worked on this request."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prefilled + other.prefilled,
+            self.reused + other.reused,
+            self.generated + other.generated,
+            self.seconds + other.seconds,
+        )
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """The next piece of a streamed answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The engine was lost and the request is asked again: what was streamed so far is void."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The whole answer; the last thing a stream yields."""
+
+    text: str
+    finish: Literal["end", "length"]
+    """`end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window ended it."""
+    usage: Usage
+
+
+StreamEvent = TextDelta | Restarted | Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the options that were offered."""
+
+    index: int
+    probability: float | None
+    """Of this option among the legal ones, where the engine can tell."""
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What is known of the model in use once it is loaded."""
+
+    name: str
+    fingerprint: str
+    """The same for the same weights, wherever the file lies."""
+    context_tokens: int
+    """Prompt and answer together must fit into this many tokens."""
+    device: str
+    """For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`."""
+
+
+class Phase(StrEnum):
+    """What the engine is doing, as far as a person can be told."""
+
+    STOPPED = "stopped"
+    LOADING = "loading"
+    IDLE = "idle"
+    PREFILL = "prefill"
+    DECODE = "decode"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """A snapshot for status lines."""
+
+    phase: Phase
+    fraction: float | None = None
+    """Of the load or of the prompt, from 0 to 1."""
+    tokens_per_s: float | None = None
+    """Of the running phase: prefill or decode."""
+    priority: Priority | None = None
+    """Whose request it is, when one runs."""
+    notice: str = ""
+    """One line for the person: why it failed, that it was restarted."""
+
+
+class Engine(Protocol):
+    """A model that answers. Made cheap; `start` loads it."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Of the loaded model. Raises EngineError before `start` has ended."""
+
+    @property
+    def state(self) -> EngineState: ...
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        """Call back on every change of state, in the event loop; the returned function ends it."""
+
+    async def start(self) -> EngineInfo:
+        """Load the model. Idempotent. Raises EngineError when it cannot be used. Cancelling stops the load."""
+
+    async def close(self) -> None:
+        """End the engine and everything it holds. Idempotent."""
+
+    async def count(self, text: str) -> int:
+        """Tokens in `text` alone."""
+
+    async def measure(self, prompt: Prompt) -> int:
+        """Tokens in the whole prompt as the model would see it, chat template included."""
+
+    def stream(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> AsyncIterator[StreamEvent]:
+        """Text as it is decoded, then a `Completion`.
+
+        Raises PromptTooLongError before anything is sent when `max_tokens` of answer do not fit, EngineError
+        when the engine fails twice. Thinking of the model is never part of the text.
+        """
+
+    async def complete(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> Completion:
+        """The whole answer at once; as `stream`."""
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+        """Which of `options` (distinct, not empty) the model answers with. It can answer nothing else (D3)."""

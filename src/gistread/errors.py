@@ -1,0 +1,68 @@
+"""Every error a person can be shown, and the exit status that goes with each.
+
+An error says in one or two lines what happened and what to do. Anything that is not a `GistreadError` and
+reaches the top is a defect of the program.
+"""
+
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """What the command `gistread` returns to the shell."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    BOOK = 3
+    ENGINE = 4
+    INTERRUPTED = 130
+
+
+class GistreadError(Exception):
+    """What happened, and (`hint`) what the person can do about it."""
+
+    exit_status = ExitStatus.FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
+
+
+class UsageError(GistreadError):
+    """The command line or a setting asks for something that does not exist."""
+
+    exit_status = ExitStatus.USAGE
+
+
+class BookError(GistreadError):
+    """The book cannot be read."""
+
+    exit_status = ExitStatus.BOOK
+
+
+class EngineError(GistreadError):
+    """The model or its engine cannot be used."""
+
+    exit_status = ExitStatus.ENGINE
+
+
+class PromptTooLongError(EngineError):
+    """A prompt and its answer do not fit the window. Both numbers are known before anything is sent."""
+
+    def __init__(self, prompt_tokens: int, answer_tokens: int, context_tokens: int) -> None:
+        super().__init__(
+            f"The prompt needs {prompt_tokens} tokens and its answer up to {answer_tokens}; "
+            f"the model's window has {context_tokens}.",
+            "Choose smaller pages (--max-words), expand fewer pages, or use a model with a longer context.",
+        )
+        self.prompt_tokens = prompt_tokens
+        self.answer_tokens = answer_tokens
+        self.context_tokens = context_tokens
+
+
+class StorageError(GistreadError):
+    """Something cannot be written or read back: a full disk, a folder without permission, a later format."""

@@ -1,0 +1,69 @@
+"""Where gistread keeps things: the directories of the person, the machine and the logs, on every system.
+
+XDG variables are honoured on every system, macOS and Windows included, since people who live in terminals set
+them there too. Nothing is created here: whoever writes creates what it writes into.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+_APP = "gistread"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The four places, each a directory that may not exist yet."""
+
+    config: Path
+    """Settings, user themes: written by the person."""
+    data: Path
+    """The person's own: positions, marks, questions. Never deleted by the program."""
+    cache: Path
+    """The machine's work: memories. Deleting it loses time, nothing else."""
+    state: Path
+    """Logs."""
+
+    @property
+    def config_file(self) -> Path:
+        return self.config / "config.toml"
+
+    @property
+    def user_themes(self) -> Path:
+        return self.config / "themes"
+
+    @property
+    def memories(self) -> Path:
+        return self.cache / "memories"
+
+    @property
+    def books(self) -> Path:
+        """What is known of each book the person opened: one file a book."""
+        return self.data / "books"
+
+    @property
+    def log_file(self) -> Path:
+        return self.state / "gistread.log"
+
+    @property
+    def worker_log(self) -> Path:
+        """What llama.cpp says while it loads and runs."""
+        return self.state / "worker.log"
+
+
+def default_paths() -> Paths:
+    """The directories of this person on this machine."""
+
+    def place(variable: str, otherwise: str) -> Path:
+        named = os.environ.get(variable, "")
+        # The XDG specification: a relative path is invalid and is to be ignored.
+        return Path(named) / _APP if Path(named).is_absolute() else Path(otherwise)
+
+    return Paths(
+        config=place("XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)),
+        data=place("XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)),
+        cache=place("XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)),
+        state=place("XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)),
+    )

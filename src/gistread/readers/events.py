@@ -1,0 +1,117 @@
+"""What a reader says while it answers, and what the person may say to it.
+
+A reader is an async generator of these events, the last of them `Answered` (design D7). Screens, the command
+line and evaluation are consumers of the same stream.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gistread.engine.protocol import Usage
+
+
+class Who(StrEnum):
+    AGENT = "agent"
+    PERSON = "person"
+
+
+class StopReason(StrEnum):
+    ENOUGH = "enough"
+    """The model said so."""
+    LIMIT = "limit"
+    """As many look-ups as were allowed."""
+    WINDOW = "window"
+    """The next page would not fit the model's window."""
+    PERSON = "person"
+    NOTHING_LEFT = "nothing left"
+    """Every page that can be read has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The question is being worked on, over this much of the book."""
+
+    reader: str
+    pages_read: int
+    """Pages in the memory when the question was asked."""
+    pages_total: int
+    """Pages of the book, an estimate while it is still being read."""
+    complete: bool
+    shown: tuple[int, ...] | None = None
+    """Pages whose gists fit the window, when not all do: those nearest to the question (BM25)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """The agent asks for a page."""
+
+    page: int
+    step: int
+    """From 1."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A page now stands in the memory in place of its gist."""
+
+    page: int
+    by: Who
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """No more look-ups; the answer comes next."""
+
+    reason: StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The engine was lost and asked again: answer text so far is void."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A place in the book that the answer rests on; `quote` stands at `book.text[start:end]` (D9)."""
+
+    page: int
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    answer: str
+    found: bool
+    """False: the book, as far as it was read, does not say."""
+    citations: tuple[Citation, ...]
+    lookups: tuple[int, ...]
+    """Pages the agent asked for, in that order."""
+    expanded: tuple[int, ...]
+    """Every page that stood open for the answer, the person's included, in the order of the book."""
+    compression_rate: float
+    usage: Usage
+
+
+ReaderEvent = Started | LookedUp | Expanded | Stopped | AnswerDelta | Restarted | Answered
+
+
+@dataclass(slots=True)
+class Steering:
+    """The person beside the agent: changed at any time, seen by the reader between two events."""
+
+    pinned: set[int] = field(default_factory=set)
+    """Pages to expand."""
+    refused: set[int] = field(default_factory=set)
+    """Pages the agent may not open; an open one is closed again."""
+    stop: bool = False
+    """Answer now, with what is open."""
