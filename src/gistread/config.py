@@ -1,0 +1,191 @@
+"""The person's settings: one TOML file, read strictly and changed without losing a comment.
+
+A file that does not exist is all defaults. Everything wrong in it is said with the file, the line, the key and
+what is allowed. What a theme, a model or a key's command is called is the affair of those who have them; here
+they are only text.
+"""
+
+import difflib
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gistread.errors import StorageError, UsageError
+
+Value = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every setting with its default."""
+
+    theme: str = ""
+    """Name of a theme; empty: the program's choice."""
+    model: str = ""
+    """Path or name of a GGUF model, as `--model` takes it; empty: the only one there is."""
+    context_tokens: int | None = None
+    """Window to load the model with, where its own is too large for the memory at hand."""
+    min_words: int | None = None
+    max_words: int | None = None
+    """Pagination (ReadAgent, Appendix H); None: chosen by the book's length and the model's window."""
+    max_pages: int = 5
+    """Look-ups a question may take."""
+    follow: bool = True
+    """Book and memory follow each other on the screen."""
+    text_width: int = 72
+    """Widest line of a book, in columns."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Command id to key or keys: `[keys]` in the file."""
+
+
+class _Rule(NamedTuple):
+    kind: type
+    allowed: str
+    holds: Callable[[Any], bool]
+
+
+def _number(low: int, high: int) -> _Rule:
+    return _Rule(int, f"a whole number from {low} to {high}", lambda value: low <= value <= high)
+
+
+_TEXT = _Rule(str, "a text in quotes", lambda value: "\n" not in value)
+_RULES = {
+    "theme": _TEXT,
+    "model": _TEXT,
+    "context_tokens": _number(256, 10_000_000),
+    "min_words": _number(1, 100_000),
+    "max_words": _number(2, 100_000),
+    "max_pages": _number(0, 100),
+    "follow": _Rule(bool, "true or false", lambda value: True),
+    "text_width": _number(20, 400),
+}
+_KEYS = "keys"
+
+
+def load_config(path: Path) -> Config:
+    """The settings in this file.
+
+    Raises UsageError for anything in it that is not a setting, StorageError when it cannot be read.
+    """
+    text = _read(path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is not valid TOML: {error}.", "Correct the file, or move it away.") from None
+    for key, value in table.items():
+        where = f"{path}, line {_line_of(text, key)}"
+        if key == _KEYS:
+            _check_keys(value, where)
+        else:
+            _check(key, value, where)
+    config = Config(**table)
+    if config.min_words and config.max_words and config.min_words >= config.max_words:
+        raise UsageError(
+            f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be smaller "
+            f"than max_words ({config.max_words})."
+        )
+    return config
+
+
+def save_setting(path: Path, key: str, value: Value) -> None:
+    """Write one setting, leaving every other byte of the file as the person wrote it.
+
+    `key` is a setting's name or `keys.COMMAND`. Raises UsageError for what `load_config` would refuse,
+    StorageError when the file cannot be written; the file is then as it was.
+    """
+    import tomlkit  # slow to import, and needed only to write
+    from tomlkit.exceptions import TOMLKitError
+
+    section, _, command = key.partition(".")
+    if section == _KEYS and command:
+        _check_keys({command: value}, str(path))
+    else:
+        _check(key, value, str(path))
+    text = _read(path)
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise UsageError(
+            f"{path} is not valid TOML: {error}.", f"Correct the file; {key} has not been saved."
+        ) from None
+    if section == _KEYS:
+        keys = document.setdefault(_KEYS, tomlkit.table())
+        _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
+        keys[command] = value
+    else:
+        document[key] = value
+    _write(path, tomlkit.dumps(document))
+
+
+def _check(key: str, value: object, where: str) -> None:
+    rule = _RULES.get(key)
+    if rule is None:
+        raise UsageError(f"{where}: there is no setting {key!r}.", _suggest(key))
+    # bool is an int to Python, not to a person.
+    if type(value) is not rule.kind or not rule.holds(value):
+        raise UsageError(f"{where}: {key} must be {rule.allowed}, not {_shown(value)}.")
+
+
+def _check_keys(table: object, where: str) -> None:
+    if not isinstance(table, dict):
+        raise UsageError(f'{where}: keys must be a table: [keys], then lines such as ask = "a".')
+    for command, key in table.items():
+        if not isinstance(key, str) or not key.strip():
+            raise UsageError(f'{where}: keys.{command} must name a key, such as "ctrl+f", not {_shown(key)}.')
+
+
+def _suggest(key: str) -> str:
+    known = [*_RULES, _KEYS]
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
+
+
+def _shown(value: object) -> str:
+    """A value as its file has it, near enough."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _line_of(text: str, key: str) -> int:
+    """Line of a top-level key or table header; the TOML readers do not tell."""
+    name = f"[\"']?{re.escape(key)}[\"']?"
+    found = re.search(rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text.", "Correct the file, or move it away.") from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.", "Settings could not be read.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file in one step. A link, as keepers of dotfiles have it, stays a link."""
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
+        new = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+            new.replace(target)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "The setting holds until gistread is closed; it is not saved."
+        ) from error

@@ -2,7 +2,8 @@
 
 One JSON record a line, with the CRC-32 of the record before it. A record is known once its whole line is on
 disk. On opening, every record up to the first damaged line is taken and the rest is cut off: never trusted,
-never fatal. A cut tail is kept beside the file (`NAME.damaged`) when it is more than a line torn by a kill.
+never fatal. Where records do not build on one another only the damaged lines are taken out. What is removed is
+kept beside the file (`NAME.damaged`) when it is more than a line torn by a kill.
 
 What the records mean is the affair of those who use this: a gist memory (`memory/store.py`), what a person
 keeps of a book (`shelf.py`).
@@ -10,10 +11,13 @@ keeps of a book (`shelf.py`).
 
 import contextlib
 import os
+import time
 import zlib
+from collections.abc import Iterable
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import orjson
 
@@ -47,21 +51,26 @@ def decode(line: bytes) -> Record | None:
     return record if isinstance(record, dict) else None
 
 
-def read(path: Path) -> tuple[list[Record], int]:
+def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
     """All whole records from the beginning, and the length in bytes that they take.
 
+    Of `independent` records also those behind damaged lines; the length still ends before the first damage.
     A file that does not exist has none. Raises StorageError when it cannot be read.
     """
     records: list[Record] = []
     length = 0
+    whole = True
     try:
         with path.open("rb") as file:
             for line in file:
                 record = decode(line)
-                if record is None:
+                if record is not None:
+                    records.append(record)
+                    length += len(line) if whole else 0
+                elif independent:
+                    whole = False
+                else:
                     break
-                records.append(record)
-                length += len(line)
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -76,21 +85,27 @@ class Journal:
     included; they are not kept up to date.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open, creating the file and its folder; cut a damaged tail.
+    def __init__(self, path: Path, *, independent: bool = False, wait_s: float = 0.0) -> None:
+        """Open, creating the file and its folder; remove what is damaged.
 
-        Raises StorageError when it cannot be opened for writing or another process is writing to it.
+        `independent` records stand for themselves: those after a damaged line are kept. Another process that
+        is writing is waited for up to `wait_s`. Raises StorageError when it still is, or when the file cannot be
+        opened for writing.
         """
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = path.open("ab")
+            self._file = self._open_locked(time.monotonic() + wait_s)
         except OSError as error:
             raise _storage_error(path, error) from error
         try:
-            self._lock()
-            self.records, self._length = read(path)
-            self.cut_bytes = self._cut_tail()
+            self.records, self._length = read(path, independent=independent)
+            self.cut_bytes = path.stat().st_size - self._length
+            if self.cut_bytes:
+                self._remove_damage(independent)
+        except OSError as error:
+            self._file.close()
+            raise _storage_error(path, error) from error
         except BaseException:
             self._file.close()
             raise
@@ -99,14 +114,38 @@ class Journal:
         """Write and sync. Whatever fails, the file ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode, records))
         try:
-            self._file.write(data)
-            self._file.flush()
+            _write_all(self._file, data)
             os.fsync(self._file.fileno())
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), self._length)
             raise _storage_error(self.path, error) from error
         self._length += len(data)
+
+    def rewrite(self, records: Iterable[Record]) -> None:
+        """Hold these records and no others, in one step: killed at any moment, the file is the old or the new.
+
+        Raises StorageError; the file is then as it was.
+        """
+        data = b"".join(map(encode, records))
+        new = self.path.with_name(self.path.name + ".new")
+        file: FileIO | None = None
+        try:
+            new.unlink(missing_ok=True)
+            file = FileIO(new, "ab")
+            _lock(file)  # before it has the name, so that nobody writes in between
+            _write_all(file, data)
+            os.fsync(file.fileno())
+            new.replace(self.path)
+        except OSError as error:
+            if file is not None:
+                file.close()
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise _storage_error(self.path, error) from error
+        self._file.close()
+        self._file = file
+        self._length = len(data)
 
     def clear(self) -> None:
         """Forget every record. Raises StorageError."""
@@ -129,35 +168,67 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StorageError(
-                f"Another gistread is writing {self.path.name}.", "Close it there, or go on reading without."
-            ) from None
-        except OSError:
-            # Some network file systems know no locks; then nothing keeps two writers apart.
-            return
+    def _open_locked(self, until: float) -> FileIO:
+        """Open and lock; `until` is a time of `time.monotonic`."""
+        while True:
+            # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
+            file = FileIO(self.path, "ab")
+            try:
+                locked = _lock(file)
+                # Between opening and locking another process may have put a new file in place of this one.
+                if locked and self._still_named(file):
+                    return file
+            except BaseException:
+                file.close()
+                raise
+            file.close()
+            if not locked:
+                if time.monotonic() >= until:
+                    raise StorageError(
+                        f"Another gistread is writing {self.path.name}.",
+                        "Close it there, or go on reading without.",
+                    )
+                time.sleep(0.02)
 
-    def _cut_tail(self) -> int:
-        """Remove what follows the last whole record; return how many bytes that was."""
-        size = self.path.stat().st_size
-        tail = size - self._length
-        if not tail:
-            return 0
+    def _still_named(self, file: FileIO) -> bool:
         try:
-            with self.path.open("rb") as file:
-                file.seek(self._length)
-                damaged = file.read()
-            if b"\n" in damaged:
-                self.path.with_name(self.path.name + ".damaged").write_bytes(damaged)
+            return os.path.samestat(os.fstat(file.fileno()), self.path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _remove_damage(self, independent: bool) -> None:
+        """Take out what is no whole record. Raises OSError or StorageError."""
+        with self.path.open("rb") as file:
+            file.seek(self._length)
+            tail = file.readlines()
+        damaged = b"".join(line for line in tail if not independent or decode(line) is None)
+        if b"\n" in damaged:
+            self.path.with_name(self.path.name + ".damaged").write_bytes(damaged)
+        if len(damaged) < sum(map(len, tail)):
+            self.rewrite(self.records)
+        else:
             os.ftruncate(self._file.fileno(), self._length)
-        except OSError as error:
-            raise _storage_error(self.path, error) from error
-        return tail
+
+
+def _lock(file: FileIO) -> bool:
+    """Whether this process is now the one that writes."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        # Some network file systems know no locks; then nothing keeps two writers apart.
+        return True
+    return True
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """An unbuffered write may take less than it was given."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:

@@ -1,0 +1,201 @@
+"""What the person keeps of each book: where they are in it, when they opened it, what they asked.
+
+One journal a book in the data directory, never in the cache: clearing the cache loses work of the machine only.
+The file is open for no longer than one write, so two gistreads may have the same book open; the later write
+holds. Its records stand for themselves, and a damaged line costs that line alone.
+
+A book is known here by the SHA-256 of its text and by plain values; what a book is, this does not know.
+Failing to write is a StorageError, to be shown once and never to stop the reading.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record, read
+
+_VERSION = 1
+_WAIT_S = 2.0
+"""How long a write waits for another gistread's; each takes a few milliseconds."""
+_SUPERSEDED = 200
+"""Positions that were replaced by later ones, before the file is written anew without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfBook:
+    """A book that was opened before."""
+
+    sha256: str
+    title: str
+    authors: tuple[str, ...]
+    path: Path | None
+    """Where its file lay then; None for standard input."""
+    position: int
+    """Offset into the book's text."""
+    length: int
+    """Characters in the book's text."""
+    opened_at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCitation:
+    """A quote at `[start, end)` of the book's text."""
+
+    page: int
+    start: int
+    end: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptQuestion:
+    """A question and what came of it."""
+
+    question: str
+    answer: str
+    found: bool
+    """False: the book did not say."""
+    citations: tuple[KeptCitation, ...] = ()
+    lookups: tuple[int, ...] = ()
+    """Pages that the agent asked for, in that order."""
+    reader: str = ""
+    model: str = ""
+    asked_at: float = 0.0
+    """Seconds since the epoch."""
+
+
+class Shelf:
+    """The person's books, in a directory that may not exist yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def opened(self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None) -> None:
+        """The person opens a book of `length` characters. Raises StorageError."""
+        # Quoted, since the name of a file may hold bytes that are no text.
+        where = quote(os.fsencode(path.absolute())) if path else ""
+        facts = {"title": title, "authors": list(authors), "path": where, "length": length}
+        self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
+
+    def position(self, sha256: str) -> int:
+        """Offset where the person was, 0 for a book they never opened. Raises StorageError."""
+        return _position(self._read(sha256))
+
+    def set_position(self, sha256: str, offset: int) -> None:
+        """Raises StorageError."""
+        self._append(sha256, {"kind": "position", "offset": offset})
+
+    def add_question(self, sha256: str, question: KeptQuestion) -> None:
+        """Raises StorageError. An `asked_at` of 0 becomes now."""
+        record = asdict(question)
+        record["asked_at"] = question.asked_at or time.time()
+        self._append(sha256, {"kind": "question", **record})
+
+    def questions(self, sha256: str) -> list[KeptQuestion]:
+        """In the order in which they were asked. Raises StorageError."""
+        return [_question(record) for record in self._read(sha256) if record["kind"] == "question"]
+
+    def recent(self) -> list[ShelfBook]:
+        """The books that were opened, the last first. A file that cannot be read is passed over."""
+        books = []
+        try:
+            files = sorted(self._directory.glob("*.jsonl"))
+        except OSError:
+            return []
+        for file in files:
+            try:
+                book = _book(file.stem, self._read(file.stem))
+            except StorageError:
+                continue
+            if book is not None:
+                books.append(book)
+        return sorted(books, key=lambda book: book.opened_at, reverse=True)
+
+    def _file(self, sha256: str) -> Path:
+        return self._directory / f"{sha256}.jsonl"
+
+    def _read(self, sha256: str) -> list[Record]:
+        file = self._file(sha256)
+        records, _ = read(file, independent=True)
+        return _checked(records, file)
+
+    def _append(self, sha256: str, record: Record) -> None:
+        file = self._file(sha256)
+        with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
+            known = _checked(journal.records, file)
+            if record["kind"] == "position" and _position(known) == record["offset"]:
+                return
+            if not any(one["kind"] == "shelf" for one in journal.records):
+                journal.append({"kind": "shelf", "version": _VERSION}, record)
+            elif len(compact := _compact([*known, record])) + _SUPERSEDED <= len(known):
+                journal.rewrite([{"kind": "shelf", "version": _VERSION}, *compact])
+            else:
+                journal.append(record)
+
+
+def _checked(records: Iterable[Record], file: Path) -> list[Record]:
+    """The records of this version. Raises StorageError where a later gistread wrote the file."""
+    known = []
+    for record in records:
+        if record.get("kind") == "shelf":
+            if record.get("version") != _VERSION:
+                raise StorageError(
+                    f"{file.name} was written by a later gistread and is left as it is.",
+                    "Update gistread to have this book's position and questions.",
+                )
+        elif _FIELDS.get(record.get("kind", ""), {""}) <= record.keys():
+            known.append(record)
+    return known
+
+
+_FIELDS = {
+    "opened": {"title", "authors", "path", "length", "at"},
+    "position": {"offset"},
+    "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
+}
+"""What each kind of record holds."""
+
+
+def _compact(records: list[Record]) -> list[Record]:
+    """Without what a later record replaced: the last opening, the last position, every question."""
+    last = {record["kind"]: record for record in records if record["kind"] != "question"}
+    return [record for record in records if record["kind"] == "question" or record is last[record["kind"]]]
+
+
+def _position(records: Iterable[Record]) -> int:
+    offset = 0
+    for record in records:
+        if record["kind"] == "position":
+            offset = record["offset"]
+    return offset
+
+
+def _book(sha256: str, records: list[Record]) -> ShelfBook | None:
+    opened: dict[str, Any] | None = None
+    for record in records:
+        if record["kind"] == "opened":
+            opened = record
+    if opened is None:
+        return None
+    return ShelfBook(
+        sha256=sha256,
+        title=opened["title"],
+        authors=tuple(opened["authors"]),
+        path=Path(os.fsdecode(unquote_to_bytes(opened["path"]))) if opened["path"] else None,
+        position=_position(records),
+        length=opened["length"],
+        opened_at=opened["at"],
+    )
+
+
+def _question(record: Record) -> KeptQuestion:
+    fields = {name: record[name] for name in _FIELDS["question"]}
+    fields["citations"] = tuple(KeptCitation(**citation) for citation in record["citations"])
+    fields["lookups"] = tuple(record["lookups"])
+    return KeptQuestion(**fields)
