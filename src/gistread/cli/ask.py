@@ -1,0 +1,224 @@
+"""`gistread ask BOOK QUESTION`: the agent's steps on standard error, the answer on standard output.
+
+It works on what has been read, and says how much that is. Any model can be asked over any memory.
+"""
+
+import argparse
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from gistread.book.model import Book
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.opening import chosen_model, loaded, memory_store, open_memory, open_named, settings
+from gistread.cli.output import say, write, write_json
+from gistread.cli.parser import Bound, BoundUnit
+from gistread.cli.progress import ProgressLine, engine_line
+from gistread.cli.reading import read_to_end
+from gistread.cli.shapes import Json, ask_document, reader_line, step_of
+from gistread.config import Config
+from gistread.engine.protocol import Engine
+from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
+from gistread.memory.model import GistMemory
+from gistread.memory.store import MemoryHeader
+from gistread.paths import default_paths
+from gistread.readers import READERS, ReaderOptions
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Expanded,
+    LookedUp,
+    ReaderEvent,
+    Restarted,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+    Who,
+)
+from gistread.shelf import KeptCitation, KeptQuestion, Shelf
+
+_STOPPED = {
+    StopReason.ENOUGH: "enough",
+    StopReason.LIMIT: "as many pages as allowed",
+    StopReason.WINDOW: "no further page fits the model's window",
+    StopReason.PERSON: "stopped",
+    StopReason.NOTHING_LEFT: "every page has been opened",
+}
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    if not arguments.question.strip():
+        raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
+    config = settings(arguments)
+    book = open_named(arguments.book)
+    header = None if arguments.index else _fullest(book, arguments.book)
+    run_until_interrupted(_ask(arguments, config, book, header))
+    return ExitStatus.DONE
+
+
+def _fullest(book: Book, name: str) -> MemoryHeader:
+    """The memory that got furthest. Known before a model is loaded, which takes longer."""
+    for header in memory_store().find(book):
+        if header.pages:
+            return header
+    raise GistreadError(
+        "Nothing of this book has been read yet.",
+        f"`gistread index {shlex.quote(name)}` lets the model read it, `ask --index` reads it first.",
+    )
+
+
+async def _ask(arguments: argparse.Namespace, config: Config, book: Book, header: MemoryHeader | None) -> None:
+    model = chosen_model(arguments, config)
+    with ProgressLine() as line:
+        async with loaded(model, config, line) as engine:
+            if header is None:
+                memory = await _read_first(arguments, config, book, engine, line)
+            else:
+                memory = memory_store().load(book, header)
+            expanded = _existing(arguments.expand, memory)
+            if arguments.upto is not None:
+                memory = memory.until(offset_of(arguments.upto, memory))
+            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.stem)))
+            try:
+                events = READERS[arguments.reader](
+                    arguments.question,
+                    memory,
+                    engine,
+                    Steering(pinned=expanded),
+                    ReaderOptions(max_pages=config.max_pages),
+                )
+                answered = await _told(arguments, events, line)
+            finally:
+                unwatch()
+            _keep(arguments, book, answered, engine.info.name)
+
+
+async def _read_first(
+    arguments: argparse.Namespace, config: Config, book: Book, engine: Engine, line: ProgressLine
+) -> GistMemory:
+    kept = await open_memory(book, engine, config, line)
+    try:
+        await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
+    finally:
+        kept.close()
+    return kept.memory
+
+
+def offset_of(bound: Bound, memory: GistMemory) -> int:
+    """The offset that `--upto` means. Raises UsageError for a page that has not been read."""
+    length = len(memory.book.text)
+    match bound.unit:
+        case BoundUnit.OFFSET:
+            return min(int(bound.value), length)
+        case BoundUnit.PERCENT:
+            return int(length * bound.value / 100)
+        case BoundUnit.PAGE:
+            (number,) = _existing((int(bound.value),), memory)
+            return memory.entry(number).page.end
+
+
+def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
+    for number in numbers:
+        if number > len(memory.entries):
+            raise UsageError(
+                f"There is no page {number}: the model has read {len(memory.entries)}.",
+                "`gistread pages BOOK` shows them.",
+            )
+    return set(numbers)
+
+
+async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent], line: ProgressLine) -> Answered:
+    """Tell every event as the command line asks for it; return the last."""
+    steps: list[Json] = []
+    answered: Answered | None = None
+    answer = _StreamedAnswer(live=not (arguments.json or arguments.events) and sys.stdout.isatty())
+    async for event in events:
+        if step := step_of(event):
+            steps.append(step)
+        if arguments.events:
+            write_json(reader_line(event))
+        if said := _said(event):
+            line.say(said)
+        match event:
+            case AnswerDelta(text=text):
+                line.clear()
+                answer.add(text)
+            case Restarted():
+                answer.void()
+            case Answered():
+                answered = event
+    line.clear()
+    assert answered is not None, "a reader ends with Answered"
+    if arguments.json:
+        write_json(ask_document(arguments.reader, steps, answered))
+    elif not arguments.events:
+        answer.finish(answered)
+    return answered
+
+
+def _said(event: ReaderEvent) -> str:
+    """What the person is told of a step, on standard error."""
+    match event:
+        case Started(pages_read=read, pages_total=total, complete=complete, shown=shown):
+            lines = [] if complete else [f"Asked over what has been read: {read} of about {total} pages."]
+            if shown is not None:
+                lines.append(
+                    f"The memory is larger than the model's window: {len(shown)} gists nearest to the question."
+                )
+            return "\n".join(lines)
+        case LookedUp(page=page, step=step, reason=reason):
+            return f"{step}. page {page}" + (f": {reason}" if reason else "")
+        case Expanded(page=page, by=Who.PERSON):
+            return f"   page {page}, opened by you"
+        case Stopped(reason=reason):
+            return f"   {_STOPPED[reason]}"
+        case Restarted(reason=reason):
+            return f"The model was restarted ({reason}); the answer begins again."
+    return ""
+
+
+@dataclass
+class _StreamedAnswer:
+    """The answer on standard output: on a terminal as it is decoded, elsewhere whole, so that nothing void is in it."""
+
+    live: bool
+    _streamed: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        if self.live:
+            self._streamed.append(text)
+            write(text, end="")
+
+    def void(self) -> None:
+        if self._streamed:
+            write("")
+            self._streamed.clear()
+
+    def finish(self, answered: Answered) -> None:
+        """The whole answer where it has not been seen, and what it rests on."""
+        streamed = "".join(self._streamed)
+        if streamed:
+            write("")
+        if streamed.strip() != answered.answer.strip():
+            write(answered.answer)
+        for citation in answered.citations:
+            write(f"[{citation.page}] “{' '.join(citation.quote.split())}”")
+
+
+def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str) -> None:
+    """A question is the person's own: it is kept, and a disk that refuses is told of."""
+    question = KeptQuestion(
+        question=arguments.question,
+        answer=answered.answer,
+        found=answered.found,
+        citations=tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+        lookups=answered.lookups,
+        reader=arguments.reader,
+        model=model,
+    )
+    try:
+        Shelf(default_paths().books).add_question(book.sha256, question)
+    except StorageError as error:
+        say(f"Note: the question could not be kept: {error.message}")

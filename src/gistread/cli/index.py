@@ -1,0 +1,66 @@
+"""`gistread index BOOK`: the model reads the book, from where it was left to the end."""
+
+import argparse
+import time
+
+from gistread.book.model import Book
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.opening import chosen_model, loaded, open_memory, open_named, settings
+from gistread.cli.output import write_json
+from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.reading import read_to_end
+from gistread.cli.shapes import Json, index_document
+from gistread.config import Config
+from gistread.engine.protocol import Engine
+from gistread.errors import ExitStatus
+from gistread.memory.model import GistMemory, GistSource
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    config = settings(arguments)
+    book = open_named(arguments.book)
+    document = run_until_interrupted(_index(arguments, config, book))
+    if arguments.json:
+        write_json(document)
+    elif arguments.events:
+        write_json({"event": "done", **document})
+    return ExitStatus.DONE
+
+
+async def _index(arguments: argparse.Namespace, config: Config, book: Book) -> Json:
+    model = chosen_model(arguments, config)
+    with ProgressLine() as line:
+        async with loaded(model, config, line) as engine:
+            kept = await open_memory(book, engine, config, line)
+            try:
+                began = time.monotonic()
+                resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
+                line.say(_summary(kept.memory, resumed_pages, time.monotonic() - began))
+                return index_document(
+                    kept.memory,
+                    engine.info,
+                    resumed_pages=resumed_pages,
+                    book_tokens=await _book_tokens(book, engine),
+                )
+            finally:
+                kept.close()
+
+
+async def _book_tokens(book: Book, engine: Engine) -> int:
+    """By chapters, so that no single message to the engine is as long as the book."""
+    return sum([await engine.count(book.text[chapter.start : chapter.end]) for chapter in book.chapters])
+
+
+def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
+    pages = len(memory.entries)
+    if resumed_pages == pages:
+        began = f"All {pages} pages had been read"
+    else:
+        again = f", {resumed_pages} of them before" if resumed_pages else ""
+        began = f"Read {pages} pages in {duration(seconds)}{again}"
+    read = sum(entry.page.words for entry in memory.entries)
+    text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
+    extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
+    if extracts:
+        text += f"\n{extracts} of the gists are sentences of the page itself, since the model's own failed the checks."
+    return text

@@ -1,0 +1,66 @@
+"""`gistread models list|use`: the GGUF files on this machine, and the one to use from now on."""
+
+import argparse
+from pathlib import Path
+
+from gistread.cli.output import say, write, write_json
+from gistread.cli.shapes import models_document
+from gistread.config import load_config, save_setting
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.models import STARTER, ModelFile, find_models, resolve_model
+from gistread.errors import ExitStatus, GistreadError
+from gistread.paths import default_paths
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    return _use(arguments) if arguments.action == "use" else _list(arguments)
+
+
+def _list(arguments: argparse.Namespace) -> ExitStatus:
+    models = find_models()
+    if arguments.json:
+        write_json(models_document(models))
+        return ExitStatus.DONE
+    chosen = _chosen()
+    for model in models:
+        write(_row(model, chosen))
+    if not models:
+        say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")
+    elif chosen is None:
+        say("`gistread models use NAME` chooses one for good.")
+    return ExitStatus.DONE
+
+
+def _use(arguments: argparse.Namespace) -> ExitStatus:
+    path = resolve_model(arguments.model).absolute()
+    read_header(path)
+    # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
+    setting = arguments.model if arguments.model == STARTER else str(path)
+    save_setting(default_paths().config_file, "model", setting)
+    if arguments.json:
+        write_json({"model": setting, "path": str(path)})
+    else:
+        say(f"From now on {path.name} is used.")
+    return ExitStatus.DONE
+
+
+def _chosen() -> Path | None:
+    """The file that the settings name. The list is shown whatever is wrong with them."""
+    try:
+        model = load_config(default_paths().config_file).model
+        return resolve_model(model).resolve() if model else None
+    except GistreadError as error:
+        say(str(error))
+        return None
+
+
+def _row(model: ModelFile, chosen: Path | None) -> str:
+    mark = "*" if chosen is not None and model.path.resolve() == chosen else " "
+    size = f"{model.size_bytes / 1e9:.1f} GB" if model.size_bytes >= 1e9 else f"{model.size_bytes / 1e6:.0f} MB"
+    if not model.usable:
+        return f"  {model.name}\n    {size} · not usable: {model.problem}\n    {model.path}"
+    facts = [size, model.quantization, f"context {model.context_length:,}" if model.context_length else ""]
+    if model.parameters:
+        facts.append(f"{model.parameters / 1e9:.2g} B parameters")
+    facts.append(model.licence)
+    return f"{mark} {model.name}\n    {' · '.join(filter(None, facts))}\n    {model.path}"

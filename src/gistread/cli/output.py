@@ -1,0 +1,52 @@
+"""What is printed, and where: data on standard output, words to the person on standard error.
+
+Text of books and models is data (design D10): no control character of it reaches a terminal.
+"""
+
+import contextlib
+import io
+import re
+import sys
+from typing import Any, TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def prepare_streams() -> None:
+    """A character that the terminal's encoding lacks becomes a question mark, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def harmless(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def write(text: str, end: str = "\n") -> None:
+    """Data for people, on standard output."""
+    print(harmless(text), end=end, flush=True)
+
+
+def write_json(document: Any) -> None:
+    """Data for programs: one line, always UTF-8, whatever the locale."""
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.flush()
+
+
+def say(text: str) -> None:
+    """A line to the person, on standard error."""
+    _to_person(sys.stderr, text)
+
+
+def fail(text: str) -> None:
+    """Why nothing comes of it."""
+    _to_person(sys.stderr, f"gistread: {text}")
+
+
+def _to_person(stream: TextIO, text: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(harmless(text), file=stream, flush=True)

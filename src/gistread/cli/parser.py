@@ -1,0 +1,233 @@
+"""The command line as it is typed: commands, options, their help. Knows nothing of what the commands do.
+
+A first word that is not a command is a book; a book that is named like a command is given as `./index`.
+"""
+
+import argparse
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import NoReturn
+
+from gistread import __version__
+from gistread.errors import UsageError
+
+
+class BoundUnit(Enum):
+    OFFSET = "offset"
+    PERCENT = "percent"
+    PAGE = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How far into the book may be known: what follows `--upto`."""
+
+    unit: BoundUnit
+    value: float
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong as every other part of the program does."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"`{self.prog} --help` shows what can be given.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    summary: str
+    examples: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """What was typed, with `command` naming the module that does it.
+
+    Raises UsageError, or SystemExit after `--help` and `--version`.
+    """
+    if argv and argv[0] in _COMMANDS:
+        name = argv[0]
+        command = _COMMANDS[name]
+        parser = _parser(f"gistread {name}", command.summary, command.examples)
+        command.add_arguments(parser)
+        arguments = parser.parse_args(argv[1:])
+    else:
+        name = "read"
+        if argv and not Path(argv[0]).exists() and (near := difflib.get_close_matches(argv[0], _COMMANDS, n=1)):
+            raise UsageError(f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near[0]}`?")
+        arguments = _main_parser().parse_args(argv)
+    arguments.command = name
+    return arguments
+
+
+def _parser(program: str, description: str, epilog: str) -> _Parser:
+    return _Parser(
+        prog=program,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _main_parser() -> _Parser:
+    width = max(map(len, _COMMANDS)) + 2
+    commands = "\n".join(f"  {name:{width}}{command.summary}" for name, command in _COMMANDS.items())
+    parser = _parser(
+        "gistread",
+        "Read a long book beside a local language model that keeps a gist memory of it and answers from it.\n"
+        "Everything happens on this machine.",
+        f"""commands:
+{commands}
+
+`gistread COMMAND --help` tells more. A book that is named like a command: `gistread ./index`.
+
+examples:
+  gistread sample                      the story that comes with gistread
+  gistread frankenstein.epub           read, with the model reading along
+  gistread index frankenstein.epub     let the model read it, now and without the screen
+  gistread ask frankenstein.epub "Who is Justine?"
+""",
+    )
+    parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
+    parser.add_argument("book", metavar="BOOK", nargs="?", help="a text or EPUB file; - reads standard input")
+    parser.add_argument("--version", action="version", version=f"gistread {__version__}")
+    _add_model(parser)
+    return parser
+
+
+def _add_sample(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+
+
+def _add_index(parser: argparse.ArgumentParser) -> None:
+    _add_book(parser)
+    _add_model(parser)
+    _add_reading(parser)
+    _add_formats(parser, events=True)
+
+
+def _add_ask(parser: argparse.ArgumentParser) -> None:
+    _add_book(parser)
+    parser.add_argument("question", metavar="QUESTION")
+    _add_model(parser)
+    parser.add_argument("--reader", default="readagent-s", choices=["readagent-s"], help="how it is answered")
+    parser.add_argument("--max-pages", type=_count(0), metavar="N", help="most pages the agent may open (5)")
+    parser.add_argument("--expand", type=_page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
+    parser.add_argument(
+        "--upto",
+        type=_bound,
+        metavar="PLACE",
+        help="know nothing of the book past this place: an offset, a share such as 40%%, or page:N",
+    )
+    parser.add_argument("--index", action="store_true", help="let the model read the book to its end first")
+    _add_reading(parser)
+    _add_formats(parser, events=True)
+
+
+def _add_pages(parser: argparse.ArgumentParser) -> None:
+    _add_book(parser)
+    parser.add_argument("--model", metavar="NAME", help="the memory of this model; without it the fullest one")
+    _add_formats(parser)
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
+    listing = actions.add_parser("list", help="the GGUF models on this machine", allow_abbrev=False)
+    _add_formats(listing)
+    use = actions.add_parser("use", help="the model to use from now on", allow_abbrev=False)
+    use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
+    _add_formats(use)
+
+
+def _add_paths(parser: argparse.ArgumentParser) -> None:
+    _add_formats(parser)
+
+
+def _add_book(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("book", metavar="BOOK", help="a text or EPUB file; - reads standard input")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, or `starter`")
+    parser.add_argument("--context", type=_count(256), metavar="N", help="tokens of context to load the model with")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--reading", default="careful", choices=["careful"], help="careful: pagination and gists in two passes"
+    )
+    parser.add_argument("--min-words", type=_count(1), metavar="N", help="words before a page may end")
+    parser.add_argument("--max-words", type=_count(2), metavar="N", help="words before a page must end")
+
+
+def _add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    if events:
+        formats.add_argument("--events", action="store_true", help="every event as a line of JSON, as it happens")
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def _page_numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of page numbers such as 3,7")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _bound(text: str) -> Bound:
+    unit, number = BoundUnit.OFFSET, text
+    if text.startswith("page:"):
+        unit, number = BoundUnit.PAGE, text.removeprefix("page:")
+    elif text.endswith("%"):
+        unit, number = BoundUnit.PERCENT, text.removesuffix("%")
+    try:
+        value = float(number) if unit is BoundUnit.PERCENT else int(number)
+    except ValueError:
+        value = -1
+    if not value >= (1 if unit is BoundUnit.PAGE else 0) or (unit is BoundUnit.PERCENT and value > 100):
+        raise argparse.ArgumentTypeError(f"{text!r} is no place in a book: an offset, 40%, or page:12")
+    return Bound(unit, value)
+
+
+_COMMANDS = {
+    "sample": _Command(
+        "Open the story that comes with gistread.",
+        "examples:\n  gistread sample\n  gistread sample --model starter",
+        _add_sample,
+    ),
+    "index": _Command(
+        "Let the model read a book: build its gist memory, or go on where it was left.",
+        "examples:\n  gistread index frankenstein.epub\n  gistread index long-novel.txt --max-words 3000 --json",
+        _add_index,
+    ),
+    "ask": _Command(
+        "Ask about a book, as far as the model has read it.",
+        'examples:\n  gistread ask frankenstein.epub "Who is Justine?"\n'
+        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%',
+        _add_ask,
+    ),
+    "pages": _Command(
+        "Show the pages and gists that are in the memory of a book. Needs no model.",
+        "examples:\n  gistread pages frankenstein.epub\n  gistread pages frankenstein.epub --json",
+        _add_pages,
+    ),
+    "models": _Command(
+        "The models on this machine, and which one to use.",
+        "examples:\n  gistread models list\n  gistread models use starter",
+        _add_models,
+    ),
+    "paths": _Command("Where gistread keeps its files.", "examples:\n  gistread paths --json", _add_paths),
+}

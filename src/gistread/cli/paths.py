@@ -1,0 +1,26 @@
+"""`gistread paths`: every place where something is kept."""
+
+import argparse
+
+from gistread.cli.output import write, write_json
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    paths = default_paths()
+    places = {
+        "config_file": paths.config_file,
+        "themes": paths.user_themes,
+        "books": paths.books,
+        "memories": paths.memories,
+        "log_file": paths.log_file,
+        "worker_log": paths.worker_log,
+    }
+    if arguments.json:
+        write_json({name: str(place) for name, place in places.items()})
+        return ExitStatus.DONE
+    width = max(map(len, places)) + 2
+    for name, place in places.items():
+        write(f"{name:{width}}{place}")
+    return ExitStatus.DONE

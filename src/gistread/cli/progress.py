@@ -1,0 +1,91 @@
+"""One line on the terminal that tells what the model is doing, redrawn in place; on anything else nothing.
+
+What is said is made of an engine's state and a memory; where they come from, this does not know.
+"""
+
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+from gistread.cli.output import harmless, say
+from gistread.engine.protocol import EngineState, Phase
+from gistread.memory.model import GistMemory
+
+_REDRAWN_EVERY_S = 0.1
+_BAR_COLUMNS = 24
+
+
+class ProgressLine:
+    """Owns the last line of standard error, as long as that is a terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
+        self._drawn_at = 0.0
+        self._shown = ""
+
+    def show(self, text: str) -> None:
+        """Draw this in place of the last; at most ten times a second."""
+        now = time.monotonic()
+        if not self._live or text == self._shown or now - self._drawn_at < _REDRAWN_EVERY_S:
+            return
+        columns = shutil.get_terminal_size().columns
+        # Never the last column: some terminals wrap there, and the line could not be redrawn.
+        self._stream.write(f"\r{harmless(text)[: columns - 1]}\x1b[K")
+        self._stream.flush()
+        self._drawn_at, self._shown = now, text
+
+    def say(self, text: str) -> None:
+        """A lasting line above."""
+        self.clear()
+        say(text)
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = ""
+            self._drawn_at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+
+def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
+    """`━━━━──── page 12 of ~60 · 41 tok/s · 6 min left`"""
+    share = memory.read_until / max(1, len(memory.book.text))
+    filled = round(share * _BAR_COLUMNS)
+    parts = [f"page {len(memory.entries) + 1} of ~{memory.estimated_pages}"]
+    if state.tokens_per_s:
+        parts.append(f"{state.tokens_per_s:.0f} tok/s")
+    if left_s is not None:
+        parts.append(f"{duration(left_s)} left")
+    return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}  {' · '.join(parts)}"
+
+
+def engine_line(state: EngineState, model: str) -> str:
+    """What the engine does apart from reading: loads, reads a prompt, answers."""
+    share = "" if state.fraction is None else f" {state.fraction:.0%}"
+    match state.phase:
+        case Phase.LOADING:
+            return f"loading {model}{share}"
+        case Phase.PREFILL:
+            return f"reading the prompt{share}"
+        case Phase.DECODE:
+            return "answering" + (f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else "")
+    return state.notice
+
+
+def duration(seconds: float) -> str:
+    """As people say it: `40 s`, `6 min`, `2 h 10 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

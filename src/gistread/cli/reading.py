@@ -1,0 +1,49 @@
+"""The model reads a book to its end, with progress on standard error. Shared by `index` and `ask --index`."""
+
+import asyncio
+import shlex
+
+from gistread.cli import shapes
+from gistread.cli.interrupt import InterruptError
+from gistread.cli.output import write_json
+from gistread.cli.progress import ProgressLine, reading_line
+from gistread.engine.protocol import Engine
+from gistread.memory.estimate import estimate, pace_of
+from gistread.memory.reading import Gisted, Resumed, read_book
+from gistread.memory.store import KeptMemory
+
+
+async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:
+    """Read what is left and return how many pages were there already.
+
+    `book` is as it was typed; with `events` each goes to standard output. Raises InterruptError on cancellation:
+    pages are kept as they are made.
+    """
+    memory = kept.memory
+    notice = kept.notice
+    resumed_pages = 0
+    left_s: float | None = None
+    unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
+    try:
+        async for event in read_book(kept, engine):
+            match event:
+                case Resumed(pages=pages):
+                    resumed_pages = pages
+                case Gisted():
+                    left_s = estimate(memory, pace_of(memory)).seconds_left
+            if kept.notice != notice:
+                notice = kept.notice
+                line.say(f"Note: {notice}")
+            line.show(reading_line(memory, engine.state, left_s))
+            if events and (shape := shapes.reading_line(event)):
+                write_json(shape)
+    except asyncio.CancelledError:
+        kept_pages = "every page is kept" if kept.kept else "its pages could not be kept"
+        raise InterruptError(
+            f"Stopped after page {len(memory.entries)} of about {memory.estimated_pages}; {kept_pages}.",
+            f"`gistread index {shlex.quote(book)}` goes on from there.",
+        ) from None
+    finally:
+        unwatch()
+        line.clear()
+    return resumed_pages

@@ -1,0 +1,133 @@
+"""The JSON that the commands print, in one place: programs of other people depend on it.
+
+Offsets count characters of the book's normalised text, pages from 1.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gistread.book.model import Book
+from gistread.engine.models import ModelFile
+from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
+from gistread.memory.model import GistMemory, GistSource, Page
+from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
+from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Stopped, Who
+
+Json = dict[str, Any]
+
+
+def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:
+    """What `index --json` prints. `usage` is what the whole memory has cost, pages of earlier runs included."""
+    book = memory.book
+    usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
+    return {
+        "book": {
+            "sha256": book.sha256,
+            "title": book.title,
+            "words": book.words,
+            "paragraphs": len(book.paragraphs),
+        },
+        "model": {"name": info.name, "fingerprint": info.fingerprint},
+        "pages": len(memory.entries),
+        "gist_words": memory.gist_words,
+        "compression_rate": _rate(memory.compression_rate()),
+        "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        "resumed_pages": resumed_pages,
+        "usage": {"book_tokens": book_tokens, **_usage(usage)},
+    }
+
+
+def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json:
+    """What `ask --json` prints; `steps` are those of `step_of`."""
+    return {
+        "answer": answered.answer,
+        "found": answered.found,
+        "citations": [asdict(citation) for citation in answered.citations],
+        "lookups": list(answered.lookups),
+        "steps": list(steps),
+        "compression_rate": _rate(answered.compression_rate),
+        "reader": reader,
+        "usage": _usage(answered.usage),
+    }
+
+
+def step_of(event: ReaderEvent) -> Json | None:
+    """The step of an answer that this event is, if it is one."""
+    match event:
+        case LookedUp(page=page, reason=reason):
+            return {"action": "look_up", "page": page, "reason": reason}
+        case Expanded(page=page, by=Who.PERSON):
+            return {"action": "expand", "page": page}
+        case Stopped(reason=reason):
+            return {"action": "stop", "reason": reason}
+    return None
+
+
+def pages_document(memory: GistMemory) -> Json:
+    """What `pages --json` prints."""
+    book = memory.book
+    return {
+        "pages": [
+            {
+                **_page(entry.page),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+                "chapter": chapter_title(book, entry.page.start),
+            }
+            for entry in memory.entries
+        ]
+    }
+
+
+def models_document(models: Iterable[ModelFile]) -> Json:
+    """What `models list --json` prints; `size` is in bytes."""
+    documents = []
+    for model in models:
+        document = asdict(model)
+        document["path"] = str(model.path)
+        document["size"] = document.pop("size_bytes")
+        documents.append(document)
+    return {"models": documents}
+
+
+def reading_line(event: ReadingEvent) -> Json | None:
+    """An event of a reading, as `--events` prints it. The end is told by the whole document."""
+    match event:
+        case Resumed(pages=pages):
+            return {"event": "resumed", "pages": pages}
+        case PageFound(page=page):
+            return {"event": "page_found", **_page(page)}
+        case Gisted(entry=entry, retries=retries):
+            return {
+                "event": "gisted",
+                **_page(entry.page),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+                "retries": retries,
+                "usage": _usage(entry.usage),
+            }
+    return None
+
+
+def reader_line(event: ReaderEvent) -> Json:
+    """An event of a reader, as `--events` prints it: its name and its fields."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"event": name, **asdict(event)}
+
+
+def chapter_title(book: Book, offset: int) -> str:
+    return book.chapters[book.chapter_index(offset)].title
+
+
+def _page(page: Page) -> Json:
+    return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
+
+
+def _usage(usage: Usage) -> Json:
+    return {**asdict(usage), "seconds": round(usage.seconds, 3)}
+
+
+def _rate(percent: float) -> float:
+    return round(percent, 2)
