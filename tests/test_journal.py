@@ -1,0 +1,309 @@
+"""The journal: what was appended is there, whatever happens to the process, the disk or the bytes."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gistread import journal
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record
+from tests.permissions import obey_permissions
+
+RECORDS: list[Record] = [
+    {"kind": "header", "version": 1},
+    {"page": 1, "gist": "She opens the door; “nobody” is there.\nOnly snow. 雪"},
+    {"page": 2, "gist": "", "usage": [1, 2, 3, 0.25]},
+    {"page": 3, "gist": "The end."},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A journal of `RECORDS`."""
+    path = tmp_path / "book.memory"
+    with Journal(path) as written:
+        written.append(*RECORDS)
+    return path
+
+
+def line_ends(data: bytes) -> list[int]:
+    return [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
+
+
+def test_gives_back_what_was_appended_in_order(file: Path) -> None:
+    assert journal.read(file) == (RECORDS, file.stat().st_size)
+    with Journal(file) as again:
+        assert again.records == RECORDS
+        assert again.cut_bytes == 0
+
+
+def test_creates_its_folder(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a" / "b" / "book.memory") as created:
+        created.append({"page": 1})
+    assert journal.read(tmp_path / "a" / "b" / "book.memory")[0] == [{"page": 1}]
+
+
+def test_reading_what_does_not_exist_finds_nothing_and_creates_nothing(tmp_path: Path) -> None:
+    assert journal.read(tmp_path / "none") == ([], 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.dictionaries(st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)))
+def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
+    line = journal.encode(record)
+    assert line.count(b"\n") == 1
+    assert journal.decode(line) == record
+
+
+@given(st.binary())
+def test_no_bytes_make_decoding_fail(line: bytes) -> None:
+    assert journal.decode(line) is None or journal.encode(journal.decode(line) or {}) == line
+
+
+def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    ends = line_ends(data)
+    torn = tmp_path / "torn.memory"
+    for length in range(len(data) + 1):
+        torn.write_bytes(data[:length])
+        whole = sum(end <= length for end in ends)
+        with Journal(torn) as opened:
+            assert opened.records == RECORDS[:whole], length
+            opened.append({"after": length})
+        assert journal.read(torn)[0] == [*RECORDS[:whole], {"after": length}], length
+        assert not torn.with_name("torn.memory.damaged").exists(), "a torn line is no damage worth keeping"
+
+
+def test_every_flipped_bit_costs_the_records_from_there_on_and_no_other(file: Path, tmp_path: Path) -> None:
+    data = file.read_bytes()
+    ends = line_ends(data)
+    flipped = tmp_path / "flipped.memory"
+    for at in range(len(data)):
+        for bit in (0, 3, 7):
+            changed = bytearray(data)
+            changed[at] ^= 1 << bit
+            flipped.write_bytes(changed)
+            before = sum(end <= at for end in ends)
+            assert journal.read(flipped)[0] == RECORDS[:before], (at, bit)
+
+
+def test_what_is_cut_behind_damage_is_kept_beside_the_file(file: Path) -> None:
+    data = file.read_bytes()
+    ends = line_ends(data)
+    file.write_bytes(data[: ends[0]] + b"XX" + data[ends[0] + 2 :])
+    with Journal(file) as opened:
+        assert opened.records == RECORDS[:1]
+        assert opened.cut_bytes == len(data) - ends[0]
+    assert file.with_name(file.name + ".damaged").read_bytes() == b"XX" + data[ends[0] + 2 :]
+    assert file.read_bytes() == data[: ends[0]]
+
+
+def test_of_independent_records_only_the_damaged_ones_are_lost(file: Path) -> None:
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + b"garbage\n" + lines[2] + lines[3] + b"torn")
+    kept = [RECORDS[0], *RECORDS[2:]]
+    assert journal.read(file, independent=True)[0] == kept
+    with Journal(file, independent=True) as opened:
+        assert opened.records == kept
+        opened.append({"page": 4})
+    assert journal.read(file) == ([*kept, {"page": 4}], file.stat().st_size)
+    assert file.with_name(file.name + ".damaged").read_bytes() == b"garbage\ntorn"
+
+
+@pytest.mark.parametrize("junk", [b"", b"\n", b"\n\n\n", b"\0" * 5000, b"null\n", os.urandom(3000)])
+def test_a_file_of_junk_is_an_empty_journal(tmp_path: Path, junk: bytes) -> None:
+    path = tmp_path / "junk.memory"
+    path.write_bytes(junk)
+    with Journal(path) as opened:
+        assert opened.records == []
+        opened.append({"page": 1})
+    assert journal.read(path)[0] == [{"page": 1}]
+
+
+def test_clear_forgets(file: Path) -> None:
+    with Journal(file) as opened:
+        opened.clear()
+        opened.append({"new": 1})
+    assert journal.read(file)[0] == [{"new": 1}]
+
+
+def test_rewrite_replaces_everything_and_goes_on(file: Path) -> None:
+    with Journal(file) as opened:
+        opened.rewrite(RECORDS[:1])
+        opened.append({"page": 9})
+        with pytest.raises(StorageError, match="Another gistread"):
+            Journal(file)
+    assert journal.read(file)[0] == [RECORDS[0], {"page": 9}]
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_a_second_writer_is_told_and_a_reader_is_not_disturbed(file: Path) -> None:
+    with Journal(file):
+        assert journal.read(file)[0] == RECORDS
+        with pytest.raises(StorageError, match=r"Another gistread is writing book\.memory"):
+            Journal(file)
+    Journal(file).close()
+
+
+WRITER = textwrap.dedent(
+    """
+    import sys, time
+    from pathlib import Path
+    from gistread.journal import Journal
+    path, first, count, pause_s = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    for number in range(first, first + count):
+        with Journal(path, wait_s=20) as journal:
+            if number % 7 == 0:
+                journal.rewrite(journal.records)
+            journal.append({"number": number})
+            print(number, flush=True)
+        time.sleep(pause_s)
+    """
+)
+
+
+def write_in_another_process(path: Path, first: int, count: int, pause_s: float = 0.0) -> "subprocess.Popen[str]":
+    arguments = [sys.executable, "-c", WRITER, str(path), str(first), str(count), str(pause_s)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_two_processes_that_wait_for_each_other_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "shared.jsonl"
+    writers = [write_in_another_process(path, first, 40) for first in (0, 1000)]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=60)
+        assert writer.returncode == 0, errors
+    numbers = [record["number"] for record in journal.read(path)[0]]
+    assert sorted(numbers) == [*range(40), *range(1000, 1040)]
+
+
+def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "killed.jsonl"
+    first = 0
+    for _ in range(6):
+        writer = write_in_another_process(path, first, 10_000)
+        assert writer.stdout is not None
+        for _ in range(11):
+            acknowledged = int(writer.stdout.readline())
+        writer.send_signal(signal.SIGKILL)
+        acknowledged = max([acknowledged, *map(int, writer.communicate()[0].split())])
+        numbers = [record["number"] for record in journal.read(path)[0]]
+        assert numbers == list(range(len(numbers)))
+        assert acknowledged <= numbers[-1] <= acknowledged + 1
+        first = len(numbers)
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> None:
+    """The size of a file is limited in place of the disk; the writer then gets EFBIG instead of ENOSPC."""
+    script = textwrap.dedent(
+        """
+        import resource, sys
+        from pathlib import Path
+        from gistread.errors import StorageError
+        from gistread.journal import Journal
+        path = Path(sys.argv[1])
+        with Journal(path) as journal:
+            journal.append({"page": 1})
+            size = path.stat().st_size
+            for room in range(0, 100):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+                try:
+                    journal.append({"page": 2, "gist": "x" * 100})
+                except StorageError:
+                    assert path.stat().st_size == size, room
+                else:
+                    raise AssertionError(room)
+                try:
+                    journal.rewrite([{"page": n, "gist": "x" * 300} for n in range(3)])
+                except StorageError:
+                    assert path.stat().st_size == size, room
+                else:
+                    raise AssertionError(room)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            journal.append({"page": 2})
+        """
+    )
+    path = tmp_path / "full.memory"
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # What was refused must not appear later, when there is room again.
+    assert journal.read(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_an_error_says_what_the_system_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Journal(file) as opened:
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(StorageError, match="No space left on device") as caught:
+            opened.append({"page": 4})
+        assert str(file) in caught.value.message
+        assert caught.value.hint
+    assert journal.read(file)[0] == RECORDS
+
+
+def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from gistread import journal
+        from gistread.errors import StorageError
+        path = Path(sys.argv[1])
+        for refused in (path, path.with_name("new.memory"), path.parent / "new" / "book.memory"):
+            try:
+                journal.Journal(refused)
+            except StorageError as error:
+                assert "Permission denied" in str(error), error
+            else:
+                raise AssertionError(refused)
+        print(journal.read(path)[0])
+        """
+    )
+    file.chmod(0o444)
+    file.parent.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=obey_permissions,
+    )
+    file.parent.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{RECORDS}\n"
+
+
+def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError):
+        Journal(tmp_path)
+    with pytest.raises(StorageError):
+        journal.read(tmp_path)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError):
+        Journal(tmp_path / "file" / "book.memory")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.data())
+def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(file: Path, data: st.DataObject) -> None:
+    original = b"".join(map(journal.encode, RECORDS))
+    at = data.draw(st.integers(0, len(original)))
+    end = data.draw(st.integers(at, len(original)))
+    file.write_bytes(original[:at] + data.draw(st.binary(max_size=40)) + original[end:])
+    with Journal(file) as opened:
+        kept = opened.records
+        opened.append({"page": "next"})
+    assert kept == RECORDS[: len(kept)] or not set(map(str, kept)) - set(map(str, RECORDS))
+    assert len(kept) >= sum(stop <= at for stop in line_ends(original))
+    assert journal.read(file)[0] == [*kept, {"page": "next"}]
