@@ -6,11 +6,13 @@ Pure data and arithmetic over it. How pages and gists are made is in `reading.py
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gistread.book.model import Book
+from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
+from gistread.memory.extractive import extract
 
 
 class GistSource(StrEnum):
@@ -117,7 +119,37 @@ class GistMemory:
         read = sum(entry.page.words for entry in self.entries)
         if not read:
             return 0.0
-        context = sum(
-            entry.page.words if entry.page.number in opened else entry.gist.words for entry in self.entries
-        )
+        context = sum(entry.page.words if entry.page.number in opened else entry.gist.words for entry in self.entries)
         return 100.0 * (1.0 - context / read)
+
+    def until(self, offset: int) -> "GistMemory":
+        """The memory of a person who has read up to `offset`: what may be told under the spoiler bound (D8).
+
+        Nothing past `offset` is in it, the book's text included, and neither are title and author, by which a
+        model could recall the rest. A page across the bound is cut there; its gist, which tells of the whole
+        page, is replaced by sentences of what is left. Offsets stay those of the whole book.
+        """
+        offset = max(0, min(offset, len(self.book.text)))
+        entries = [entry for entry in self.entries if entry.page.end <= offset]
+        cut = self.page_at(offset)
+        if cut is not None and self.book.text[cut.start : offset].strip():
+            page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
+            gist = extract(self.text_of(page), CUT_PAGE_WORDS)
+            entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
+        return GistMemory(_book_until(self.book, offset), self.size, self.model_name, entries)
+
+
+CUT_PAGE_WORDS = 80
+"""Length of what stands for a page that is cut at the spoiler bound."""
+
+
+def _book_until(book: Book, offset: int) -> Book:
+    """The beginning of a book, without its title and authors."""
+    return Book(
+        text=book.text[:offset],
+        title="",
+        paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in book.paragraphs if p.start < offset),
+        chapters=tuple(replace(c, end=min(c.end, offset)) for c in book.chapters if c.start < offset or not c.start),
+        language=book.language,
+        source_format=book.source_format,
+    )

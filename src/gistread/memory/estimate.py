@@ -1,0 +1,60 @@
+"""How long the rest of the book will take: pages and seconds left, from the pace so far.
+
+Pure arithmetic. The clock, the screen and the progress line are the affair of those who ask.
+"""
+
+from dataclasses import dataclass, replace
+
+from gistread.memory.model import GistMemory
+
+_MEMORY_OF_PACE = 0.8
+"""How much of the pace so far stays when another page is read: about the last five pages count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Words of the book read in a second, smoothed over the latest pages."""
+
+    words: float = 0.0
+    seconds: float = 0.0
+
+    def after(self, words: int, seconds: float) -> "Pace":
+        """The pace when one more page of so many words has taken so long."""
+        return replace(
+            self,
+            words=self.words * _MEMORY_OF_PACE + words,
+            seconds=self.seconds * _MEMORY_OF_PACE + max(0.0, seconds),
+        )
+
+    @property
+    def words_per_s(self) -> float | None:
+        """None before anything has been measured."""
+        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is left to read."""
+
+    pages_left: int
+    seconds_left: float | None
+    """None before anything has been measured; 0 when nothing is left."""
+
+
+def pace_of(memory: GistMemory) -> Pace:
+    """The pace at which the pages of a memory were read, as far as it was kept with them."""
+    pace = Pace()
+    for entry in memory.entries[-10:]:
+        if entry.usage.seconds > 0:
+            pace = pace.after(entry.page.words, entry.usage.seconds)
+    return pace
+
+
+def estimate(memory: GistMemory, pace: Pace) -> Estimate:
+    """What is left of this memory's book at this pace."""
+    if memory.complete:
+        return Estimate(0, 0.0)
+    share_left = 1 - memory.read_until / len(memory.book.text)
+    speed = pace.words_per_s
+    seconds = None if speed is None else memory.book.words * share_left / speed
+    return Estimate(memory.estimated_pages - len(memory.entries), seconds)

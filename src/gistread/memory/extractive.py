@@ -1,0 +1,91 @@
+"""A gist made of the page's own sentences, for when the model's own words cannot be kept (design D6).
+
+The sentences that stand for the most of the page are taken, in their order, within a budget of words. A
+sentence stands for a page by the words that it shares with the rest of it; what has been said by a sentence
+already taken counts no more. No model, no dictionary, any script.
+"""
+
+import re
+from collections import Counter
+
+from gistread.book.sentences import sentence_spans
+from gistread.book.words import count_words
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+_SHORTEST_STEM = 4
+_LEADING_BONUS = 1.25
+"""The first sentence of a page says where we are."""
+
+
+def extract(text: str, budget_words: int) -> str:
+    """Sentences of `text`, in order, of about `budget_words` words together; all of it when it is that short.
+
+    A sentence that alone is much longer than the budget is cut between words, with an ellipsis.
+    """
+    sentences = _sentences(text)
+    if not sentences or count_words(text) <= budget_words:
+        return " ".join(sentences)
+    terms = [Counter(_terms(sentence)) for sentence in sentences]
+    weight = _weights(terms)
+    chosen: set[int] = set()
+    said: set[str] = set()
+    words = 0
+    while True:
+        scores = [
+            _LEADING_BONUS ** (not index)
+            * sum(weight[term] for term in found if term not in said)
+            / (4 + sum(found.values()))
+            for index, found in enumerate(terms)
+        ]
+        fitting = [
+            index
+            for index, sentence in enumerate(sentences)
+            if index not in chosen and scores[index] > 0 and words + count_words(sentence) <= budget_words * 1.1
+        ]
+        if not fitting:
+            break
+        best = max(fitting, key=lambda index: scores[index])
+        chosen.add(best)
+        said |= terms[best].keys()
+        words += count_words(sentences[best])
+    if not chosen:
+        return _cut(sentences[0], budget_words)
+    return " ".join(sentences[index] for index in sorted(chosen))
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences of every paragraph, each on one line."""
+    return [
+        " ".join(paragraph[start:end].split())
+        for paragraph in text.split("\n\n")
+        for start, end in sentence_spans(paragraph)
+        if paragraph[start:end].strip()
+    ]
+
+
+def _terms(sentence: str) -> list[str]:
+    """What two sentences can share: the beginnings of words, and pairs of characters where no spaces stand."""
+    terms: list[str] = []
+    for run in _UNSPACED.findall(sentence):
+        terms += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+    for word in _WORD.findall(_UNSPACED.sub(" ", sentence)):
+        folded = word.casefold()
+        # A crude stem serves every language: what is shared matters here, not what it means.
+        terms.append(folded[: max(_SHORTEST_STEM, len(folded) - 2)])
+    return terms
+
+
+def _weights(terms: list[Counter[str]]) -> dict[str, float]:
+    """How much a term says of the page: in how many sentences it stands, the commonest (articles …) not counted."""
+    spread = Counter(term for found in terms for term in found)
+    common = max(3.0, 0.25 * len(terms))
+    return {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
+
+
+def _cut(sentence: str, budget_words: int) -> str:
+    """The beginning of a sentence."""
+    words = sentence.split()
+    if len(words) > budget_words:
+        return " ".join(words[:budget_words]) + " …"
+    return sentence if count_words(sentence) <= 2 * budget_words else sentence[:budget_words] + "…"

@@ -1,0 +1,272 @@
+"""Is this a gist? What a model wrote is cleaned, then held against its page (design D6).
+
+Cleaning removes what surrounds a gist (a polite opening, a label, a sentence said twice, a sentence that was
+cut off). What is left must pass every rule: each is a small function that names a fault or says nothing. The
+rules look at form and at words shared with the page. Whether the gist tells the right things, they do not know.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gistread.book.sentences import sentence_spans
+from gistread.book.words import count_words
+
+
+class Fault(StrEnum):
+    """Why a text is not kept as a gist."""
+
+    EMPTY = "empty"
+    REFUSAL = "a refusal"
+    TOO_LONG = "hardly shorter than the page"
+    LOOP = "a loop"
+    FOREIGN_NAMES = "names or numbers that the page lacks"
+    UNRELATED = "not about the page"
+    OTHER_SCRIPT = "another script"
+    PROMPT = "words of the prompt"
+    CUT_OFF = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A cleaned text, and what it is held against."""
+
+    text: str
+    page: str
+    prompt_words: str = ""
+    """What the prompt itself said, without the page."""
+    cut_off: bool = False
+    """The model was stopped, and no whole sentence of any length was left."""
+
+
+Rule = Callable[[Draft], Fault | None]
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+
+_OPENING = re.compile(
+    r"""\A\s*(?:
+        (?:sure|certainly|of\ course|okay|ok|absolutely)(?:\ thing)?
+        (?:[!.]\s+ | ,?\s+(?:here|i|this)\b[^\n:]{0,100}:\s*)
+      | (?:here(?:['’]s|\ is|\ are)|this\ is|below\ is|the\ following\ is)\b[^\n:.]{0,120}:\s*
+      | \W{0,3}(?:(?:shortened|short|condensed|abridged|concise|brief)\s+(?:passage|version|text)|gist|summary|passage)
+        \W{0,3}:\W{0,3}\s*
+      | \(?page\s+\d+\)?[:.]?\s+(?=\S)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REFUSAL = re.compile(
+    r"""
+        \bas\ an?\ (?:ai|artificial|language\ model|assistant)\b
+      | \bi(?:['’]?m|\ am)\ (?:an?\ (?:ai|language\ model|assistant)|(?:just|only)\ an?\ (?:ai|language\ model))
+      | \bi(?:['’]?m|\ am)\ (?:sorry|afraid|unable)\b[^.]{0,60}
+        \b(?:assist|help|fulfil|comply|provide|access|summari|shorten)
+      | \b(?:i|we)\ (?:can['’]?t|cannot|can\ not|won['’]?t|am\ not\ able\ to|am\ unable\ to)\ (?:\w+\s+){0,2}
+        (?:assist|help\ with|fulfil|comply|provide|summari[sz]e|shorten|access)
+      | \bplease\ (?:provide|share|paste|give\ me)\b[^.]{0,40}\b(?:passage|text)
+      | \b(?:als|comme|como|come)\ (?:ki|ia|modèle|modelo|modello|sprachmodell|assistente|asistente)\b
+      | 作为(?:一个)?(?:人工智能|语言模型|ai) | ai(?:言語モデル|アシスタント) | как\ языковая\ модель
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
+    """The gist in what a model wrote, on one line a paragraph; and whether it is still cut off in mid-sentence.
+
+    Openings, labels and marks around it are removed, a sentence said a second time is said once, and of a text
+    that was stopped the last, unfinished sentence is left out when the rest is at least half of it.
+    """
+    text = "".join(
+        c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
+    )
+    for _ in range(3):  # "Sure! Here is the passage: Summary: …"
+        text = _OPENING.sub("", text, count=1)
+    text = text.strip().strip("*_#`").strip()
+    if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
+        text = text[1:-1].strip()
+    if cut_off:
+        whole = _whole_sentences(text)
+        if count_words(whole) >= count_words(text) / 2:
+            text, cut_off = whole, False
+    return _once(text), cut_off
+
+
+def inspect(draft: Draft) -> Fault | None:
+    """The first fault of a draft, or None when it can be kept."""
+    return next((fault for rule in RULES if (fault := rule(draft))), None)
+
+
+def not_empty(draft: Draft) -> Fault | None:
+    """At least four words, and one for every fifty of the page."""
+    least = max(4, min(20, count_words(draft.page) // 50))
+    return Fault.EMPTY if count_words(draft.text) < least else None
+
+
+def not_cut_off(draft: Draft) -> Fault | None:
+    return Fault.CUT_OFF if draft.cut_off else None
+
+
+def not_a_refusal(draft: Draft) -> Fault | None:
+    """What an assistant says about itself. A page may say it too: then it is the story's."""
+    found = _REFUSAL.search(draft.text)
+    return Fault.REFUSAL if found and found[0].casefold() not in draft.page.casefold() else None
+
+
+def not_the_prompt(draft: Draft) -> Fault | None:
+    """Six words on end that stand in the prompt and not on the page."""
+    task = _runs(draft.prompt_words, 6)
+    return Fault.PROMPT if task & _runs(draft.text, 6) - _runs(draft.page, 6) else None
+
+
+def not_too_long(draft: Draft) -> Fault | None:
+    """A gist is shorter than its page, by a third at least."""
+    return Fault.TOO_LONG if count_words(draft.text) > 0.67 * count_words(draft.page) else None
+
+
+def not_a_loop(draft: Draft) -> Fault | None:
+    """Few different words for so many, or the same four on end again and again, more than on the page itself."""
+    words = _tokens(draft.text)
+    if len(words) < 24:
+        return None
+    distinct = len(set(words)) / len(words)
+    # The longer a text, the fewer of its words are new: a square root is near to what prose does.
+    if distinct < min(0.45, 3.2 / len(words) ** 0.5):
+        return Fault.LOOP
+    fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
+    again = sum(count - 1 for count in fours.values())
+    return Fault.LOOP if again > 0.2 * len(words) else None
+
+
+def same_script(draft: Draft) -> Fault | None:
+    """The script that the gist is mostly in makes up a tenth of the page's letters at least."""
+    written, page = _scripts(draft.text), _scripts(draft.page)
+    if not written or not page:
+        return None
+    script, _ = written.most_common(1)[0]
+    return Fault.OTHER_SCRIPT if page[script] < 0.1 * page.total() else None
+
+
+def no_foreign_names(draft: Draft) -> Fault | None:
+    """Names and numbers stand on the page, but for one, or for a quarter of them."""
+    names = _names(draft.text) if _capitals_tell(draft.page) else set()
+    names |= set(_KATAKANA.findall(draft.text))
+    page_words = {word.casefold() for word in _WORD.findall(draft.page)}
+    stems = {_stem(word) for word in page_words}
+    foreign = {name for name in names if _stem(name.casefold()) not in stems and name not in draft.page}
+    numbers = set(_NUMBER.findall(draft.text))
+    foreign |= numbers - set(_NUMBER.findall(draft.page))
+    if len(foreign) < 2 or len(foreign) <= 0.25 * len(names | numbers):
+        return None
+    return Fault.FOREIGN_NAMES
+
+
+def about_the_page(draft: Draft) -> Fault | None:
+    """At least four in ten of the longer words stand on the page in some form."""
+    if _UNSPACED.search(draft.text):
+        written = set(_UNSPACED.findall(draft.text))
+        shared = written & set(draft.page)
+    else:
+        written = {_stem(word.casefold()) for word in _WORD.findall(draft.text) if len(word) > 4}
+        shared = written & {_stem(word.casefold()) for word in _WORD.findall(draft.page)}
+    return Fault.UNRELATED if len(written) >= 5 and len(shared) < 0.4 * len(written) else None
+
+
+RULES: tuple[Rule, ...] = (
+    not_empty,
+    not_cut_off,
+    not_a_refusal,
+    not_the_prompt,
+    not_a_loop,
+    not_too_long,
+    same_script,
+    no_foreign_names,
+    about_the_page,
+)
+
+
+def _whole_sentences(text: str) -> str:
+    """The text up to the end of its last finished sentence."""
+    last = max(
+        (match.end() for match in re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)), default=0
+    )
+    return text[:last]
+
+
+def _once(text: str) -> str:
+    """The text without the sentences that it has said before, its paragraphs one line each."""
+    said: set[str] = set()
+    paragraphs: list[str] = []
+    for paragraph in text.split("\n"):
+        kept: list[str] = []
+        for start, end in sentence_spans(paragraph):
+            sentence = " ".join(paragraph[start:end].split())
+            key = " ".join(_tokens(sentence))
+            if not key or (key in said and len(key) > 12):
+                continue
+            said.add(key)
+            kept.append(sentence)
+        if kept:
+            paragraphs.append(_joined(kept))
+    return "\n".join(paragraphs)
+
+
+def _joined(sentences: list[str]) -> str:
+    joined = sentences[0]
+    for sentence in sentences[1:]:
+        joined += sentence if _UNSPACED.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"
+    return joined
+
+
+def _tokens(text: str) -> list[str]:
+    """Words without case; single characters where no spaces stand between words."""
+    separated = _UNSPACED.sub(lambda character: f" {character[0]} ", text.casefold())
+    return re.findall(r"\w+(?:['’]\w+)*", separated)
+
+
+def _runs(text: str, length: int) -> set[tuple[str, ...]]:
+    """Every `length` words on end."""
+    words = _tokens(text)
+    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words that do not begin a sentence."""
+    names: set[str] = set()
+    for match in _WORD.finditer(text):
+        word = match[0]
+        before = text[: match.start()].rstrip("\"'“”‘’«»„( ")
+        if len(word) > 2 and word[0].isupper() and before and before[-1] not in ".!?:;…—\n*":
+            names.add(re.sub(r"['’]s$", "", word))
+    return names
+
+
+def _capitals_tell(page: str) -> bool:
+    """Whether capitals mark names in this language: in German they mark every noun."""
+    words = len(_WORD.findall(page))
+    capitalised = sum(1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper())
+    return capitalised < 0.16 * words
+
+
+def _stem(word: str) -> str:
+    """Enough of a word to know it again with another ending."""
+    word = re.sub(r"['’]s$", "", word)
+    return word[: max(3, len(word) - 2)] if len(word) > 3 else word
+
+
+_KANA_AND_HAN = {"CJK": "HAN", "HIRAGANA": "HAN", "KATAKANA": "HAN"}
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script."""
+    counts: Counter[str] = Counter()
+    for character, number in Counter(text).items():
+        if character.isalpha():
+            script = unicodedata.name(character, "?").split()[0]
+            counts[_KANA_AND_HAN.get(script, script)] += number
+    return counts

@@ -1,0 +1,213 @@
+"""Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
+
+From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph
+is a label that the model may choose, and it can choose nothing else (design D3). A chapter's end is always a
+pause point. A paragraph longer than a page is divided at its sentences, a sentence longer than that between
+its words. Pages follow one another and leave nothing out: the white space after a page belongs to it.
+
+Where the passages and labels lie is plain arithmetic over the book (`find_passage`); only the choice needs a
+model (`next_page`), and when there is one legal pause point nobody is asked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gistread import prompts
+from gistread.book.model import Book, Kind, Paragraph
+from gistread.book.sentences import sentence_spans
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
+from gistread.errors import EngineError
+from gistread.memory.gisting import gist_tokens
+from gistread.memory.model import Page, PageSize
+
+PROMPTS = ("pagination",)
+"""The prompts that decide where pages end."""
+
+_CHARACTERS_PER_WORD = 16
+"""More than this a word, and a text is taken for one without spaces: it is divided by its length."""
+_TOKENS_BESIDE = 48
+"""Left free for what a gisting prompt may be longer than the one here."""
+_FEWEST_WORDS = 8
+"""A window in which not even this many words fit is no window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Text from a pause point on, and the places where the next pause may be."""
+
+    start: int
+    pauses: tuple[int, ...]
+    """Offsets in ascending order, at least one. The last is the end of the passage."""
+
+    @property
+    def end(self) -> int:
+        return self.pauses[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Text that is not divided further: a paragraph, a sentence, a piece of a long one. With the space after it."""
+
+    start: int
+    end: int
+    words: int
+    heading: bool = False
+    """What follows belongs to it: no place to pause."""
+
+
+def find_passage(book: Book, start: int, size: PageSize) -> Passage:
+    """The passage that begins at the pause point `start`, and its legal pause points.
+
+    Within the chapter. A pause that would leave a scrap of the chapter (less than half of `min_words`) is no
+    label while there is another; a rest of the chapter below `min_words` is one page.
+    """
+    chapter_end = _chapter_end(book, start)
+    units: list[_Unit] = []
+    total = 0
+    left = 0
+    for unit in _units(book, start, chapter_end, size.max_words):
+        too_long = total + unit.words > size.max_words or unit.end - start > size.max_words * _CHARACTERS_PER_WORD
+        if units and too_long:
+            left = _words_left(book, units[-1].end, chapter_end, size.min_words)
+            break
+        units.append(unit)
+        total += unit.words
+    labels: list[tuple[int, int]] = []
+    at = 0
+    for unit in units:
+        at += unit.words
+        if at >= size.min_words and not unit.heading:
+            labels.append((unit.end, total - at + left))
+    tidy = [end for end, rest in labels if rest >= size.min_words / 2 or end == chapter_end]
+    return Passage(start, tuple(tidy or [end for end, _ in labels] or [units[-1].end]))
+
+
+async def next_page(
+    book: Book,
+    start: int,
+    number: int,
+    size: PageSize,
+    engine: Engine,
+    priority: Priority = Priority.BACKGROUND,
+) -> tuple[Page, Usage]:
+    """Read on from the pause point `start` to the next one: the page with this number, and what it cost.
+
+    A passage that does not fit the engine's window is taken shorter. Raises EngineError when no page fits or
+    the engine fails.
+    """
+    passage = find_passage(book, start, size)
+    prompt = _prompt(book, passage)
+    while (needed := await _needed_tokens(book, passage, prompt, engine)) > engine.info.context_tokens:
+        size = _shorter(book, passage, size, needed, engine.info.context_tokens)
+        passage = find_passage(book, start, size)
+        prompt = _prompt(book, passage)
+    usage = NO_USAGE
+    end = passage.end
+    if len(passage.pauses) > 1:
+        labels = [_label(index) for index in range(1, len(passage.pauses) + 1)]
+        choice = await engine.choose(prompt, labels, priority)
+        usage = choice.usage
+        end = passage.pauses[choice.index]
+    return Page(number, start, end, count_words(book.text[start:end])), usage
+
+
+async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
+    """What the passage needs of a window: a page that passes here can be gisted in the same window."""
+    tokens = await engine.measure(prompt)
+    words = count_words(book.text[passage.start : passage.end])
+    return tokens + gist_tokens(words, tokens) + _TOKENS_BESIDE
+
+
+def _shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
+    """A size whose passage is shorter than this one by about as much as is wanting."""
+    words = count_words(book.text[passage.start : passage.end])
+    characters = (passage.end - passage.start) / _CHARACTERS_PER_WORD
+    now = min(size.max_words, max(words, round(characters)))
+    max_words = int(now * min(0.9, context_tokens / needed))
+    if max_words < _FEWEST_WORDS:
+        raise EngineError(
+            f"The context is too small for one page: {words} words and their gist need {needed} tokens, "
+            f"the model's window has {context_tokens}.",
+            "Use a model with a longer context.",
+        )
+    return PageSize(min(size.min_words, max(1, max_words // 2)), max_words)
+
+
+def _prompt(book: Book, passage: Passage) -> Prompt:
+    """The passage with its labels. Book text that looks like a label does no harm: it is no legal answer."""
+    pieces: list[str] = []
+    at = passage.start
+    for index, pause in enumerate(passage.pauses, start=1):
+        pieces += [book.text[at:pause].rstrip(), f"\n\n{_label(index)}\n\n"]
+        at = pause
+    template = prompts.load("pagination")
+    return (Message("user", template.fill(passage="".join(pieces).strip())),)
+
+
+def _label(index: int) -> str:
+    return f"<{index}>"
+
+
+def _chapter_end(book: Book, start: int) -> int:
+    """Where the chapter ends. One that is nothing but its heading (a part's title) is read with the next."""
+    for index in range(book.chapter_index(start), len(book.chapters)):
+        end = book.chapters[index].end
+        if any(paragraph.kind is not Kind.HEADING for paragraph in book.paragraphs_between(start, end)):
+            return end
+    return len(book.text)
+
+
+def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
+    """What can be put on a page one after the other, from `start`; together they leave nothing out before `end`."""
+    first = book.paragraph_index(start)
+    for index in range(first, len(book.paragraphs)):
+        paragraph = book.paragraphs[index]
+        if paragraph.start >= end:
+            return
+        following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
+        begins = start if index == first else paragraph.start
+        yield from _divided(book.text, begins, paragraph, min(following, end), max_words)
+
+
+def _divided(text: str, start: int, paragraph: Paragraph, end: int, max_words: int) -> Iterator[_Unit]:
+    """The paragraph from `start` on, as one unit if it fits a page, else as sentences or pieces of them."""
+    most_characters = max_words * _CHARACTERS_PER_WORD
+    if paragraph.end - start <= most_characters:
+        words = count_words(text[start : paragraph.end])
+        if words <= max_words:
+            yield _Unit(start, end, words, paragraph.kind is Kind.HEADING)
+            return
+    # Looked at through a window of twice a page: a paragraph may be a whole book, and a page is all that is asked.
+    at = start
+    while at < end:
+        stop = min(paragraph.end, at + 2 * most_characters)
+        starts = [at + begin for begin, _ in sentence_spans(text[at:stop])][1:]
+        if stop < paragraph.end and starts:
+            stop = starts.pop()  # The last sentence may go on behind the window.
+        for begin, finish in zip([at, *starts], [*starts, stop if stop < paragraph.end else end], strict=True):
+            yield from _pieces(text, begin, finish, max_words)
+        at = stop if stop < paragraph.end else end
+
+
+def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
+    """A sentence, divided between its words (or, having none, anywhere) when it is longer than a page."""
+    most_characters = max_words * _CHARACTERS_PER_WORD
+    while start < end:
+        stop = min(end, start + most_characters)
+        while (words := count_words(text[start:stop])) > max_words:
+            stop = start + max(1, (stop - start) * max_words // words - 1)
+        if stop < end:
+            space = max(text.rfind(" ", start, stop), text.rfind("\n", start, stop)) + 1
+            if space > start:
+                stop = space
+        if text[stop:end].isspace():
+            stop = end
+        words = count_words(text[start:stop])
+        yield _Unit(start, stop, words)
+        start = stop
+
+
+def _words_left(book: Book, start: int, end: int, enough: int) -> int:
+    """Words from `start` to `end`, or some number of at least `enough`."""
+    return count_words(book.text[start : min(end, start + enough * _CHARACTERS_PER_WORD)])

@@ -1,0 +1,333 @@
+"""Gist memories on disk: one journal a memory (design D5, section 7).
+
+A memory is known by the book's text, the model that read it, the page size and the version of the prompts. Its
+file has a header record and then one record a page, each synced as soon as it is known. What the disk refuses
+is no failure: reading goes on in memory and the person is told once. What is made here can be made again, so
+old memories are removed when they take too much room.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gistread import journal, prompts
+from gistread.book.model import Book
+from gistread.book.words import count_words
+from gistread.engine.protocol import Usage
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record
+from gistread.memory import gisting, pagination
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+
+_FORMAT = "gistread memory"
+_VERSION = 1
+_SUFFIX = ".memory"
+_DAMAGED = ".damaged"
+
+READING = "careful"
+"""How the book is read: pagination and gisting as two passes, as in the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHeader:
+    """What is known of a memory without its pages."""
+
+    path: Path
+    model_name: str
+    fingerprint: str
+    size: PageSize
+    prompts: str
+    reading: str
+    pages: int
+    read_until: int
+    """Offset up to which the book has been read."""
+    complete: bool
+    modified_s: float
+    """When it was last opened for reading on or written, in seconds since the epoch."""
+
+
+class KeptMemory:
+    """A memory that is being made, and the file that keeps it. Use as a context manager.
+
+    `notice` is one line for the person about the file (repaired, not writable), or empty; it may change with
+    `keep`.
+    """
+
+    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "") -> None:
+        self.memory = memory
+        self.notice = notice
+        self._file = file
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is read is still written to disk."""
+        return self._file is not None
+
+    def keep(self, entry: Entry) -> None:
+        """Add the next page, on disk first. Never fails for the disk: see `notice`."""
+        if entry.page.start != self.memory.read_until or entry.page.number != len(self.memory.entries) + 1:
+            raise ValueError(f"page {entry.page.number} does not follow page {len(self.memory.entries)}")
+        if self._file is not None:
+            try:
+                self._file.append(_to_record(entry))
+            except StorageError as error:
+                self.notice = _unkept(error)
+                self.close()
+        self.memory.entries.append(entry)
+
+    def close(self) -> None:
+        """Let go of the file; the memory stays usable. Idempotent."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class MemoryStore:
+    """All memories in one directory. Making one touches nothing."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def open(self, book: Book, model_name: str, fingerprint: str, size: PageSize) -> KeptMemory:
+        """The memory of this book by this model, as far as it got, ready to be read on.
+
+        Raises StorageError when the file was written by a later version of gistread; it is left as it is.
+        """
+        header = _header(book, model_name, fingerprint, size)
+        path = self._path(book, header)
+        _refuse_later_version(path)
+        memory = GistMemory(book, size, model_name)
+        try:
+            file = Journal(path)
+        except StorageError as error:
+            with contextlib.suppress(StorageError):
+                records, _ = journal.read(path)
+                if records and _same_key(records[0], header):
+                    memory.entries.extend(_entries(records[1:], book))
+            return KeptMemory(memory, None, _unkept(error))
+        try:
+            return self._opened(file, header, memory)
+        except StorageError as error:
+            file.close()
+            return KeptMemory(memory, None, _unkept(error))
+
+    def find(self, book: Book) -> list[MemoryHeader]:
+        """The memories of this book, whoever read it: the one that got furthest first, then the latest."""
+        found = [
+            header
+            for path in self._files(f"{_book_key(book)}-*{_SUFFIX}")
+            if (header := _described(path, book)) is not None
+        ]
+        return sorted(found, key=lambda header: (header.read_until, header.modified_s), reverse=True)
+
+    def load(self, book: Book, header: MemoryHeader) -> GistMemory:
+        """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
+        records, _ = journal.read(header.path)
+        if not records:
+            raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
+        return GistMemory(book, header.size, header.model_name, _entries(records[1:], book))
+
+    def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
+        """Remove the memories opened longest ago until all together take at most `limit_bytes`.
+
+        Never those of the books whose SHA-256 is in `keep`, nor one that another process is writing. Returns
+        how many bytes were freed.
+        """
+        kept_keys = {sha256[:_KEY_LENGTH] for sha256 in keep}
+        files: list[tuple[float, int, Path]] = []
+        for path in self._files("*"):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
+        total = sum(size for _, size, _ in files)
+        freed = 0
+        for _, size, path in sorted(files):
+            if total - freed <= limit_bytes:
+                break
+            if path.name.partition("-")[0] in kept_keys:
+                continue
+            try:
+                if path.suffix == _SUFFIX:
+                    Journal(path).close()  # Refused when somebody is writing to it.
+                path.unlink()
+            except (StorageError, OSError):
+                continue
+            freed += size
+        return freed
+
+    def _opened(self, file: Journal, header: Record, memory: GistMemory) -> KeptMemory:
+        records = file.records
+        notice = ""
+        if file.cut_bytes:
+            notice = "The end of this book's memory was damaged; those pages are read again."
+        if records and not _same_key(records[0], header):
+            # Another thing under our name: nothing in it can be used.
+            with contextlib.suppress(OSError):
+                file.path.with_name(file.path.name + _DAMAGED).write_bytes(file.path.read_bytes())
+            file.rewrite([header])
+            records = [header]
+            notice = "This book's memory was damaged and has been set aside; the book is read again."
+        if not records:
+            file.append(header)
+        memory.entries.extend(_entries(records[1:], memory.book))
+        if len(memory.entries) < len(records) - 1:
+            file.rewrite(records[: 1 + len(memory.entries)])
+            notice = "The end of this book's memory was damaged; those pages are read again."
+        with contextlib.suppress(OSError):
+            os.utime(file.path)  # Last used now: see `trim`.
+        return KeptMemory(memory, file, notice)
+
+    def _path(self, book: Book, header: Record) -> Path:
+        key = "\0".join(str(header[name]) for name in _KEY)
+        return self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+
+    def _files(self, pattern: str) -> list[Path]:
+        if pattern == "*":
+            return [*self.directory.glob(f"*{_SUFFIX}"), *self.directory.glob(f"*{_SUFFIX}{_DAMAGED}")]
+        return list(self.directory.glob(pattern))
+
+
+_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading")
+_KEY_LENGTH = 16
+
+
+def _book_key(book: Book) -> str:
+    return book.sha256[:_KEY_LENGTH]
+
+
+def _header(book: Book, model_name: str, fingerprint: str, size: PageSize) -> Record:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "book": book.sha256,
+        "title": book.title,
+        "model": model_name,
+        "fingerprint": fingerprint,
+        "min_words": size.min_words,
+        "max_words": size.max_words,
+        "prompts": prompts.version(*pagination.PROMPTS, *gisting.PROMPTS),
+        "reading": READING,
+    }
+
+
+def _same_key(found: Record, header: Record) -> bool:
+    return all(found.get(name) == header[name] for name in ("format", "version", *_KEY))
+
+
+def _refuse_later_version(path: Path) -> None:
+    """Looked at before the file is opened for writing, which would cut what it does not understand."""
+    try:
+        with path.open("rb") as file:
+            first = journal.decode(file.readline())
+    except OSError:
+        return
+    if first is None or first.get("format") != _FORMAT:
+        return
+    version = first.get("version")
+    if isinstance(version, int) and version > _VERSION:
+        raise StorageError(
+            f"This book's memory was written by a later version of gistread (format {version}; this one reads "
+            f"{_VERSION}).",
+            f"Update gistread, or remove {path} to have the book read again.",
+        )
+
+
+def _described(path: Path, book: Book) -> MemoryHeader | None:
+    """The header of a memory file, or None when it is not one of this book that can be read."""
+    try:
+        records, _ = journal.read(path)
+        modified_s = path.stat().st_mtime
+    except (StorageError, OSError):
+        return None
+    if not records:
+        return None
+    match records[0]:
+        case {
+            "format": str(form),
+            "version": int(version),
+            "book": str(sha256),
+            "model": str(model_name),
+            "fingerprint": str(fingerprint),
+            "min_words": int(min_words),
+            "max_words": int(max_words),
+            "prompts": str(prompts_version),
+            "reading": str(reading),
+        } if form == _FORMAT and version <= _VERSION and sha256 == book.sha256:
+            pass
+        case _:
+            return None
+    entries = _entries(records[1:], book)
+    read_until = entries[-1].page.end if entries else 0
+    return MemoryHeader(
+        path=path,
+        model_name=model_name,
+        fingerprint=fingerprint,
+        size=PageSize(min_words, max_words),
+        prompts=prompts_version,
+        reading=reading,
+        pages=len(entries),
+        read_until=read_until,
+        complete=read_until >= len(book.text),
+        modified_s=modified_s,
+    )
+
+
+def _to_record(entry: Entry) -> Record:
+    page, gist, usage = entry.page, entry.gist, entry.usage
+    return {
+        "page": page.number,
+        "start": page.start,
+        "end": page.end,
+        "words": page.words,
+        "gist": gist.text,
+        "source": gist.source.value,
+        "usage": [usage.prefilled, usage.reused, usage.generated, usage.seconds],
+    }
+
+
+def _entries(records: list[Record], book: Book) -> list[Entry]:
+    """The pages of these records, up to the first that cannot be: a gap, a place outside the text, no gist."""
+    entries: list[Entry] = []
+    at = 0
+    for number, record in enumerate(records, start=1):
+        match record:
+            case {
+                "page": int(page),
+                "start": int(start),
+                "end": int(end),
+                "words": int(words),
+                "gist": str(gist),
+                "source": str(source),
+                "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
+            } if page == number and start == at < end <= len(book.text) and gist.strip() and source in _SOURCES:
+                entries.append(
+                    Entry(
+                        Page(page, start, end, words),
+                        Gist(gist, count_words(gist), GistSource(source)),
+                        Usage(prefilled, reused, generated, float(seconds)),
+                    )
+                )
+                at = end
+            case _:
+                break
+    return entries
+
+
+_SOURCES = frozenset(source.value for source in GistSource)
+
+
+def _unkept(error: StorageError) -> str:
+    return f"{error.message} What is read now is kept for this session only."

@@ -1,0 +1,162 @@
+"""An engine for tests that need the model to say a given thing.
+
+Answers are scripted (a sequence, used up in order) or computed (a function of the prompt's text). It counts
+tokens in its own simple way, holds to its window as a real engine does, and keeps account of the prefix that
+each prompt shares with the ones before it.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from gistread.engine.protocol import (
+    GREEDY,
+    Choice,
+    Completion,
+    EngineInfo,
+    EngineState,
+    Phase,
+    Priority,
+    Prompt,
+    Restarted,
+    Sampling,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from gistread.errors import PromptTooLongError
+
+_TOKEN = re.compile(r"[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
+_TEMPLATE_TOKENS = 4
+
+Say = str | Completion | Exception
+"""What the model is to say: a text that ends by itself, a whole completion, or an error to raise."""
+
+
+def tokens_in(text: str) -> int:
+    """A run of ASCII letters and digits is a token, and so is every other character that is not white space."""
+    return len(_TOKEN.findall(text))
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the engine was asked."""
+
+    kind: str
+    """`complete` or `choose`."""
+    text: str
+    prompt: Prompt
+    options: tuple[str, ...] = ()
+    sampling: Sampling = GREEDY
+    priority: Priority = Priority.PERSON
+
+
+class FakeEngine:
+    """See the module. Without a script it chooses the first option and says one plain sentence."""
+
+    def __init__(
+        self,
+        *,
+        says: Sequence[Say] | Callable[[str], Say] = lambda _: "Somebody did something somewhere.",
+        chooses: Sequence[int | str] | Callable[[str, Sequence[str]], int | str] = lambda _, __: 0,
+        context_tokens: int = 8192,
+        name: str = "fake",
+        fingerprint: str = "fake-1",
+        count: Callable[[str], int] = tokens_in,
+    ) -> None:
+        self._says = says if callable(says) else list(says)
+        self._chooses = chooses if callable(chooses) else list(chooses)
+        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all")
+        self._count = count
+        self._seen: list[str] = []
+        self.calls: list[Call] = []
+        self.restarts = 0
+        """How many of the next streams are lost once after their first word."""
+        self.counted = 0
+        """How often `count` and `measure` were asked."""
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._info
+
+    @property
+    def state(self) -> EngineState:
+        return EngineState(Phase.IDLE)
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return lambda: None
+
+    async def start(self) -> EngineInfo:
+        return self._info
+
+    async def close(self) -> None:
+        pass
+
+    async def count(self, text: str) -> int:
+        self.counted += 1
+        return self._count(text)
+
+    async def measure(self, prompt: Prompt) -> int:
+        self.counted += 1
+        return sum(_TEMPLATE_TOKENS + self._count(message.content) for message in prompt)
+
+    async def stream(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> AsyncIterator[StreamEvent]:
+        usage = await self._take("complete", prompt, (), sampling, priority)
+        said = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
+        if isinstance(said, Exception):
+            raise said
+        text = said if isinstance(said, str) else said.text
+        words = re.findall(r"\s*\S+|\s+$", text)
+        if self.restarts and words:
+            self.restarts -= 1
+            yield TextDelta(words[0])
+            yield Restarted("the fake was told to fail")
+        for word in words:
+            await asyncio.sleep(0)
+            yield TextDelta(word)
+        usage = Usage(usage.prefilled, usage.reused, self._count(text), 0.01)
+        yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
+
+    async def complete(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> Completion:
+        async for event in self.stream(prompt, sampling, priority):
+            if isinstance(event, Completion):
+                return event
+        raise AssertionError("a stream ends with a completion")
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+        assert options, "nothing to choose from"
+        assert len(set(options)) == len(options), "options are not distinct"
+        longest = max(map(self._count, options))
+        usage = await self._take("choose", prompt, tuple(options), Sampling(max_tokens=longest), priority)
+        chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
+        index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
+        return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
+
+    async def _take(
+        self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority
+    ) -> Usage:
+        await asyncio.sleep(0)
+        text = _text(prompt)
+        needed = await self.measure(prompt)
+        if needed + sampling.max_tokens > self._info.context_tokens:
+            raise PromptTooLongError(needed, sampling.max_tokens, self._info.context_tokens)
+        shared = max((_shared(text, seen) for seen in self._seen), default=0)
+        reused = self._count(text[:shared])
+        self._seen.append(text)
+        self.calls.append(Call(kind, text, prompt, options, sampling, priority))
+        return Usage(max(0, needed - reused), reused)
+
+
+def _text(prompt: Prompt) -> str:
+    return "\n".join(message.content for message in prompt)
+
+
+def _shared(one: str, other: str) -> int:
+    """Characters with which both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,0 +1,33 @@
+"""Small books for tests, made of given paragraphs."""
+
+from collections.abc import Sequence
+
+from gistread.book.model import Book, Chapter, Kind, Paragraph
+
+
+def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Book") -> Book:
+    """A book of these chapters, each a sequence of paragraphs; one that begins with `# ` is a heading."""
+    text = ""
+    paragraphs: list[Paragraph] = []
+    found: list[Chapter] = []
+    for index, chapter in enumerate(chapters):
+        begins = len(text)
+        for number, words in enumerate(chapter):
+            heading = words.startswith("# ")
+            words = words.removeprefix("# ")
+            start = len(text)
+            paragraphs.append(
+                Paragraph(start, start + len(words), Kind.HEADING if heading else Kind.TEXT, int(heading))
+            )
+            last = index == len(chapters) - 1 and number == len(chapter) - 1
+            text += words + ("" if last else "\n\n")
+        found.append(Chapter(f"Chapter {index + 1}", begins, len(text)))
+    return Book(text, title, tuple(paragraphs), tuple(found), authors=("Somebody",), language=language)
+
+
+def prose(words: int, *, seed: int = 0) -> str:
+    """That many words in sentences of ten, no two alike."""
+    return " ".join(
+        (f"W{seed}x{i}" if i % 10 == 0 else f"w{seed}x{i}") + ("." if i % 10 == 9 or i == words - 1 else "")
+        for i in range(words)
+    )

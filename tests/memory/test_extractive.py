@@ -1,0 +1,44 @@
+"""A gist of the page's own sentences."""
+
+from gistread.book.words import count_words
+from gistread.memory.extractive import extract
+from tests.memory.test_gisting import PAGE
+from tests.memory.test_guard import JAPANESE_PAGE
+
+
+def test_sentences_come_whole_and_in_their_order() -> None:
+    gist = extract(PAGE, 45)
+    places = [PAGE.index(sentence) for sentence in gist.rstrip(".").split(". ")]
+    assert places == sorted(places)
+    assert len(places) > 1
+
+
+def test_it_keeps_to_its_budget() -> None:
+    for budget in (20, 40, 60):
+        assert count_words(extract(PAGE, budget)) <= budget * 1.1
+
+
+def test_it_prefers_what_the_page_is_about() -> None:
+    aside = "Gulls wheel."
+    assert aside not in extract(f"{PAGE} {aside}", 40)
+    assert "boat" in extract(PAGE, 40)
+
+
+def test_a_text_within_the_budget_is_given_whole() -> None:
+    assert extract("One line.\n\nAnother line.", 80) == "One line. Another line."
+
+
+def test_one_endless_sentence_is_cut_and_says_so() -> None:
+    gist = extract("and then " * 300, 30)
+    assert count_words(gist) <= 31
+    assert gist.endswith("…")
+
+
+def test_scripts_without_spaces() -> None:
+    gist = extract(JAPANESE_PAGE, 70)
+    assert 0 < count_words(gist) <= 77
+    assert all(sentence.replace(" ", "") in JAPANESE_PAGE for sentence in gist.split("。"))
+
+
+def test_nothing_makes_nothing() -> None:
+    assert extract(" \n\n ", 20) == ""

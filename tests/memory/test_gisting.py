@@ -1,0 +1,79 @@
+"""What becomes of what the model wrote."""
+
+from gistread.engine.protocol import NO_USAGE, Completion, Priority
+from gistread.memory.gisting import gist_page, wanted_words
+from gistread.memory.guard import Fault
+from gistread.memory.model import GistSource
+from tests.fake_engine import FakeEngine
+
+PAGE = (
+    "Mr. Holloway walked down to the harbour before the sun was up, as he had done every morning for thirty years. "
+    "The boats lay still on the grey water, and the ropes creaked. He looked for the Marigold, his brother's boat, "
+    "and did not find her. Where she ought to have lain there was a square of black water and a loose rope. "
+    "He called out to old Tamsin, who mended nets on the wall, and asked whether she had seen her go. "
+    "Tamsin shook her head and said that nobody had gone out in the night, for the wind had been wrong. "
+    "Then Holloway saw that the rope had not been untied. It had been cut, cleanly, with one stroke of a knife."
+)
+GOOD = (
+    "Holloway walks to the harbour and finds his brother's boat, the Marigold, gone. "
+    "Old Tamsin saw nobody go out; the rope was cut."
+)
+
+
+async def test_a_good_gist_is_kept_as_the_models() -> None:
+    engine = FakeEngine(says=[GOOD])
+    gisted = await gist_page(PAGE, engine)
+    assert gisted.gist.text == GOOD
+    assert gisted.gist.source is GistSource.MODEL
+    assert gisted.faults == ()
+    assert gisted.usage.generated > 0
+    assert engine.calls[0].priority is Priority.BACKGROUND
+
+
+async def test_a_polite_opening_is_no_part_of_the_gist() -> None:
+    gisted = await gist_page(PAGE, FakeEngine(says=[f"Sure! Here is the shortened passage:\n\n{GOOD}"]))
+    assert gisted.gist.text == GOOD
+
+
+async def test_a_fault_is_asked_again_with_other_words_and_sampling() -> None:
+    engine = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD])
+    gisted = await gist_page(PAGE, engine)
+    assert (gisted.gist.text, gisted.faults) == (GOOD, (Fault.REFUSAL,))
+    first, second = engine.calls
+    assert first.sampling.temperature == 0 < second.sampling.temperature
+    assert first.text != second.text
+    assert gisted.usage.prefilled > first.sampling.max_tokens
+
+
+async def test_two_faults_leave_the_pages_own_sentences_marked_so() -> None:
+    gisted = await gist_page(PAGE, FakeEngine(says=["", "boat boat boat boat " * 20]))
+    assert gisted.gist.source is GistSource.EXTRACTIVE
+    assert len(gisted.faults) == 2
+    assert all(sentence.strip(" .") in PAGE for sentence in gisted.gist.text.split(". "))
+    assert 0 < gisted.gist.words < 60
+
+
+async def test_what_was_cut_off_ends_with_its_last_whole_sentence() -> None:
+    said = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
+    gisted = await gist_page(PAGE, FakeEngine(says=[said]))
+    assert gisted.gist.text == GOOD
+
+
+async def test_a_title_page_is_its_own_gist_and_no_model_is_asked() -> None:
+    engine = FakeEngine()
+    gisted = await gist_page("HE WALKED AROUND\n\nBY NOBODY", engine)
+    assert gisted.gist.text == "HE WALKED AROUND\n\nBY NOBODY"
+    assert gisted.gist.source is GistSource.VERBATIM
+    assert engine.calls == []
+
+
+async def test_braces_on_the_page_are_text() -> None:
+    engine = FakeEngine(says=[GOOD])
+    await gist_page(PAGE + " {words} {passage}", engine)
+    assert "{words} {passage}" in engine.calls[0].text
+
+
+def test_a_gist_is_asked_for_in_proportion_to_its_page() -> None:
+    assert wanted_words(450) == 90
+    assert wanted_words(3000) == 160
+    assert wanted_words(61) == 20

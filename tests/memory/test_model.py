@@ -1,0 +1,70 @@
+"""Arithmetic over a memory, and what the spoiler bound leaves of it."""
+
+import pytest
+
+from gistread.book.words import count_words
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from tests.memory.books import make_book, prose
+
+
+def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
+    """Pages of 100 words in chapters of their own, each with a gist of 10."""
+    book = make_book(*[["# " + f"Chapter{i}", prose(99, seed=i)] for i in range(1, pages + 1)])
+    memory = GistMemory(book, PageSize(50, 150), "fake")
+    for number, chapter in enumerate(book.chapters[: pages if read is None else read], start=1):
+        words = count_words(book.text[chapter.start : chapter.end])
+        gist = " ".join(f"gist{number}x{i}" for i in range(10))
+        memory.entries.append(Entry(Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL)))
+    return memory
+
+
+def test_the_compression_rate_is_the_papers() -> None:
+    memory = make_memory()
+    assert memory.compression_rate() == pytest.approx(90.0)
+    assert memory.compression_rate([2]) == pytest.approx(100 * (1 - 130 / 400))
+
+
+def test_pages_past_the_bound_are_absent() -> None:
+    memory = make_memory()
+    bound = memory.entry(2).page.end
+    told = memory.until(bound)
+    assert [entry.page.number for entry in told.entries] == [1, 2]
+    assert told.complete
+
+
+def test_nothing_past_the_bound_can_be_reached_from_it() -> None:
+    memory = make_memory()
+    bound = memory.entry(2).page.start + 60
+    told = memory.until(bound)
+    assert told.book.text == memory.book.text[:bound]
+    assert max(p.end for p in told.book.paragraphs) <= bound
+    assert max(c.end for c in told.book.chapters) <= bound
+    assert (told.book.title, told.book.authors) == ("", ())
+
+
+def test_a_page_across_the_bound_is_cut_at_it_and_its_gist_left_out() -> None:
+    memory = make_memory()
+    page = memory.entry(2).page
+    bound = page.start + 60
+    cut = memory.until(bound).entry(2)
+    assert (cut.page.start, cut.page.end) == (page.start, bound)
+    assert cut.page.words == count_words(memory.book.text[page.start : bound])
+    assert "gist2" not in cut.gist.text
+    assert cut.gist.source is GistSource.EXTRACTIVE
+    assert set(cut.gist.text.split()) <= set(memory.book.text[page.start : bound].split())
+
+
+def test_at_the_very_beginning_nothing_can_be_told() -> None:
+    assert make_memory().until(0).entries == []
+
+
+def test_past_the_end_everything_can() -> None:
+    memory = make_memory()
+    assert memory.until(10**9).entries == memory.entries
+
+
+def test_a_bound_past_what_the_model_has_read_tells_what_it_has_read() -> None:
+    memory = make_memory(4, read=2)
+    told = memory.until(memory.book.chapters[2].end)
+    assert [entry.page.number for entry in told.entries] == [1, 2]
+    assert not told.complete

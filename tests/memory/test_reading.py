@@ -1,0 +1,122 @@
+"""The model reads a book, is stopped, and reads on."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import Priority
+from gistread.errors import EngineError
+from gistread.memory.model import GistMemory, PageSize
+from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.store import MemoryStore
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book, prose
+
+BOOK = make_book(
+    ["# One", "By Nobody"],
+    ["# Two", *(prose(60, seed=i) for i in range(8))],
+    ["# Three", *(prose(60, seed=i) for i in range(10, 16))],
+)
+SIZE = PageSize(100, 300)
+
+
+def engine(**script: object) -> FakeEngine:
+    """Chooses the second label and shortens a page to its first sentences."""
+
+    def says(prompt: str) -> str:
+        return " ".join(prompt.removeprefix("Passage:\n\n").split()[:20])
+
+    return FakeEngine(says=says, chooses=lambda _, options: min(1, len(options) - 1), **script)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path)
+
+
+async def read_through(store: MemoryStore, model: FakeEngine) -> GistMemory:
+    with store.open(BOOK, "fake", "f", SIZE) as kept:
+        async for _ in read_book(kept, model):
+            pass
+        return kept.memory
+
+
+async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: MemoryStore) -> None:
+    with store.open(BOOK, "fake", "f", SIZE) as kept:
+        events = [event async for event in read_book(kept, engine())]
+    assert isinstance(events.pop(), Finished)
+    found, gisted = events[::2], events[1::2]
+    assert all(isinstance(event, PageFound) for event in found)
+    assert [e.page for e in found if isinstance(e, PageFound)] == [
+        e.entry.page for e in gisted if isinstance(e, Gisted)
+    ]
+    assert kept.memory.complete
+
+
+async def test_a_page_is_kept_before_it_is_told(store: MemoryStore) -> None:
+    with store.open(BOOK, "fake", "f", SIZE) as kept:
+        async for event in read_book(kept, engine()):
+            if isinstance(event, Gisted):
+                assert store.find(BOOK)[0].pages == event.entry.page.number
+
+
+async def test_reading_is_background_work_unless_told_otherwise(store: MemoryStore) -> None:
+    model = engine()
+    await read_through(store, model)
+    assert {call.priority for call in model.calls} == {Priority.BACKGROUND}
+
+
+async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_twice(tmp_path: Path) -> None:
+    whole = await read_through(MemoryStore(tmp_path / "whole"), engine())
+    pages = len(whole.entries)
+    for steps in range(0, 120, 3):
+        store = MemoryStore(tmp_path / str(steps))
+        first, second = engine(), engine()
+        task = asyncio.create_task(read_through(store, first))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        kept_before = sum(header.pages for header in store.find(BOOK))
+        again = await read_through(store, second)
+        assert [e.page for e in again.entries] == [e.page for e in whole.entries]
+        assert [e.gist for e in again.entries] == [e.gist for e in whole.entries]
+        gists = [call for call in second.calls if call.kind == "complete"]
+        verbatim = 1
+        assert len(gists) <= pages - max(kept_before, verbatim)
+
+
+async def test_reading_on_says_how_much_was_there(store: MemoryStore) -> None:
+    await read_through(store, engine())
+    model = engine()
+    with store.open(BOOK, "fake", "f", SIZE) as kept:
+        events = [event async for event in read_book(kept, model)]
+    assert isinstance(events[0], Resumed)
+    assert events[0].pages == len(kept.memory.entries)
+    assert isinstance(events[1], Finished)
+    assert model.calls == []
+
+
+async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
+    failing = FakeEngine(says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")])
+    with store.open(BOOK, "fake", "f", SIZE) as kept:
+        with pytest.raises(EngineError):
+            async for _ in read_book(kept, failing):
+                pass
+        assert len(kept.memory.entries) == 2
+    assert store.find(BOOK)[0].pages == 2
+
+
+async def test_pagination_and_gisting_share_the_beginning_of_the_passage(store: MemoryStore) -> None:
+    memory = await read_through(store, engine())
+    reused = sum(entry.usage.reused for entry in memory.entries)
+    prefilled = sum(entry.usage.prefilled for entry in memory.entries)
+    assert reused > 0.2 * prefilled
+
+
+async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
+    empty = make_book([])
+    with store.open(empty, "fake", "f", SIZE) as kept:
+        events = [event async for event in read_book(kept, engine())]
+    assert [type(event) for event in events] == [Finished]

@@ -1,0 +1,228 @@
+"""What is kept on disk, and what happens when the disk does not hold."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gistread import journal
+from gistread.book.model import Book
+from gistread.errors import StorageError
+from gistread.memory.model import Entry, GistMemory, PageSize
+from gistread.memory.store import KeptMemory, MemoryStore
+from tests.memory.test_model import make_memory
+
+SIZE = PageSize(50, 150)
+
+
+@pytest.fixture
+def memory() -> GistMemory:
+    return make_memory(4)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path / "memories")
+
+
+def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE) -> KeptMemory:
+    return store.open(book, "fake", fingerprint, size)
+
+
+def write_all(store: MemoryStore, memory: GistMemory, fingerprint: str = "f1") -> Path:
+    with open_it(store, memory.book, fingerprint) as kept:
+        for entry in memory.entries[len(kept.memory.entries) :]:
+            kept.keep(entry)
+    return store.find(memory.book)[0].path
+
+
+def reopened(store: MemoryStore, memory: GistMemory) -> tuple[list[Entry], str]:
+    with open_it(store, memory.book) as kept:
+        return list(kept.memory.entries), kept.notice
+
+
+def test_what_was_kept_is_there_again(store: MemoryStore, memory: GistMemory) -> None:
+    write_all(store, memory)
+    assert reopened(store, memory) == (memory.entries, "")
+
+
+def test_making_a_store_touches_nothing(store: MemoryStore, memory: GistMemory) -> None:
+    assert store.find(memory.book) == []
+    assert not store.directory.exists()
+
+
+def test_an_entry_is_on_disk_before_the_memory_has_it(store: MemoryStore, memory: GistMemory) -> None:
+    with open_it(store, memory.book) as kept:
+        kept.keep(memory.entries[0])
+        (header,) = store.find(memory.book)
+        assert header.pages == 1
+
+
+def test_pages_that_do_not_follow_are_refused(store: MemoryStore, memory: GistMemory) -> None:
+    with open_it(store, memory.book) as kept, pytest.raises(ValueError, match="does not follow"):
+        kept.keep(memory.entries[1])
+
+
+def test_another_model_or_size_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
+    write_all(store, memory)
+    for kept in (open_it(store, memory.book, "f2"), open_it(store, memory.book, size=PageSize(50, 160))):
+        with kept:
+            assert kept.memory.entries == []
+    assert len(store.find(memory.book)) == 3
+
+
+def test_other_prompts_are_another_memory(
+    store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_all(store, memory)
+    monkeypatch.setattr("gistread.prompts.version", lambda *names: "other")
+    assert reopened(store, memory) == ([], "")
+
+
+def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    whole = path.read_bytes()
+    ends = [0]
+    for line in whole.splitlines(keepends=True):
+        ends.append(ends[-1] + len(line))
+    for length in range(0, len(whole), 7):
+        path.write_bytes(whole[:length])
+        records = sum(end <= length for end in ends[1:])
+        entries, _ = reopened(store, memory)
+        assert entries == memory.entries[: max(0, records - 1)]
+    assert write_all(store, memory).read_bytes() == whole
+
+
+def test_damage_in_the_middle_is_cut_and_told(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"gist2", b"gist9")
+    path.write_bytes(b"".join(lines))
+    entries, notice = reopened(store, memory)
+    assert entries == memory.entries[:1]
+    assert "damaged" in notice
+
+
+def test_records_that_cannot_be_are_not_trusted(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    records, _ = journal.read(path)
+    for change in (
+        {"start": records[2]["start"] + 1},
+        {"end": 10**9},
+        {"page": 7},
+        {"gist": " "},
+        {"source": "dream"},
+        {"usage": None},
+    ):
+        changed = [*records[:2], {**records[2], **change}, *records[3:]]
+        path.write_bytes(b"".join(map(journal.encode, changed)))
+        entries, notice = reopened(store, memory)
+        assert entries == memory.entries[:1], change
+        assert "damaged" in notice
+    assert journal.read(path)[0] == records[:2]
+
+
+def test_a_damaged_header_is_set_aside_and_the_book_begun_anew(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    whole = path.read_bytes()
+    path.write_bytes(b"ffffffff" + whole[8:])
+    entries, notice = reopened(store, memory)
+    assert (entries, "damaged" in notice) == ([], True)
+    assert path.with_name(path.name + ".damaged").read_bytes() == b"ffffffff" + whole[8:]
+    assert write_all(store, memory).read_bytes() == whole
+
+
+def test_another_books_file_under_our_name_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    records, _ = journal.read(path)
+    path.write_bytes(b"".join(map(journal.encode, [{**records[0], "book": "0" * 64}, *records[1:]])))
+    entries, notice = reopened(store, memory)
+    assert (entries, "set aside" in notice) == ([], True)
+
+
+def test_a_later_version_is_an_error_and_the_file_is_left_alone(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    records, _ = journal.read(path)
+    later = journal.encode({**records[0], "version": 2}) + b"something new\n"
+    path.write_bytes(later)
+    with pytest.raises(StorageError, match="later version"):
+        open_it(store, memory.book)
+    assert path.read_bytes() == later
+    assert store.find(memory.book) == []
+
+
+def test_a_second_writer_reads_on_for_itself_and_is_told(store: MemoryStore, memory: GistMemory) -> None:
+    with open_it(store, memory.book) as first:
+        first.keep(memory.entries[0])
+        with open_it(store, memory.book) as second:
+            assert second.memory.entries == memory.entries[:1]
+            assert "this session only" in second.notice
+            second.keep(memory.entries[1])
+            assert len(second.memory.entries) == 2
+        first.keep(memory.entries[1])
+    assert reopened(store, memory) == (memory.entries[:2], "")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_a_notice(store: MemoryStore, memory: GistMemory) -> None:
+    store.directory.mkdir()
+    store.directory.chmod(0o500)
+    with open_it(store, memory.book) as kept:
+        assert "this session only" in kept.notice
+
+
+def test_a_folder_that_cannot_be_made_is_a_notice(tmp_path: Path, memory: GistMemory) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with open_it(MemoryStore(tmp_path / "file" / "memories"), memory.book) as kept:
+        assert "this session only" in kept.notice
+        assert not kept.kept
+        kept.keep(memory.entries[0])
+        assert kept.memory.entries == memory.entries[:1]
+
+
+def test_a_full_disk_is_told_once_and_reading_goes_on(
+    store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_it(store, memory.book) as kept:
+        kept.keep(memory.entries[0])
+
+        def full(*_: object) -> None:
+            raise StorageError("memories: No space left on device.")
+
+        monkeypatch.setattr(journal.Journal, "append", full)
+        kept.keep(memory.entries[1])
+        assert "No space left" in kept.notice
+        kept.keep(memory.entries[2])
+        assert kept.memory.entries == memory.entries[:3]
+    assert reopened(store, memory)[0] == memory.entries[:1]
+
+
+def test_memories_are_found_without_their_model_the_furthest_first(store: MemoryStore, memory: GistMemory) -> None:
+    with open_it(store, memory.book, "little") as kept:
+        kept.keep(memory.entries[0])
+    write_all(store, memory, "whole")
+    first, second = store.find(memory.book)
+    assert (first.fingerprint, first.pages, first.complete) == ("whole", 4, True)
+    assert (second.fingerprint, second.pages, second.complete) == ("little", 1, False)
+    assert (first.model_name, first.size) == ("fake", SIZE)
+    assert store.load(memory.book, first).entries == memory.entries
+
+
+def test_a_file_that_is_no_memory_is_not_found(store: MemoryStore, memory: GistMemory) -> None:
+    path = write_all(store, memory)
+    path.write_bytes(os.urandom(500))
+    assert store.find(memory.book) == []
+
+
+def test_the_memories_opened_longest_ago_make_room(store: MemoryStore) -> None:
+    books = [make_memory(pages) for pages in (2, 3, 4, 5)]
+    paths = [write_all(store, memory) for memory in books]
+    for age, path in enumerate(paths):
+        os.utime(path, (1000 + age, 1000 + age))
+    sizes = [path.stat().st_size for path in paths]
+    with open_it(store, books[1].book):  # in use
+        os.utime(paths[1], (1001, 1001))
+        freed = store.trim(sizes[3], keep=[books[0].book.sha256])
+    assert [path.exists() for path in paths] == [True, True, False, False]
+    assert freed == sizes[2] + sizes[3]
+    assert store.trim(sum(sizes)) == 0
