@@ -1,0 +1,136 @@
+"""How many cells of the screen a character takes, and which characters may reach the screen at all.
+
+Widths are those of Rich, since Textual measures every strip with them: a row that Rich measures differently is
+cropped or torn. Nothing here knows rows, styles or widgets.
+"""
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+
+from rich.cells import cell_len, get_character_cell_size, split_graphemes
+
+__all__ = ["cell_len", "clean", "crop", "fit", "get_character_cell_size", "index_at", "is_narrow"]
+
+NARROW = (
+    "\\x20-\\x7e\\xa0-\\xac\\xae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u1e00-\\u1fff"
+    "\\u2010-\\u2027\\u202f-\\u205e\\u20a0-\\u20c0\\u2100-\\u218b\\u2190-\\u2319\\u2460-\\u25fc"
+)
+"""Ranges of characters that always take one cell and stand alone, as a regular expression's class. Spaces at which
+a row may break are not among them, except U+0020."""
+
+_BEYOND_NARROW = re.compile(f"[^\n{NARROW}]")
+_UNSAFE = re.compile(
+    "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u206f\\ud800-\\udfff\\ufeff"
+    "\\ufff9-\\ufffb]|\\u200d(?![\\u2190-\\u2bff\\U0001f000-\\U0001faff])"
+)
+_JOINED = re.compile("[\\u200d\\ufe0f\\U0001f1e6-\\U0001f1ff]")
+_SPACE_LIKE = "\t\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+_INVISIBLE = "\u00ad\u061c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff\ufff9\ufffa\ufffb"
+_WORD_JOINER = "\u2060"
+
+
+def _replacement(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in _SPACE_LIKE:
+        return " "
+    if character in _INVISIBLE or "\u2066" <= character <= "\u206f":
+        return _WORD_JOINER
+    return "\ufffd"
+
+
+def clean(text: str) -> str:
+    """`text` with every character that a terminal might obey replaced by a harmless one; the length is unchanged.
+
+    Controls and lone surrogates become U+FFFD, control-like white space a space, direction marks and soft hyphens
+    (which terminals disagree about) a word joiner of no width. A zero-width joiner stays between emoji only: Rich
+    takes whatever follows one for part of the glyph before it.
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return _UNSAFE.sub(_replacement, text)
+
+
+def is_narrow(text: str) -> bool:
+    """Whether each character of the text (line feeds aside) takes exactly one cell and may be parted from the next."""
+    return text.isascii() or _BEYOND_NARROW.search(text) is None
+
+
+def fit(text: str, start: int, end: int, width: int) -> int:
+    """Index of the end of the longest run of whole glyphs from `start` that takes at most `width` cells.
+
+    At least one glyph is taken even where it is wider than `width`. Time is linear in the run that is taken.
+    """
+    size = width + 1
+    while True:
+        stop = min(end, start + size)
+        window = text[start:stop]
+        if _JOINED.search(window):
+            return _fit_joined(text, start, end, width)
+        widths = list(accumulate(map(get_character_cell_size, window)))
+        count = bisect_right(widths, width)
+        if count < len(window) or stop == end:
+            break
+        size *= 2
+    if count:
+        return start + count
+    count = 1
+    while start + count < end and not get_character_cell_size(text[start + count]):
+        count += 1
+    return start + count
+
+
+def _fit_joined(text: str, start: int, end: int, width: int) -> int:
+    """`fit` for text in which neighbours make one glyph: joined emoji, variation selectors, flags."""
+    size = 4 * width + 32
+    while True:
+        stop = min(end, start + size)
+        graphemes, _ = split_graphemes(text[start:stop])
+        taken, used = 0, 0
+        for _, glyph_end, cells in graphemes:
+            if used + cells > width and taken:
+                break
+            taken, used = glyph_end, used + cells
+        # A glyph at the window's end may go on behind it.
+        if start + taken < stop or stop == end:
+            break
+        size *= 2
+    taken += start
+    flags = 0
+    while taken - flags > start and _is_flag_letter(text[taken - flags - 1]):
+        flags += 1
+    if flags % 2 and taken < end and _is_flag_letter(text[taken]) and taken - 1 > start:
+        taken -= 1
+    return taken
+
+
+def _is_flag_letter(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def crop(text: str, width: int) -> str:
+    """`text`, cut with an ellipsis where it takes more than `width` cells."""
+    if width <= 0:
+        return ""
+    if cell_len(text) <= width:
+        return text
+    if width == 1:
+        return "…"
+    kept = text[: fit(text, 0, len(text), width - 1)]
+    return f"{kept}…" if cell_len(kept) < width else "…"
+
+
+def index_at(text: str, cell: int) -> int:
+    """Index of the character under the cell (from 0) of a drawn text; its length for a cell behind its end."""
+    if cell <= 0:
+        return 0
+    if is_narrow(text):
+        return min(cell, len(text))
+    position = 0
+    while position < len(text):
+        after = fit(text, position, len(text), 1)
+        cell -= cell_len(text[position:after])
+        if cell < 0:
+            return position
+        position = after
+    return position

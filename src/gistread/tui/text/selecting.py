@@ -1,0 +1,92 @@
+"""Text selected with the mouse, as ranges of blocks.
+
+Textual names a selected character by its row and its place in the row's drawn text. Here that becomes blocks and
+offsets, so that what is copied are the paragraphs themselves, without margins, labels and broken lines.
+"""
+
+import re
+from typing import NamedTuple
+
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from gistread.tui.text.rows import RowIndex
+
+_WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
+
+
+class Point(NamedTuple):
+    """A place between two characters: `offset` in the text of the block."""
+
+    block: int
+    offset: int
+
+
+def point_at(index: RowIndex, row: int, character: int) -> Point:
+    """The point at a character of a row's text; of a row without text, the nearest point of the block."""
+    block, inner = index.locate(row)
+    layout = index.layout(block)
+    span = layout.span(inner)
+    if span is None:
+        return Point(block, 0 if inner < layout.block.blank_before else len(layout.shown))
+    start, end = span
+    return Point(block, min(start + max(0, character), end))
+
+
+def offset_of(index: RowIndex, point: Point) -> Offset:
+    """Where Textual sees the point: `(character of the row's text, row)`."""
+    layout = index.layout(point.block)
+    inner = layout.row_of(point.offset)
+    span = layout.span(inner)
+    assert span is not None
+    return Offset(min(point.offset, span[1]) - span[0], index.first_row(point.block) + inner)
+
+
+def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
+    """First and last point of a selection.
+
+    One that runs in from or on to another widget ends at the rows `top` and `bottom`, which are in view: a book is
+    not copied whole because the mouse left it. One that has neither end is of everything.
+    """
+    if not len(index):
+        return None
+    start, end = selection
+    if start is None and end is None:
+        return Point(0, 0), Point(len(index) - 1, len(index.block(len(index) - 1).text))
+    first = point_at(index, top, 0) if start is None else point_at(index, start.y, start.x)
+    last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text)) if end is None else None
+    if last is None:
+        assert end is not None
+        last = point_at(index, end.y, end.x)
+    return (first, last) if first < last else None
+
+
+def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
+    """The selected part of one block's text, as offsets in it."""
+    first, last = ends
+    if not first.block <= block <= last.block:
+        return None
+    start = first.offset if block == first.block else 0
+    end = last.offset if block == last.block else 1 << 62
+    return start, end
+
+
+def text_between(index: RowIndex, first: Point, last: Point) -> str:
+    """The selected text: paragraphs, an empty line between each two that are shown with one between them."""
+    pieces: list[str] = []
+    for number in range(first.block, last.block + 1):
+        block = index.block(number)
+        part = part_of(number, (first, last))
+        assert part is not None
+        if pieces:
+            pieces.append("\n\n" if block.blank_before else "\n")
+        pieces.append(block.text[part[0] : part[1]])
+    return "".join(pieces)
+
+
+def word_around(text: str, offset: int) -> tuple[int, int]:
+    """Bounds of the word at an offset, or of the one character there if it is no word."""
+    for match in _WORD.finditer(text, max(0, offset - 64), offset + 64):
+        if match.start() <= offset < match.end():
+            return match.span()
+    return offset, min(offset + 1, len(text))

@@ -1,0 +1,54 @@
+"""What the styles of a long text look like, in the variables of the theme alone.
+
+Whatever a colour says, bold, italics or an underline says too, for terminals and eyes without colours.
+"""
+
+STYLES = (
+    *("text", "heading", "heading-1", "heading-2", "heading-3", "verse", "quote", "list", "table", "note", "break"),
+    *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
+    *("label", "rail", "tail", "cursor"),
+    *("strong", "emphasis", "link", "mark", "hit", "current-hit", "cited", "here", "highlight"),
+)
+"""Names for `Block.style`, `Span.style` and `Mark.style`."""
+
+PREFIX = "long-text--"
+
+DEFAULT_CSS = """
+LongText {
+    background: $surface;
+    color: $foreground;
+    overflow-x: hidden;
+    overflow-y: auto;
+    scrollbar-gutter: stable;
+    scrollbar-size-vertical: 1;
+    scrollbar-color: $foreground 25%;
+    scrollbar-background: $surface;
+    scrollbar-background-hover: $surface;
+    scrollbar-background-active: $surface;
+    &:focus { scrollbar-color: $primary; }
+    & > .long-text--heading { color: $text-primary; text-style: bold; }
+    & > .long-text--heading-3 { text-style: bold italic; }
+    & > .long-text--quote { text-style: italic; }
+    & > .long-text--note { color: $text-muted; }
+    & > .long-text--break { color: $text-muted; }
+    & > .long-text--question { text-style: bold; }
+    & > .long-text--step { color: $text-muted; }
+    & > .long-text--unread { color: $text-muted; text-style: italic; }
+    & > .long-text--muted { color: $text-muted; }
+    & > .long-text--error { color: $text-error; text-style: bold; }
+    & > .long-text--warning { color: $text-warning; text-style: bold; }
+    & > .long-text--label { color: $text-accent; text-style: bold; }
+    & > .long-text--rail { color: $text-muted; }
+    & > .long-text--tail { color: $text-muted; text-style: italic; }
+    & > .long-text--cursor { color: $text-accent; text-style: bold; }
+    & > .long-text--strong { text-style: bold; }
+    & > .long-text--emphasis { text-style: italic; }
+    & > .long-text--link { color: $text-accent; text-style: underline; }
+    & > .long-text--mark { background: $accent 30%; text-style: bold; }
+    & > .long-text--hit { background: $warning 30%; text-style: underline; }
+    & > .long-text--current-hit { background: $warning 60%; text-style: bold underline; }
+    & > .long-text--cited { background: $accent 30%; text-style: underline; }
+    & > .long-text--here { background: $primary 15%; }
+    & > .long-text--highlight { background: $warning 25%; text-style: bold; }
+}
+"""

@@ -1,0 +1,370 @@
+"""A scrolled document that keeps its place: the half of `LongText` that knows rows but not what they look like.
+
+A place is kept by the words that stand there, not by a row's number. So neither another width nor a page that
+opens above moves what a person looks at.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from textual.geometry import Offset, Size
+from textual.reactive import reactive, var
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+
+from gistread.tui.text import messages, selecting
+from gistread.tui.text.document import Block, BlockSource
+from gistread.tui.text.rows import Place, RowIndex
+
+_BEGINNING = Place(0, 0, -(1 << 30))
+
+
+class TextView(ScrollView, inherit_bindings=False):
+    """Rows of a document, scrolled, spliced and selected. `LongText` draws them."""
+
+    text_width: reactive[int] = reactive(0, init=False)
+    """Most cells of a row; the text is centred in what there is. 0: as wide as the widget."""
+    side_margin: reactive[int] = reactive(2, init=False)
+    """Least empty cells at each side, where the widget is wide enough to spare them."""
+    follow: var[bool] = var(False)
+    """Whether the end stays in view when text is added to it and it was in view before."""
+
+    gutter_cells = 0
+    """Cells kept free before each row."""
+
+    def __init__(
+        self,
+        source: BlockSource | Sequence[Block],
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._index = RowIndex(source, 0)
+        self._anchor = _BEGINNING
+        """What stands in the top row, by the words a person scrolled to: no chain of widths wears it off."""
+        self._margin = 0
+        self._settling = False
+        self._later: Callable[[], object] | None = None
+        """Where to scroll once there is a size."""
+        self._announced: int | None = None
+        self._announcing = False
+
+    # What is shown
+
+    def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
+        """Show another document. The position is kept by the book's offset at the top, else by the key there."""
+        landmark = self._index.landmark(self._anchor) if keep_position and len(self._index) else None
+        self._index = RowIndex(source, self._index.width)
+        place = None
+        if landmark is not None:
+            place = self._index.recall(landmark, range(len(self._index)))
+        if not keep_position:
+            self._later = None
+        self._anchor = place or _BEGINNING
+        self._refit()
+        self._drop_selection()
+
+    def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
+        """Put `blocks` in the place of `removed` ones from index `at`. What is at the top of the view stays there."""
+        at = min(max(0, at), len(self._index))
+        removed = min(max(0, removed), len(self._index) - at)
+        end = at + removed
+        growth = len(blocks) - removed
+        following = self.follow and self._at_end
+        selected = self._selected()
+        landmark = self._index.landmark(self._anchor) if at <= self._anchor.block < end else None
+        self._index.splice(at, removed, blocks)
+        if landmark is not None:
+            found = self._index.recall(landmark, range(at, at + len(blocks)))
+            self._anchor = found or self._anchor._replace(block=min(self._anchor.block, max(0, end + growth - 1)))
+        elif self._anchor.block >= end and self._anchor is not _BEGINNING:
+            self._anchor = self._anchor._replace(block=self._anchor.block + growth)
+        self._refit()
+        if following:
+            self._scroll_row(self.max_scroll_y)
+        if selected is not None:
+            if any(at <= point.block < end for point in selected):
+                self._drop_selection()
+            else:
+                first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
+                self._select(first, last)
+
+    def update_block(self, index: int, block: Block) -> None:
+        """Replace one block. Cheap enough for each word of an answer as it streams in."""
+        self.splice(index, 1, (block,))
+
+    def append(self, blocks: Iterable[Block]) -> None:
+        """Add blocks at the end; with `follow`, the end stays in view."""
+        self.splice(len(self._index), 0, tuple(blocks))
+
+    def block(self, index: int) -> Block:
+        """The block of this index. Raises IndexError."""
+        return self._index.block(index)
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Index of the first block with this key."""
+        return self._index.find_key(key)
+
+    def block_at(self, row: int) -> tuple[int, Block] | None:
+        """Index and block of a row of the document; None outside."""
+        if not 0 <= row < self._index.height:
+            return None
+        index, _ = self._index.locate(row)
+        return index, self._index.block(index)
+
+    @property
+    def block_count(self) -> int:
+        """Blocks in all."""
+        return len(self._index)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in all, at the width as it is."""
+        return self._index.height if self._ready else 0
+
+    # Where one is
+
+    @property
+    def reading_offset(self) -> int | None:
+        """Offset in the book of the first of its characters in view; None where nothing of the book is shown."""
+        if not self._ready or not len(self._index):
+            return None
+        top = self.scroll_offset.y
+        place = self._anchor if self._index.row_of(self._anchor) == top else self._index.place_of(top)
+        return self._index.book_offset(place)
+
+    @property
+    def visible_range(self) -> tuple[int, int] | None:
+        """`[start, end)` of the book from the first to the last of its characters in view."""
+        start = self.reading_offset
+        if start is None:
+            return None
+        below = self.scroll_offset.y + self.size.height
+        after = Place(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
+        return start, max(start, self._index.book_offset(after) or start)
+
+    def scroll_to_offset(self, offset: int, *, top: float = 0.0, animate: bool = False) -> None:
+        """Bring the book's character at `offset` into view, `top` (0 to 1) of the height below the upper edge."""
+        if not self._ready:
+            self._later = lambda: self.scroll_to_offset(offset, top=top)
+            return
+        place = self._index.find_offset(offset)
+        if place is None:
+            return
+        row = self._index.row_of(place)
+        self._scroll_row(row - int(top * max(0, self.size.height - 1)), animate=animate)
+        if row == self.scroll_offset.y:
+            self._anchor = place
+            self._announce_soon()
+
+    def scroll_to_key(self, key: Hashable, *, top: float | None = None, animate: bool = False) -> bool:
+        """Bring the blocks with this key into view, moving as little as possible, or to `top` of the height.
+
+        Of more than fits, the beginning. Returns whether the key is known.
+        """
+        found = self._index.find_key(key)
+        if found is None:
+            return False
+        if not self._ready:
+            self._later = lambda: self.scroll_to_key(key, top=top)
+            return True
+        start, end = self._run(found)
+        first = self._index.first_row(start) + self._index.block(start).blank_before
+        last = self._index.first_row(end) - 1
+        height = self.size.height
+        y = self.scroll_offset.y
+        if top is not None:
+            y = first - int(top * max(0, height - 1))
+        elif first < y or last - first >= height:
+            y = first
+        elif last >= y + height:
+            y = last - height + 1
+        self._scroll_row(y, animate=animate)
+        return True
+
+    def _run(self, index: int) -> tuple[int, int]:
+        """Bounds of the neighbours that share the key of a block."""
+        key = self._index.block(index).key
+        start, end = index, index + 1
+        while start > 0 and self._index.block(start - 1).key == key:
+            start -= 1
+        while end < len(self._index) and self._index.block(end).key == key:
+            end += 1
+        return start, end
+
+    # Scrolling, in rows
+
+    @property
+    def _at_end(self) -> bool:
+        return self.scroll_offset.y >= self.max_scroll_y
+
+    @property
+    def _page(self) -> int:
+        """Rows that a page scrolls: all but one or two, which show the eye where it was."""
+        height = self.size.height
+        return max(1, height - (2 if height > 8 else 1))
+
+    def _scroll_row(self, row: int, *, animate: bool = False) -> None:
+        self.scroll_to(y=row, animate=animate, force=True)
+
+    def action_line_down(self, count: int = 1) -> None:
+        """Scroll `count` rows on."""
+        self._scroll_row(self.scroll_offset.y + count)
+
+    def action_line_up(self, count: int = 1) -> None:
+        """Scroll `count` rows back."""
+        self.action_line_down(-count)
+
+    def action_page_down(self) -> None:
+        """Scroll a page on; one or two rows stay in view."""
+        self.action_line_down(self._page)
+
+    def action_page_up(self) -> None:
+        """Scroll a page back."""
+        self.action_line_down(-self._page)
+
+    def action_half_page_down(self) -> None:
+        """Scroll half a page on."""
+        self.action_line_down(max(1, self.size.height // 2))
+
+    def action_half_page_up(self) -> None:
+        """Scroll half a page back."""
+        self.action_line_down(-max(1, self.size.height // 2))
+
+    def action_top(self) -> None:
+        """Scroll to the beginning."""
+        self._scroll_row(0)
+
+    def action_bottom(self) -> None:
+        """Scroll to the end."""
+        self._scroll_row(self.max_scroll_y)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Take note of what stands at the top, unless it was not a person who scrolled."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._settling or not self._ready or round(old_value) == round(new_value):
+            return
+        if len(self._index):
+            self._anchor = self._index.place_of(round(new_value))
+        self._announce_soon()
+
+    def _announce_soon(self) -> None:
+        if not self._announcing:
+            self._announcing = True
+            self.call_after_refresh(self._announce)
+
+    def _announce(self) -> None:
+        self._announcing = False
+        offset = self.reading_offset
+        if offset is not None and offset != self._announced:
+            self._announced = offset
+            self.post_message(messages.OffsetChanged(self, offset))
+
+    # Fitting rows to the widget
+
+    @property
+    def _ready(self) -> bool:
+        """Whether the widget has had a size."""
+        return self._index.width > 0
+
+    def _column(self, width: int) -> tuple[int, int]:
+        """Of a widget this wide: cells left of a row (before the gutter), and cells of the row."""
+        side = min(self.side_margin, max(0, (width - 20) // 10))
+        column = max(1, width - 2 * side - self.gutter_cells)
+        if self.text_width > 0:
+            column = min(column, self.text_width)
+        return max(0, (width - column - self.gutter_cells) // 2), column
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Rows at a width: what `height: auto` takes."""
+        _, column = self._column(width)
+        if column == self._index.width:
+            return self._index.height
+        index = RowIndex([self._index.block(number) for number in range(len(self._index))], column)
+        return index.height
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        # Textual clips the scroll position to the new size before a Resize event could arrive. Neither that clipping
+        # nor rows of the old width may be seen, so the rows are fitted here.
+        self._settling = True
+        try:
+            changed = super()._size_updated(size, virtual_size, container_size, layout)
+        finally:
+            self._settling = False
+        self._fit()
+        return changed
+
+    def _fit(self) -> None:
+        """Break the document into rows that fit the widget, if they do not."""
+        width = self.size.width
+        if not width:
+            return
+        margin, column = self._column(width)
+        if (margin, column) == (self._margin, self._index.width) and self.virtual_size.width == width:
+            self._settle()
+            return
+        selected = self._selected()
+        self._margin = margin
+        self._index.resize(column)
+        self._refit()
+        if selected is not None:
+            self._select(*selected)
+        if self._later is not None:
+            later, self._later = self._later, None
+            later()
+
+    def _refit(self) -> None:
+        """After a change of the rows: the size of the whole, the position, the picture."""
+        self._forget_rows()
+        if not self._ready:
+            return
+        self.virtual_size = Size(self.size.width, self._index.height)
+        self._settle()
+        self._announce_soon()
+        self.refresh()
+
+    def _settle(self) -> None:
+        """Put the anchor into the top row."""
+        self._settling = True
+        try:
+            self._scroll_row(self._index.row_of(self._anchor))
+        finally:
+            self._settling = False
+
+    def _forget_rows(self) -> None:
+        """Rows changed: whatever was drawn is out of date."""
+
+    def watch_text_width(self) -> None:
+        """Fit the rows again."""
+        self._fit()
+
+    def watch_side_margin(self) -> None:
+        """Fit the rows again."""
+        self._fit()
+
+    # Selecting
+
+    def _selected(self) -> tuple[selecting.Point, selecting.Point] | None:
+        """First and last point of what is selected."""
+        if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
+            return None
+        top = self.scroll_offset.y
+        return selecting.selected_between(self._index, selection, top, top + self.size.height - 1)
+
+    def _select(self, first: selecting.Point, last: selecting.Point) -> None:
+        start, end = selecting.offset_of(self._index, first), selecting.offset_of(self._index, last)
+        self.screen.selections = {**self.screen.selections, self: Selection(Offset(*start), Offset(*end))}
+
+    def _drop_selection(self) -> None:
+        if self.is_attached and self in self.screen.selections:
+            self.screen.selections = {
+                widget: selection for widget, selection in self.screen.selections.items() if widget is not self
+            }
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected paragraphs, as Textual's copying wants them: text, and what stands after it."""
+        top = self.scroll_offset.y
+        ends = selecting.selected_between(self._index, selection, top, top + self.size.height - 1)
+        return None if ends is None else (selecting.text_between(self._index, *ends), "\n")

@@ -1,0 +1,325 @@
+"""The widget that draws every long text: the book, the gist memory, an answer (design D11).
+
+It draws the rows in view and nothing else, keeps what it drew, and says what was clicked. It knows blocks and
+offsets; books, memories and what a key means are the affair of whoever owns it.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.cache import LRUCache
+from textual.geometry import Offset
+from textual.reactive import reactive
+from textual.selection import Selection
+from textual.strip import Strip
+
+from gistread.tui.text import messages, selecting
+from gistread.tui.text.cells import cell_len, index_at
+from gistread.tui.text.document import Block, BlockSource, Span
+from gistread.tui.text.marks import Mark, MarkIndex
+from gistread.tui.text.paint import Palette, paint_row
+from gistread.tui.text.stylesheet import DEFAULT_CSS, PREFIX, STYLES
+from gistread.tui.text.view import TextView
+
+_STRIPS_KEPT = 1024
+_CURSOR = "▌"
+
+
+class LongText(TextView, can_focus=True, inherit_bindings=False):
+    """Blocks of text, scrolled by rows.
+
+    It binds no keys: the app binds its own to the actions here: `line_down`, `line_up`, `page_down`, `page_up`,
+    `half_page_down`, `half_page_up`, `top`, `bottom`, `cursor_down`, `cursor_up`, `activate`.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in STYLES}
+    DEFAULT_CSS = DEFAULT_CSS
+
+    OffsetChanged = messages.OffsetChanged
+    Clicked = messages.Clicked
+    Activated = messages.Activated
+    CursorMoved = messages.CursorMoved
+
+    cursor: reactive[bool] = reactive(False, init=False)
+    """Whether one block (or a run of blocks with one key) is the current one, marked at its left."""
+    marks: reactive[tuple[Mark, ...]] = reactive((), init=False)
+    """Ranges of the book drawn in a style of their own: `(start, end, style)` each."""
+
+    def __init__(
+        self,
+        source: BlockSource | Sequence[Block] = (),
+        *,
+        text_width: int = 0,
+        side_margin: int = 2,
+        cursor: bool = False,
+        follow: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(source, name=name, id=id, classes=classes, disabled=disabled)
+        self._cursor_index: int | None = None
+        self._mark_index = MarkIndex()
+        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)
+        self._palette: Palette | None = None
+        self._pressed: Offset | None = None
+        self.set_reactive(LongText.text_width, text_width)
+        self.set_reactive(LongText.side_margin, side_margin)
+        self.set_reactive(LongText.cursor, cursor)
+        self.set_reactive(LongText.follow, follow)
+        self.gutter_cells = int(cursor)
+
+    # The document
+
+    def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
+        key = self.cursor_key
+        super().show(source, keep_position=keep_position)
+        self._cursor_index = None if key is None else self._index.find_key(key)
+
+    def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
+        key, cursor = self.cursor_key, self._cursor_index
+        super().splice(at, removed, blocks)
+        if cursor is not None and cursor >= at:
+            self._cursor_index = None if key is None else self._index.find_key(key)
+
+    # Marks
+
+    def mark(self, start: int, end: int, style: str = "mark", *, seconds: float | None = None) -> None:
+        """Show `[start, end)` of the book in a style, for so many seconds or until `unmark`."""
+        mark = Mark(start, end, style)
+        self.marks = (*self.marks, mark)
+        if seconds is not None:
+            self.set_timer(seconds, lambda: self._unmark_one(mark))
+
+    def unmark(self, style: str | None = None) -> None:
+        """Take away all marks, or those of one style."""
+        self.marks = () if style is None else tuple(mark for mark in self.marks if mark.style != style)
+
+    def _unmark_one(self, gone: Mark) -> None:
+        self.marks = tuple(mark for mark in self.marks if mark is not gone)
+
+    def validate_marks(self, marks: Iterable[tuple[int, int, str]]) -> tuple[Mark, ...]:
+        """Accept any `(start, end, style)`."""
+        return tuple(mark if isinstance(mark, Mark) else Mark(*mark) for mark in marks)
+
+    def watch_marks(self) -> None:
+        """Draw again."""
+        self._mark_index = MarkIndex(self.marks)
+        self._repaint()
+
+    # The block cursor
+
+    @property
+    def cursor_key(self) -> Hashable:
+        """Key of the current block; None without a cursor, or where no block has a key."""
+        index = self._cursor_at()
+        return None if index is None else self._index.block(index).key
+
+    def move_cursor(self, step: int) -> None:
+        """Move the cursor by so many keys, and bring it into view. From out of view it comes back into view first."""
+        index = self._cursor_at()
+        if index is None or not self.cursor:
+            return
+        forward = step > 0
+        if not self._in_view(index):
+            index = self._keyed_in_view(last=not forward)
+            if index is None:
+                index = self._cursor_at()
+            step = 0
+        for _ in range(abs(step)):
+            assert index is not None
+            following = self._next_keyed(index, forward=forward)
+            if following is None:
+                break
+            index = following
+        if index is not None:
+            self.set_cursor(self._index.block(index).key)
+
+    def set_cursor(self, key: Hashable, *, scroll: bool = True) -> bool:
+        """Put the cursor on the blocks with this key. Returns whether there are any."""
+        index = self._index.find_key(key)
+        if index is None or key is None:
+            return False
+        moved = index != self._cursor_index
+        self._cursor_index = index
+        self._repaint()
+        if scroll:
+            self.scroll_to_key(key)
+        if moved:
+            self.post_message(messages.CursorMoved(self, key))
+        return True
+
+    def action_cursor_down(self, count: int = 1) -> None:
+        """Move the cursor to the next key."""
+        self.move_cursor(count)
+
+    def action_cursor_up(self, count: int = 1) -> None:
+        """Move the cursor to the key before."""
+        self.move_cursor(-count)
+
+    def action_activate(self) -> None:
+        """Say that the cursor's block is wanted."""
+        if self.cursor and (key := self.cursor_key) is not None:
+            self.post_message(messages.Activated(self, key))
+
+    def watch_cursor(self, cursor: bool) -> None:
+        """Make or take back the room for the mark."""
+        self.gutter_cells = int(cursor)
+        self._fit()
+
+    def _cursor_at(self) -> int | None:
+        """Index of the cursor's first block: where it was put, or else the first block with a key."""
+        if not self.cursor:
+            return None
+        if self._cursor_index is None:
+            self._cursor_index = next(
+                (number for number in range(len(self._index)) if self._index.block(number).key is not None), None
+            )
+        return self._cursor_index
+
+    def _in_view(self, index: int) -> bool:
+        start, end = self._run(index)
+        top = self.scroll_offset.y
+        return self._index.first_row(end) > top and self._index.first_row(start) < top + self.size.height
+
+    def _keyed_in_view(self, *, last: bool) -> int | None:
+        """The first (or last) block with a key whose text is in view."""
+        if not self.size.height:
+            return None
+        top, _ = self._index.locate(self.scroll_offset.y)
+        bottom, _ = self._index.locate(self.scroll_offset.y + self.size.height - 1)
+        numbers = range(bottom, top - 1, -1) if last else range(top, bottom + 1)
+        return next((number for number in numbers if self._index.block(number).key is not None), None)
+
+    def _next_keyed(self, index: int, *, forward: bool) -> int | None:
+        """First block of the next run with another key than the one at `index`."""
+        start, end = self._run(index)
+        numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
+        found = next((number for number in numbers if self._index.block(number).key is not None), None)
+        return None if found is None else self._run(found)[0]
+
+    # Drawing
+
+    def _forget_rows(self) -> None:
+        self._strips.clear()
+
+    def _repaint(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """The theme, the focus or a class changed."""
+        super().notify_style_update()
+        self._palette = None
+        self._strips.clear()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw what is selected; those rows are not kept."""
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The strip at `y` rows below the top of the view."""
+        row = self.scroll_offset.y + y
+        if self._palette is None:
+            self._palette = Palette(self)
+        if not self._ready or not 0 <= row < self._index.height:
+            return Strip.blank(self.size.width, self._palette.ground)
+        selected = self._selected()
+        part = None
+        if selected is not None:
+            part = selecting.part_of(self._index.locate(row)[0], selected)
+        if part is None and (strip := self._strips.get(row)) is not None:
+            return strip
+        strip = self._paint(row, self._palette, part)
+        if part is None:
+            self._strips[row] = strip
+        return strip
+
+    def _paint(self, row: int, palette: Palette, selected: tuple[int, int] | None) -> Strip:
+        index, inner = self._index.locate(row)
+        layout = self._index.layout(index)
+        segments, lead = paint_row(
+            layout, inner, palette, self._marked(layout.block), selected, self._selection_style(selected)
+        )
+        line = [Segment(" " * self._margin, palette.ground)] if self._margin else []
+        if self.gutter_cells:
+            marked = inner >= layout.block.blank_before and self._is_current(index)
+            line.append(Segment(_CURSOR if marked else " ", palette.block("cursor")))
+        before = self._margin + self.gutter_cells + lead
+        strip = Strip([*line, *segments]).adjust_cell_length(self.size.width, palette.ground)
+        # Textual learns here which character of the row is under the mouse; before the text it counts from below 0.
+        return strip.apply_offsets(-before, row)
+
+    def _marked(self, block: Block) -> list[Span]:
+        """Marks on a block, as parts of its text."""
+        start = block.start
+        if start is None or not self.marks:
+            return []
+        return [
+            Span(mark.start - start, mark.end - start, mark.style)
+            for mark in self._mark_index.between(start, start + len(block.text))
+        ]
+
+    def _is_current(self, index: int) -> bool:
+        current = self._cursor_at()
+        if current is None:
+            return False
+        start, end = self._run(current)
+        return start <= index < end
+
+    def _selection_style(self, selected: tuple[int, int] | None) -> Style | None:
+        if selected is None:
+            return None
+        if self.app.no_color:
+            return Style(reverse=True)
+        return self.screen.get_component_rich_style("screen--selection")
+
+    # The mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remember where, to tell a click from a selection."""
+        self._pressed = event.screen_offset
+
+    def on_click(self, event: events.Click) -> None:
+        """One click says what is there, two select the word, three the paragraph."""
+        event.prevent_default()  # Textual would select the whole book at two
+        position = event.get_content_offset(self)
+        row = self.scroll_offset.y + position.y if position is not None else -1
+        if position is None or self._pressed != event.screen_offset or not 0 <= row < self._index.height:
+            return
+        index, inner = self._index.locate(row)
+        block = self._index.block(index)
+        if inner < block.blank_before:
+            return
+        offset = self._offset_at(row, position.x)
+        if event.chain == 1:
+            self._report(index, block, offset)
+        elif offset is not None:
+            whole = 0, len(block.text)
+            start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
+            self._select(selecting.Point(index, start), selecting.Point(index, end))
+
+    def _offset_at(self, row: int, x: int) -> int | None:
+        """The character of the block's text in a cell of a row; None beside the text."""
+        index, inner = self._index.locate(row)
+        layout = self._index.layout(index)
+        span = layout.span(inner)
+        if span is None:
+            return None
+        text = layout.shown[slice(*span)]
+        cell = x - self._margin - self.gutter_cells - layout.text_cell(inner)
+        return span[0] + index_at(text, cell) if 0 <= cell < cell_len(text) else None
+
+    def _report(self, index: int, block: Block, offset: int | None) -> None:
+        link = None
+        if offset is not None:
+            spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
+            link = next((span.link for span in spans if span.link is not None), None)
+        if self.cursor and block.key is not None:
+            self.set_cursor(block.key, scroll=False)
+        book_offset = None if offset is None or block.start is None else block.start + offset
+        self.post_message(messages.Clicked(self, block.key, index, offset, book_offset, link))

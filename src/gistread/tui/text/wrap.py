@@ -1,0 +1,125 @@
+"""One paragraph broken into rows of the screen.
+
+Greedy, since a reader's eye forgives a ragged edge sooner than a slow one. Text of one-cell characters goes by
+`str.rfind`; the rest is measured glyph by glyph. Both take time linear in the text. Nothing here knows where the
+paragraph comes from or how it is drawn.
+
+Where a row may end: at white space; behind an em or en dash and behind a hyphen between letters; between two
+characters of Chinese or Japanese, except that no closing punctuation starts a row and no opening bracket ends one
+(the core of kinsoku shori, JIS X 4051). A word wider than the row is cut between glyphs.
+"""
+
+import re
+
+from gistread.tui.text.cells import fit, get_character_cell_size, is_narrow
+
+_DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
+_SPACES = " \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000"
+_IDEOGRAPHIC = re.compile(
+    "[\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
+    "\U0001b000-\U0001b2ff\U00020000-\U0003ffff]"
+)
+_STARTS_NO_ROW = frozenset(
+    "、。，．・：；？！゛゜ヽヾゝゞ々〻ー’”）〕］｝〉》」』】〗〙…‥〜～％"
+    "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ｡､｣ﾞﾟ,.!?:;)]}»›"
+)
+_ENDS_NO_ROW = frozenset("‘“（〔［｛〈《「『【〖〘｢([{«‹")
+
+
+def wrap(text: str, width: int, *, first: int = 0, turnover: int = 0) -> list[tuple[int, int]]:
+    """Rows of `text` as spans `(start, end)`, in order, white space at their breaks left out; never empty.
+
+    No row takes more than `width` cells, except that a glyph wider than the row stands in one alone. A line feed
+    ends a row always; white space that follows one is kept, for verse. The very first row is `first` cells
+    narrower (an indent, a label), and rows that continue a line are `turnover` cells narrower.
+    """
+    width = max(1, width)
+    rows: list[tuple[int, int]] = []
+    break_line = _break_narrow if is_narrow(text) else _break_measured
+    start, opening = 0, max(1, width - first)
+    while True:
+        feed = text.find("\n", start)
+        end = len(text) if feed < 0 else feed
+        break_line(text, start, end, opening, max(1, width - turnover), rows)
+        if feed < 0:
+            return rows
+        start, opening = feed + 1, width
+
+
+def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
+    """Bounds of a line without white space that cannot be shown, and where its first word starts."""
+    while end > start and text[end - 1] in _SPACES:
+        end -= 1
+    word = start
+    while word < end and text[word] in _SPACES:
+        word += 1
+    return (word if word - start >= width else start), end, word
+
+
+def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
+    start, end, word = _trim(text, start, end, width)
+    dashed = _DASH.search(text, start, end) is not None
+    while end - start > width:
+        limit = start + width
+        space = text.rfind(" ", word, limit + 1)
+        dash = _last_dash(text, max(space, word) + 1, limit) if dashed else 0
+        if dash:
+            stop = after = dash
+        elif space > 0:
+            stop, after = space, space + 1
+            while text[stop - 1] == " ":
+                stop -= 1
+        else:
+            stop = after = limit
+        rows.append((start, stop))
+        while after < end and text[after] == " ":
+            after += 1
+        start = word = after
+        width = next_width
+    rows.append((start, end))
+
+
+def _last_dash(text: str, start: int, limit: int) -> int:
+    """The last place in `(start, limit]` behind a dash where a row may end, or 0."""
+    place = 0
+    for match in _DASH.finditer(text, start, limit + 1):
+        if match.end() <= limit:
+            place = match.end()
+    return place
+
+
+def _break_measured(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
+    start, end, word = _trim(text, start, end, width)
+    while (limit := fit(text, start, end, width)) < end:
+        place = limit
+        while place > word and not _may_break(text, place, end):
+            place -= 1
+        if place <= word:
+            place = limit
+        stop = after = place
+        while stop > word and text[stop - 1] in _SPACES:
+            stop -= 1
+        rows.append((start, stop))
+        while after < end and text[after] in _SPACES:
+            after += 1
+        start = word = after
+        width = next_width
+    rows.append((start, end))
+
+
+def _may_break(text: str, place: int, end: int) -> bool:
+    """Whether a row may end before `text[place]`."""
+    before, after = text[place - 1], text[place]
+    if before in _SPACES or after in _SPACES:
+        return True
+    if before in "-‐—–":
+        match = _DASH.match(text, place - 1, min(end, place + 1))
+        if match is not None and match.end() == place:
+            return True
+    return (
+        (_IDEOGRAPHIC.match(before) is not None or _IDEOGRAPHIC.match(after) is not None)
+        and after not in _STARTS_NO_ROW
+        and before not in _ENDS_NO_ROW
+        and before != "\u2060"
+        and get_character_cell_size(after) > 0
+    )
