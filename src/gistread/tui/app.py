@@ -1,0 +1,224 @@
+"""The application: themes, keys, screens, and what happens when something is wrong.
+
+Small on purpose. A book that cannot be opened ends it with that error where it was named on the command line,
+and is a notice where it was chosen in the library. A defect ends it with one line; the details go to the log.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from gistread.book.model import Book
+from gistread.config import Config, save_setting
+from gistread.errors import GistreadError, UsageError
+from gistread.paths import Paths
+from gistread.shelf import Shelf
+from gistread.tui import commands, themes
+from gistread.tui.commands import COMMANDS, Place
+from gistread.tui.screens.reading import ReadingScreen
+
+if TYPE_CHECKING:
+    from gistread.engine.protocol import Engine
+
+Opened = Path | Book
+log = logging.getLogger("gistread.tui")
+
+
+class Defect(Exception):
+    """A defect, as Textual is to show it: one line, on the way out."""
+
+    def __init__(self, error: BaseException, log_file: Path) -> None:
+        super().__init__(str(error))
+        self.log_file = log_file
+        self.__cause__ = error
+
+    def __rich__(self) -> str:
+        return f"gistread has ended because of a defect of its own; the details are in {self.log_file}"
+
+
+class GistreadApp(App[None]):
+    """`book`: a path, a book that is open already, or None for the library. `model`: path or name of the
+    one to load at once; else the one in the settings."""
+
+    TITLE = "gistread"
+    CSS_PATH = "gistread.tcss"
+    BINDINGS = commands.bindings(Place.ANYWHERE)
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+p"
+
+    def __init__(
+        self,
+        book: Opened | None,
+        *,
+        paths: Paths,
+        config: Config,
+        model: str = "",
+        path: Path | None = None,
+        make_engine: "Callable[[str], Engine] | None" = None,
+    ) -> None:
+        super().__init__()
+        self.paths = paths
+        self.config = config
+        self.shelf = Shelf(paths.books)
+        self.make_engine = make_engine or self._local_engine
+        self.failure: GistreadError | None = None
+        """Why the app ended, where the person named something that cannot be used."""
+        self._first = book
+        self._first_path = path
+        self.model = model or config.model
+        self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
+        self.keymap, key_problems = commands.check_keys(config.keys)
+        self._problems += key_problems
+        for palette in self._palettes.values():
+            self.register_theme(palette.theme())
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return themes.defaults()
+
+    def on_mount(self) -> None:
+        self.set_keymap(self.keymap)
+        self.theme = self._first_theme()
+        if self._first is None:
+            self.action_library()
+        else:
+            self.open_book(self._first, self._first_path)
+        for problem in self._problems:
+            self.notify(problem, severity="warning", markup=False, timeout=10)
+
+    def open_book(self, book: Opened, path: Path | None = None) -> None:
+        """Show this book, in place of the one that is open."""
+        self.push_screen(ReadingScreen(book, path=path, model=self.model))
+
+    def cannot_open(self, error: GistreadError) -> None:
+        """The book that was to be shown cannot be read."""
+        if self._first is not None:
+            self.failure = error
+            self.exit(return_code=int(error.exit_status))
+        else:
+            self.pop_screen()
+            self.notify(str(error), severity="error", markup=False, timeout=10)
+
+    def save(self, key: str, value: str | int | bool) -> None:
+        """Remember a setting, in a thread; a disk that refuses is a notice."""
+
+        def write() -> None:
+            try:
+                save_setting(self.paths.config_file, key, value)
+            except GistreadError as error:
+                self.call_from_thread(self.notify, str(error), severity="warning", markup=False)
+
+        self.run_worker(write, thread=True)
+
+    # Commands
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every command that works on this screen, and every theme."""
+        for command in COMMANDS:
+            if command.title and command.place is not Place.MOVING and self._works_on(command.action, screen):
+                keys = " ".join(commands.keys_of(command, self.keymap))
+                yield SystemCommand(
+                    command.title, f"{keys}  {command.help}".strip(), self._runner(command.action, screen)
+                )
+        for name, palette in self._palettes.items():
+            yield SystemCommand(f"Theme: {palette.title}", "", lambda name=name: self.use_theme(name))
+
+    def _works_on(self, action: str, screen: Screen[object]) -> bool:
+        name = action.removeprefix("app.").partition("(")[0]
+        return action.startswith("app.") or hasattr(screen, f"action_{name}")
+
+    def _runner(self, action: str, screen: Screen[object]) -> Callable[[], None]:
+        return lambda: self.call_later(self.run_action, action, screen)
+
+    def use_theme(self, name: str) -> None:
+        """Change at once, and remember."""
+        self.theme = name
+        self.save("theme", name)
+
+    def action_next_theme(self) -> None:
+        names = list(self._palettes)
+        self.use_theme(names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0])
+
+    def action_help(self) -> None:
+        from gistread.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.keymap))
+
+    def action_library(self) -> None:
+        from gistread.tui.screens.library import LibraryScreen
+
+        self.push_screen(LibraryScreen(self.shelf))
+
+    async def action_choose_model(self) -> None:
+        from gistread.tui.screens.model import ModelScreen
+
+        self.push_screen(ModelScreen(self.model), self._use_model)
+
+    async def _use_model(self, model: str | None) -> None:
+        """A model was chosen, none (empty), or nothing (None). It is remembered, and used for the open book."""
+        if model is None:
+            return
+        self.model = model
+        self.save("model", model)
+        for screen in self.screen_stack:
+            if isinstance(screen, ReadingScreen):
+                await screen.use_model(model)
+
+    # What is wrong
+
+    def _first_theme(self) -> str:
+        name = self.config.theme
+        if name and name not in self._palettes:
+            self._problems.append(f"There is no theme {name!r}; there are {', '.join(self._palettes)}.")
+        if name in self._palettes:
+            return name
+        return themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
+
+    def _local_engine(self, model: str) -> "Engine":
+        """In a thread: finding a model by its name reads headers. Raises EngineError."""
+        from gistread.engine.llama.client import LlamaEngine
+        from gistread.engine.models import resolve_model
+
+        return LlamaEngine(resolve_model(model), context_tokens=self.config.context_tokens, log=self.paths.worker_log)
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print the traceback over the person's terminal. It shows an error with `__rich__` as that
+        # says, and keeps it for tests; there is no public hook for this.
+        log.error("A defect ended the app", exc_info=error)
+        super()._handle_exception(Defect(error, self.paths.log_file))
+
+
+def run(
+    book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None
+) -> int:
+    """Show the app until the person leaves; return the exit status.
+
+    `path` is where a book that is open already came from. Raises UsageError without a terminal, and the error of
+    a book that was named and cannot be read.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "There is no terminal to show a book on.", "`gistread index` and `gistread ask` work without one."
+        )
+    _log_to(paths.log_file)
+    app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+    return app.return_code or 0
+
+
+def _log_to(path: Path) -> None:
+    """Defects go to a file; a file that cannot be written is done without."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    except OSError:
+        return
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    log.propagate = False

@@ -1,0 +1,74 @@
+"""One question at a time, as a task that the person steers while it runs. Knows no widgets.
+
+The question waits for the model and for the first page where these are on their way; where they are not, the
+session has said so before anything starts.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from gistread.engine.protocol import Engine
+from gistread.errors import GistreadError
+from gistread.memory.model import GistMemory
+from gistread.readers import READERS, ReaderOptions
+from gistread.readers.events import AnswerDelta, Answered, LookedUp, Restarted, Started, Steering, Stopped
+from gistread.tui.news import READER, ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
+
+
+class AskingTask:
+    """Owns the task and the steering of the running question."""
+
+    def __init__(self, tell: Callable[[News], None], max_pages: int) -> None:
+        self._tell = tell
+        self._task: asyncio.Task[None] | None = None
+        self._options = ReaderOptions(max_pages=max_pages)
+        self.state = Asking.NONE
+        self.steering = Steering()
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def start(self, question: str, pinned: set[int], ready: Callable[[], Awaitable[tuple[GistMemory, Engine]]]) -> None:
+        """Ask. `ready` returns once there is a memory with a page in it and a model. Not while one is running."""
+        self.steering = Steering(pinned=set(pinned))
+        self._set(Asking.MODEL)
+        self._task = asyncio.create_task(self._run(question, ready), name="asking")
+
+    async def cancel(self, why: str = "Cancelled.") -> None:
+        """Stop at once; the answer so far stays on screen as what it is."""
+        task, self._task = self._task, None
+        if task is None or task.done():
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        self._end(why)
+
+    async def _run(self, question: str, ready: Callable[[], Awaitable[tuple[GistMemory, Engine]]]) -> None:
+        self._tell(QuestionAsked(question))
+        problem = ""
+        try:
+            memory, engine = await ready()
+            async for event in READERS[READER](question, memory, engine, self.steering, self._options):
+                match event:
+                    case Started() | LookedUp():
+                        self._set(Asking.PAGE)
+                    case Stopped() | AnswerDelta() | Restarted() | Answered():
+                        if self.state is not Asking.ANSWER:
+                            self._set(Asking.ANSWER)
+                self._tell(ReaderSpoke(event))
+        except GistreadError as error:
+            problem = str(error).replace("\n", " ")
+        except Exception as error:
+            self._tell(Crashed(error))
+            problem = "Stopped by a defect."
+        self._end(problem)
+
+    def _end(self, problem: str) -> None:
+        self._task = None
+        self._set(Asking.NONE)
+        self._tell(QuestionEnded(problem))
+
+    def _set(self, state: Asking) -> None:
+        self.state = state
+        self._tell(ActivityChanged())

@@ -1,0 +1,145 @@
+"""Everything a person can do, in one table: key bindings, palette entries, help and key line are made from it.
+
+A command names an action; the widget or screen of its place carries the method `action_…`. Nothing here knows
+widgets. Keys are changed in the settings (`[keys]`, command id = "key,key").
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding
+
+
+class Place(StrEnum):
+    """Where a command works. Its value is the heading in the help."""
+
+    MOVING = "Moving, in any pane"
+    READING = "Reading and asking"
+    MEMORY = "In the memory"
+    ANYWHERE = "Anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    id: str
+    keys: str
+    """Textual's key names, separated by commas."""
+    action: str
+    title: str
+    """A verb phrase for palette and help; empty for one of a family that another command stands for."""
+    place: Place
+    help: str = ""
+    short: str = ""
+    """One word for the key line at the bottom of the screen; empty: not shown there."""
+    panes: str = "book memory answers"
+    """In which panes the key line shows it."""
+
+    def binding(self) -> Binding:
+        return Binding(self.keys, self.action, self.title, show=False, id=self.id)
+
+
+M, R, G, A = Place.MOVING, Place.READING, Place.MEMORY, Place.ANYWHERE
+
+COMMANDS: tuple[Command, ...] = (
+    Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
+    Command("choose-model", "m", "app.choose_model", "Choose a model", A, "What is on this machine.", "model"),
+    Command("contents", "t", "contents", "Contents", R, "Go to a chapter.", "contents", "book"),
+    Command("open-page", "enter", "open_page", "Open or close a page", R, "In the memory, inline.", "open", "memory"),
+    Command("go-to-page", "o", "go_to_page", "Go to the page in the book", G, "", "go to", "memory"),
+    Command(
+        "pin", "p", "pin", "Pin or unpin a page", R, "A pinned page stands open for the next question.", "pin", "memory"
+    ),
+    Command(
+        "refuse", "x", "refuse", "Refuse the page the agent opened", R, "It closes; the agent goes on without it."
+    ),
+    Command("stop-lookups", "s", "stop_lookups", "Stop the look-ups", R, "Answer now, with the pages that are open."),
+    Command("cancel", "escape", "cancel", "Cancel, pause, back", R, "The question; else back to the book; else the reading pauses."),
+    Command("resume", "r", "resume", "Let the model read on", R, "After a pause or an error."),
+    Command("follow", "f", "follow", "Panes follow each other", R, "On or off.", "follow", "memory"),
+    Command("next-pane", "tab", "next_pane", "Next pane", R, "Book, memory, question.", "pane"),
+    Command("previous-pane", "shift+tab", "previous_pane", "Previous pane", R),
+    Command("answers", "v", "answers", "Show or hide the answers", R, "", "answers", "answers"),
+    Command("citation-1", "1", "citation(1)", "Follow a source of the answer: 1 to 9", R, "In the memory and in the book."),
+    *(Command(f"citation-{n}", str(n), f"citation({n})", "", R) for n in range(2, 10)),
+    Command("back", "backspace,ctrl+o", "back", "Go back to where you were", R, "After a jump."),
+    Command("page-down", "space,pagedown", "page_down", "One screen on", M),
+    Command("page-up", "b,pageup", "page_up", "One screen back", M),
+    Command("half-page-down", "ctrl+d", "half_page_down", "Half a screen on", M),
+    Command("half-page-up", "ctrl+u", "half_page_up", "Half a screen back", M),
+    Command("line-down", "down,j", "line_down", "One line on; in the memory, one page", M),
+    Command("line-up", "up,k", "line_up", "One line back; in the memory, one page", M),
+    Command("top", "g,home", "top", "To the beginning", M),
+    Command("bottom", "G,end", "bottom", "To the end", M),
+    Command("next-chapter", "]", "next_chapter", "Next chapter", R),
+    Command("previous-chapter", "[", "previous_chapter", "Previous chapter", R),
+    Command("library", "l", "app.library", "Open another book", A),
+    Command("theme", "T", "app.next_theme", "Next theme", A, "The palette lists them by name."),
+    Command("help", "f1", "app.help", "Help", A, "", "help"),
+    Command("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", A, "Everything is kept.", "quit"),
+)
+BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
+
+
+def bindings(*places: Place) -> list[Binding]:
+    """Key bindings of these places, for a `BINDINGS`."""
+    return [command.binding() for command in COMMANDS if command.place in places]
+
+
+def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The changed keys that can be used, and one line for each that cannot or that collides.
+
+    A key taken from another command is a notice, not an error: the setting wins.
+    """
+    usable: dict[str, str] = {}
+    problems: list[str] = []
+    for identifier, wanted in keys.items():
+        if identifier not in BY_ID:
+            problems.append(f"[keys] has no command {identifier!r}; F1 lists them.")
+        elif bad := [key for key in wanted.split(",") if not _is_key(key.strip())]:
+            problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
+        else:
+            usable[identifier] = wanted
+    owners: dict[str, str] = {}
+    for command in COMMANDS:
+        for key in usable.get(command.id, command.keys).split(","):
+            other = owners.setdefault(key.strip(), command.id)
+            if other != command.id:
+                problems.append(f"[keys] {key.strip()!r} is given to both {other} and {command.id}.")
+    return usable, problems
+
+
+def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
+    """The keys of a command as people read them: `Space`, `Ctrl+D`, `a`."""
+    return [display_key(key.strip()) for key in keymap.get(command.id, command.keys).split(",")]
+
+
+def display_key(key: str) -> str:
+    """Textual's name of a key, for people."""
+    if len(key) == 1:
+        return key
+    names = {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "backspace": "⌫", "up": "↑", "down": "↓", "enter": "⏎"}
+    return "+".join(names.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
+
+
+def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Place, str, str, str]]:
+    """(place, keys, title, help) of every command that stands for itself, in the order of the help screen."""
+    for place in (R, G, M, A):
+        for command in COMMANDS:
+            if command.place is place and command.title:
+                keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
+                yield place, keys, command.title, command.help
+
+
+def _is_key(key: str) -> bool:
+    """Whether Textual could ever report this key."""
+    from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
+
+    *modifiers, name = key.split("+") if key != "+" else [key]
+    if any(modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers):
+        return False
+    if len(name) == 1:
+        return True
+    return name in {item.value for item in Keys} or name in KEY_NAME_REPLACEMENTS.values() or bool(
+        name in {_character_to_key(chr(code)) for code in range(33, 127)}
+    )

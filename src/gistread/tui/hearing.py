@@ -1,0 +1,156 @@
+"""What the reading screen does about the session's news: memory, answers, status. No keys.
+
+News comes often while a model decodes. What only changes a line is gathered and drawn ten times a second;
+pages are drawn as they come.
+"""
+
+from typing import TYPE_CHECKING
+
+from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, ReaderEvent, Who
+from gistread.shelf import KeptCitation, KeptQuestion
+from gistread.tui import news
+from gistread.tui.answer_blocks import strip_lines
+from gistread.tui.layout import STRIP_ROWS, Pane
+from gistread.tui.status import Status, status_of
+from gistread.tui.widgets.lines import KeyLine, StatusLine, fitted
+
+if TYPE_CHECKING:
+    from gistread.tui.screens.reading import ReadingScreen
+
+GATHER_S = 0.1
+
+
+class Hearing:
+    """Of one reading screen."""
+
+    def __init__(self, screen: "ReadingScreen") -> None:
+        self._screen = screen
+        self._due = False
+        self._deltas: list[AnswerDelta] = []
+        self._reason = ""
+        self.asked: list[int] = []
+        """Pages the agent opened for the question that is running or was last."""
+
+    def hear(self, item: news.News) -> None:
+        """In the event loop, at once; quick."""
+        screen = self._screen
+        match item:
+            case news.ActivityChanged():
+                pass
+            case news.MemoryOpened(memory=memory):
+                screen.memory_pane.show_memory(memory)
+                if screen.book is not None:
+                    screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
+            case news.PageBegun(page=page):
+                screen.memory_pane.set_progress(begun=page, reading=True)
+            case news.PageRead(entry=entry):
+                screen.memory_pane.add(entry)
+                screen.memory_pane.set_here(screen.book_pane.place, scroll=False)
+            case news.MemoryComplete():
+                screen.notify("The memory is complete: the whole book has been read.", markup=False)
+            case news.QuestionAsked(question=question):
+                self.asked = []
+                screen.memory_pane.clear_question()
+                screen.answers_pane.begin(question)
+                screen.show_answers()
+            case news.ReaderSpoke(event=event):
+                self._reader_spoke(event)
+            case news.QuestionEnded(problem=problem):
+                self._flush()
+                screen.answers_pane.end(problem)
+            case news.Notice(text=text, is_problem=is_problem):
+                screen.notify(text, severity="error" if is_problem else "information", markup=False, timeout=8)
+            case news.Crashed(error=error):
+                raise error
+        self._gather()
+
+    def _reader_spoke(self, event: ReaderEvent) -> None:
+        screen = self._screen
+        if isinstance(event, AnswerDelta):
+            self._deltas.append(event)
+            return
+        self._flush()
+        screen.answers_pane.hear(event)
+        memory = screen.memory_pane
+        match event:
+            case LookedUp(reason=reason):
+                self._reason = reason
+            case Expanded(page=page, by=by):
+                if by is Who.AGENT:
+                    self.asked.append(page)
+                    memory.open_page(page, Who.AGENT, self._reason)
+                elif page not in memory.view.opened:
+                    memory.open_page(page, Who.PERSON, "pinned for the question")
+                memory.bring_into_view(page)
+            case Answered():
+                self._keep(event)
+            case _:
+                pass
+
+    def _keep(self, answered: Answered) -> None:
+        screen = self._screen
+        if screen.keeping is None or screen.session is None:
+            return
+        screen.keeping.question(
+            KeptQuestion(
+                screen.answers_pane.exchanges[-1].question,
+                answered.answer,
+                answered.found,
+                tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+                answered.lookups,
+                news.READER,
+                screen.session.activity.model,
+            )
+        )
+
+    def _flush(self) -> None:
+        if self._deltas:
+            self._screen.answers_pane.hear(*self._deltas)
+            self._deltas.clear()
+
+    def _gather(self) -> None:
+        if not self._due:
+            self._due = True
+            self._screen.set_timer(GATHER_S, self._draw)
+
+    def _draw(self) -> None:
+        self._due = False
+        self._flush()
+        session = self._screen.session
+        if session is not None:
+            page = session.reading.page
+            self._screen.memory_pane.set_progress(begun=page, reading=session.reading.state is news.Reading.RUNNING)
+        self.show_status()
+        self._screen.show_memory_header()
+
+    def show_status(self) -> None:
+        """Status, keys and, with one pane, the strip."""
+        screen = self._screen
+        if screen.session is None:
+            screen.query_one("#status", StatusLine).show_status(Status(("",), " "))
+            screen.query_one("#keys", KeyLine).show_keys(screen.pane.value, screen.gistread.keymap)
+            return
+        activity = screen.session.activity
+        keymap = screen.gistread.keymap
+        screen.query_one("#status", StatusLine).show_status(status_of(activity))
+        screen.query_one("#keys", KeyLine).show_keys(screen.pane.value, keymap, self._leading(activity))
+        self._show_strip(activity.asking is not news.Asking.NONE)
+
+    def _leading(self, activity: news.Activity) -> list[tuple[str, str]]:
+        if activity.asking is not news.Asking.NONE:
+            refuse = [("refuse", "refuse page")] if self.asked else []
+            return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
+        if not activity.model:
+            return [("choose-model", "choose a model")]
+        if activity.reading in (news.Reading.PAUSED, news.Reading.FAILED):
+            return [("resume", "go on")]
+        return []
+
+    def _show_strip(self, running: bool) -> None:
+        """The agent's steps at the bottom of whatever pane is on screen, where only one fits."""
+        screen = self._screen
+        exchanges = screen.answers_pane.exchanges
+        wanted = screen.narrow and screen.pane is not Pane.ANSWERS and bool(exchanges) and (running or screen.unseen)
+        room = max(0, screen.size.width - 2)
+        lines = strip_lines(exchanges[-1], STRIP_ROWS) if wanted else []
+        screen.show_strip([fitted(line, room) for line in lines])

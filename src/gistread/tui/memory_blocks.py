@@ -1,0 +1,171 @@
+"""A gist memory as blocks of long text: what the memory pane shows, as a function of what is known. Pure.
+
+Every state of a page is said in words: opened by whom and why, pinned, refused, extractive, verbatim, being
+read, not read yet. Colour only repeats it.
+"""
+
+from dataclasses import dataclass, field
+
+from gistread.memory.model import Entry, GistMemory, GistSource, Page
+from gistread.readers.events import Who
+from gistread.tui.text.document import Block
+
+PageKey = tuple[str, int]
+"""("page", number) of every block of a page, ("rest", number) of what stands for pages not read yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Who opened a page and what for."""
+
+    by: Who
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class View:
+    """What the person and the agent have done to the memory on screen; nothing of it is in the memory."""
+
+    opened: dict[int, Opening] = field(default_factory=dict)
+    pinned: set[int] = field(default_factory=set)
+    refused: set[int] = field(default_factory=set)
+    here: int | None = None
+    """The page where the person reads."""
+    here_unread: bool = False
+    """They read where the model has not been yet."""
+    begun: Page | None = None
+    """The page the model is shortening."""
+    reading: bool = False
+    """The model is reading the book."""
+
+
+def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
+    """The blocks of one page: its chapter's title where one begins, then its gist, or its text when open."""
+    number = entry.page.number
+    blocks: list[Block] = []
+    if title := _chapter_that_begins(memory, number):
+        blocks.append(Block(title, key=None, style="heading", level=3, indent=_gutter(memory)))
+    opening = view.opened.get(number)
+    if opening is None:
+        blocks.append(
+            Block(
+                " ".join(entry.gist.text.split()),
+                key=("page", number),
+                style="gist",
+                indent=_gutter(memory),
+                hanging=_number(memory, number),
+                tail=_tail(entry, view),
+                blank_before=1,
+            )
+        )
+        return blocks
+    blocks.append(
+        Block(
+            _opened_by(opening),
+            key=("page", number),
+            style="step",
+            indent=_gutter(memory),
+                hanging=_number(memory, number, "▾"),
+            tail=_tail(entry, view),
+            blank_before=1,
+        )
+    )
+    book, page = memory.book, entry.page
+    for paragraph in book.paragraphs_between(page.start, page.end):
+        start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
+        text = book.text[start:end]
+        lead = len(text) - len(text.lstrip())
+        blocks.append(
+            Block(
+                text.strip(),
+                key=("page", number),
+                start=start + lead,
+                style=paragraph.kind.value,
+                level=paragraph.level,
+                indent=_gutter(memory),
+                rail="╎ ",
+                blank_before=1 if len(blocks) > 1 else 0,
+            )
+        )
+    blocks.append(
+        Block(
+            f"end of page {number} · {page.words:,} words",
+            key=("page", number),
+            style="muted",
+            indent=_gutter(memory),
+            rail="╎ ",
+            blank_before=0,
+        )
+    )
+    return blocks
+
+
+def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
+    """What stands after the last page that has been read: the page in work, and what is to come."""
+    if memory.complete:
+        return []
+    blocks = []
+    read = len(memory.entries)
+    begun = view.begun
+    if view.reading:
+        said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
+        blocks.append(Block(said, key=("rest", read + 1), style="muted", indent=_gutter(memory),
+                hanging=_number(memory, read + 1)))
+        read += 1
+    last = memory.estimated_pages
+    if last > read:
+        span = f"{read + 1} to about {last}" if last > read + 1 else f"{read + 1}"
+        blocks.append(
+            Block(
+                f"{span} … not read yet",
+                key=("rest", read + 1),
+                style="muted",
+                indent=1,
+                tail="← you" if view.here_unread else "",
+            )
+        )
+    elif view.here_unread and blocks:
+        blocks[-1] = Block(
+            blocks[-1].text, key=blocks[-1].key, style="muted", indent=blocks[-1].indent, hanging=blocks[-1].hanging, tail="← you"
+        )
+    return blocks
+
+
+def _tail(entry: Entry, view: View) -> str:
+    number = entry.page.number
+    words = []
+    if entry.gist.source is GistSource.EXTRACTIVE:
+        words.append("extractive")
+    elif entry.gist.source is GistSource.VERBATIM:
+        words.append("verbatim")
+    if number in view.pinned:
+        words.append("◆ pinned")
+    if number in view.refused:
+        words.append("refused")
+    if number == view.here:
+        words.append("← you")
+    return " · ".join(words)
+
+
+def _opened_by(opening: Opening) -> str:
+    who = "opened by the agent" if opening.by is Who.AGENT else "opened by you"
+    return f"{who}: {opening.reason}" if opening.reason else who
+
+
+def _chapter_that_begins(memory: GistMemory, number: int) -> str:
+    """Title of the chapter that begins on this page or, on page 1, holds it; empty when none does."""
+    book = memory.book
+    if len(book.chapters) < 2:
+        return ""
+    chapter = book.chapter_index(memory.entry(number).page.start)
+    if number > 1 and book.chapter_index(memory.entry(number - 1).page.start) == chapter:
+        return ""
+    return book.chapters[chapter].title
+
+
+def _gutter(memory: GistMemory) -> int:
+    return len(str(memory.estimated_pages)) + 3
+
+
+def _number(memory: GistMemory, number: int, sign: str = " ") -> str:
+    return f"{number:>{_gutter(memory) - 2}} {sign}"[: _gutter(memory)].ljust(_gutter(memory))

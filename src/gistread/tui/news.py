@@ -1,0 +1,133 @@
+"""What a session tells whoever shows it. Frozen data, no widgets.
+
+A reader's own events (`readers/events.py`) go through unchanged, inside `ReaderSpoke`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gistread.engine.protocol import EngineState
+from gistread.memory.model import Entry, GistMemory, Page
+from gistread.readers.events import ReaderEvent
+
+
+READER = "readagent-s"
+"""The reader that answers the questions."""
+
+
+class Reading(StrEnum):
+    """What has become of the reading of the book by the model."""
+
+    NONE = "none"
+    """No model, or not loaded yet."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    """By the person."""
+    FAILED = "failed"
+    DONE = "done"
+
+
+class Asking(StrEnum):
+    """What the running question waits for."""
+
+    NONE = "none"
+    MODEL = "model"
+    """That the model is loaded, or has read the first page."""
+    PAGE = "page"
+    """That the agent chooses a page."""
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Everything the status line says, at one moment."""
+
+    model: str = ""
+    """Name of the model, empty when none was chosen."""
+    device: str = ""
+    engine: EngineState | None = None
+    reading: Reading = Reading.NONE
+    pages_read: int = 0
+    pages_total: int = 0
+    """An estimate until the book is read."""
+    seconds_left: float | None = None
+    asking: Asking = Asking.NONE
+    problem: str = ""
+    """Why the model or the reading stopped; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityChanged:
+    """The status line is out of date. Comes often: gather before drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOpened:
+    """There is another memory to show, with what it holds already."""
+
+    memory: GistMemory
+
+
+@dataclass(frozen=True, slots=True)
+class PageBegun:
+    """The model has found where this page ends and is shortening it."""
+
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """The memory has grown by this entry."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryComplete:
+    """The last page of the book has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSpoke:
+    event: ReaderEvent
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionEnded:
+    """No question is running any more. `problem` is empty when it was answered."""
+
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line for the person, to be shown once."""
+
+    text: str
+    is_problem: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """A task died of a defect. The screen raises it where the app's handling of defects sees it."""
+
+    error: Exception
+
+
+News = (
+    ActivityChanged
+    | MemoryOpened
+    | PageBegun
+    | PageRead
+    | MemoryComplete
+    | QuestionAsked
+    | ReaderSpoke
+    | QuestionEnded
+    | Notice
+    | Crashed
+)

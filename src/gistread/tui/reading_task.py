@@ -1,0 +1,76 @@
+"""The reading of the book by the model, as one task that can be paused and taken up again.
+
+Every page is on disk before it is told of, so pausing is cancelling. Knows no widgets and no questions.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from gistread.engine.protocol import Engine, Priority
+from gistread.errors import GistreadError
+from gistread.memory.estimate import estimate, pace_of
+from gistread.memory.model import GistMemory, Page
+from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.store import KeptMemory
+from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, PageBegun, PageRead, Reading
+
+
+class ReadingTask:
+    """Owns the task; the memory and the engine belong to the session."""
+
+    def __init__(self, tell: Callable[[News], None]) -> None:
+        self._tell = tell
+        self._task: asyncio.Task[None] | None = None
+        self.state = Reading.NONE
+        self.problem = ""
+        self.page: Page | None = None
+        """The page being shortened, when its bounds are known."""
+        self.seconds_left: float | None = None
+
+    def start(self, kept: KeptMemory, engine: Engine) -> None:
+        """Read on where the memory ends. Not while it is running."""
+        self.problem = ""
+        self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
+        if self.state is Reading.RUNNING:
+            self._task = asyncio.create_task(self._run(kept, engine), name="reading")
+
+    async def stop(self, state: Reading = Reading.PAUSED) -> None:
+        """Stop at once; what is whole is kept."""
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        if self.state is Reading.RUNNING or state is Reading.NONE:
+            self._set(state)
+
+    async def _run(self, kept: KeptMemory, engine: Engine) -> None:
+        try:
+            async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
+                match event:
+                    case Resumed():
+                        self._tell(ActivityChanged())
+                    case PageFound(page=page):
+                        self.page = page
+                        self._tell(PageBegun(page))
+                    case Gisted(entry=entry):
+                        self.page = None
+                        self._estimate(kept.memory)
+                        self._tell(PageRead(entry))
+                    case Finished():
+                        self._set(Reading.DONE)
+                        self._tell(MemoryComplete())
+        except GistreadError as error:
+            self.problem = str(error).replace("\n", " ")
+            self._set(Reading.FAILED)
+        except Exception as error:
+            self._set(Reading.FAILED)
+            self._tell(Crashed(error))
+        finally:
+            self.page = None
+
+    def _estimate(self, memory: GistMemory) -> None:
+        self.seconds_left = estimate(memory, pace_of(memory)).seconds_left
+
+    def _set(self, state: Reading) -> None:
+        self.state = state
+        self._tell(ActivityChanged())

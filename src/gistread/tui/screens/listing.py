@@ -1,0 +1,84 @@
+"""A panel in the middle of the screen with a list to choose from, and perhaps a line to type into.
+
+The base of contents, models and library: they differ in their rows and in what is chosen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing to choose. `about` stands below it in muted words."""
+
+    id: str
+    text: str
+    about: str = ""
+    enabled: bool = True
+
+
+class ListScreen(ModalScreen[str | None]):
+    """Dismissed with the id of the row, with what was typed, or with None."""
+
+    BINDINGS = [
+        Binding("escape,q", "dismiss(None)", "Close", show=False),
+        Binding("j", "list('cursor_down')", show=False),
+        Binding("k", "list('cursor_up')", show=False),
+        Binding("space,ctrl+d", "list('page_down')", show=False),
+        Binding("b,ctrl+u", "list('page_up')", show=False),
+        Binding("g", "list('first')", show=False),
+        Binding("G", "list('last')", show=False),
+    ]
+    AUTO_FOCUS = "OptionList"
+
+    def __init__(self, title: str, note: str = "", *, prompt: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._note = note
+        self._prompt = prompt
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel"):
+            yield Static(self._title, classes="panel-title", markup=False)
+            yield Static(self._note, classes="panel-note", id="note", markup=False)
+            yield OptionList(id="rows", markup=False)
+            if self._prompt:
+                yield Input(placeholder=self._prompt, compact=True, id="typed")
+
+    def show_rows(self, rows: Sequence[Row], at: int = 0) -> None:
+        """Replace the list, the cursor on row `at`."""
+        options = self.query_one("#rows", OptionList)
+        options.clear_options()
+        for row in rows:
+            content = Content(row.text)
+            if row.about:
+                content = Content.assemble(row.text, "\n  ", (row.about, "$gr-muted"))
+            options.add_option(Option(content, id=row.id, disabled=not row.enabled))
+        options.display = bool(rows)
+        if rows:
+            options.highlighted = at
+
+    def say(self, note: str) -> None:
+        """The words above the list."""
+        self.query_one("#note", Static).update(note)
+
+    def action_list(self, action: str) -> None:
+        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    @on(Input.Submitted)
+    def _typed(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self.dismiss(event.value.strip())

@@ -1,0 +1,466 @@
+"""The screen a person lives in: the book, its memory, and the question line.
+
+It lays out the panes and turns keys into what a pane or the session does. What the session tells is heard in
+`hearing.py`. The session is made once the book is on screen, so that nothing of models and memories is imported
+before the first page can be read.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from gistread.book.model import Book
+from gistread.errors import GistreadError, StorageError
+from gistread.readers.events import Citation
+from gistread.tui.answer_blocks import Exchange
+from gistread.tui.commands import Place, bindings
+from gistread.tui.hearing import Hearing
+from gistread.tui.keeping import Keeping
+from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
+from gistread.tui.news import Reading
+from gistread.tui.status import minutes
+from gistread.tui.text.widget import LongText
+from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.panes import AnswersPane, BookPane
+from gistread.tui.widgets.question_input import QuestionInput
+
+if TYPE_CHECKING:
+    from gistread.tui.app import GistreadApp
+    from gistread.tui.session import Session
+
+WORDS_PER_MINUTE = 230
+"""Silent reading of fiction in English averages about this (Brysbaert 2019: 260; non-fiction 238)."""
+
+
+class ReadingScreen(Screen[None]):
+    """One book. `book` is already open, or the path to open."""
+
+    BINDINGS = bindings(Place.READING)
+    AUTO_FOCUS = "#book"
+
+    def __init__(self, book: Book | Path, *, path: Path | None = None, model: str = "") -> None:
+        super().__init__()
+        self._wanted = book
+        self._path = book if isinstance(book, Path) else path
+        self._model = model
+        self.book: Book | None = None
+        self.session: Session | None = None
+        self.keeping: Keeping | None = None
+        self.hearing = Hearing(self)
+        self.pane = Pane.BOOK
+        self.follow = True
+        self._origins: list[int] = []
+        """Where the person was before each jump."""
+        self._walking = False
+        """The book moves because the person walks through the memory."""
+        self.unseen = False
+        """There is an answer that the person has not gone to, on a screen with one pane."""
+
+    @property
+    def gistread(self) -> "GistreadApp":
+        return cast("GistreadApp", self.app)
+
+    @property
+    def narrow(self) -> bool:
+        return self.size.width < WIDE_COLUMNS
+
+    # Layout
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine(id="header")
+        yield Rule(id="header-rule")
+        with Horizontal(id="panes"):
+            yield BookPane(self.gistread.config.text_width, id="book")
+            with Vertical(id="memory-side"):
+                yield Line(id="memory-header")
+                yield MemoryPane(id="memory")
+        with Vertical(id="question-side"):
+            yield Rule(id="question-rule")
+            yield AnswersPane(id="answers")
+            with Horizontal(id="question-line"):
+                yield Static(" ? ", id="question-mark", markup=False)
+                yield QuestionInput(id="question")
+        yield Static("", id="strip", markup=False)
+        yield StatusLine(id="status")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        self.follow = self.gistread.config.follow
+        self.book_pane = self.query_one("#book", BookPane)
+        self.memory_pane = self.query_one("#memory", MemoryPane)
+        self.answers_pane = self.query_one("#answers", AnswersPane)
+        self.question = self.query_one("#question", QuestionInput)
+        self.run_worker(self._open(), exit_on_error=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(self.narrow, "-narrow")
+        self.set_class(event.size.height < KEY_LINE_ROWS, "-short")
+        self.set_class(event.size.height < HEADER_ROWS, "-tiny")
+        self.call_after_refresh(self.show_everything)
+
+    def show_everything(self) -> None:
+        """Every line around the panes, anew."""
+        self.show_place()
+        self.hearing.show_status()
+        self.show_memory_header()
+
+    def show_place(self) -> None:
+        """Title, chapter, how far, how long to go."""
+        book, header = self.book, self.query_one("#header", HeaderLine)
+        panes = tuple((NAMES[pane], pane is self.pane) for pane in Pane) if self.narrow else ()
+        if book is None:
+            header.show_place("Opening the book …", "", "", panes)
+            return
+        offset = self.book_pane.place
+        share = self.book_pane.share_read(book)
+        left = minutes(60 * book.words * (1 - share) / WORDS_PER_MINUTE)
+        chapter = book.chapters[book.chapter_index(offset)].title if len(book.chapters) > 1 else ""
+        title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
+        header.show_place(title, chapter, f"{share:.0%}" + ("" if self.narrow else f" · {left} left"), panes)
+
+    def show_memory_header(self) -> None:
+        """How much is read and how much shorter it is."""
+        memory = self.memory_pane.memory
+        parts = ["MEMORY"]
+        if memory is not None and memory.entries:
+            of = "" if memory.complete else f" of ~{memory.estimated_pages}"
+            parts.append(f"{len(memory.entries)}{of} pages")
+            parts.append(f"{memory.compression_rate(self.memory_pane.view.opened):.0f}% shorter")
+        if not self.follow:
+            parts.append("not following")
+        content = Content.assemble((parts[0], "bold"), ("   " + " · ".join(parts[1:]), "$gr-muted"))
+        self.query_one("#memory-header", Line).show(parts, content)
+
+    def show_answers(self) -> None:
+        """A question is running: its answer is to be seen."""
+        self.unseen = self.narrow and self.pane is not Pane.ANSWERS
+        self.add_class("-answers")
+
+    def show_strip(self, lines: list[str]) -> None:
+        """What the agent does, where its pane is not on screen; nothing when there are no lines."""
+        self.set_class(bool(lines), "-strip")
+        self.query_one("#strip", Static).update("\n".join(lines))
+
+    # Opening and closing
+
+    async def _open(self) -> None:
+        """Read the file in a thread, show the book, then begin with the model."""
+        try:
+            book, offset = await asyncio.to_thread(self._read_book)
+        except GistreadError as error:
+            self.gistread.cannot_open(error)
+            return
+        self.book = book
+        self.book_pane.show_book(book, offset)
+        self.show_place()
+        for line in book.notices:
+            self.notify(line, markup=False, timeout=8)
+        self.call_after_refresh(lambda: self.run_worker(self._begin()))
+
+    def _read_book(self) -> tuple[Book, int]:
+        """In a thread: the book, with what is slow to know of it, and where the person was."""
+        if isinstance(self._wanted, Book):
+            book = self._wanted
+        else:
+            from gistread.book.open import open_book
+
+            book = open_book(self._wanted)
+        _ = book.words
+        try:
+            return book, self.gistread.shelf.position(book.sha256)
+        except StorageError:
+            return book, 0
+
+    async def _begin(self) -> None:
+        """Everything that is not needed to read: session, memory, earlier questions, the model."""
+        app, book = self.gistread, self.book
+        assert book is not None
+        self.keeping = Keeping(app.shelf, book, self._path, self._warn)
+        self.keeping.opened()
+        self.session = await asyncio.to_thread(self._make_session, book)
+        asked = await asyncio.to_thread(self._earlier_questions, book)
+        self.answers_pane.show_exchanges(asked)
+        self.question.remember([exchange.question for exchange in asked])
+        await self.session.show_kept_memory()
+        if self._model:
+            await self.session.use_model(self._model)
+        self.show_everything()
+
+    def _make_session(self, book: Book) -> "Session":
+        """In a thread: importing memories and readers takes longer than a frame."""
+        from gistread.memory.store import MemoryStore
+        from gistread.tui.session import Session
+
+        app = self.gistread
+        return Session(book, MemoryStore(app.paths.memories), app.config, app.make_engine, self.hearing.hear)
+
+    def _earlier_questions(self, book: Book) -> list[Exchange]:
+        """In a thread: what was asked of this book at other times."""
+        try:
+            kept = self.gistread.shelf.questions(book.sha256)
+        except StorageError:
+            return []
+        return [
+            Exchange(
+                one.question,
+                answer=one.answer,
+                citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
+                lookups=one.lookups,
+                found=one.found,
+            )
+            for one in kept
+        ]
+
+    async def use_model(self, model: str) -> None:
+        """Read with this model from now on; with none where it is empty."""
+        if self.session is None:
+            self._model = model
+        elif model:
+            await self.session.use_model(model)
+        else:
+            await self.session.use_no_model()
+
+    async def close(self) -> None:
+        """Keep the place and end the model. The screen is of no use afterwards."""
+        if self.keeping is not None:
+            self.keeping.place(self.book_pane.place)
+            await self.keeping.close()
+        if self.session is not None:
+            await self.session.close()
+
+    # Messages of the panes
+
+    @on(LongText.OffsetChanged, "#book")
+    def _book_moved(self, event: LongText.OffsetChanged) -> None:
+        self.show_place()
+        if self.book is not None and self.keeping is not None:
+            self.keeping.place(event.offset)
+            scroll = self.follow and self.pane is not Pane.MEMORY
+            self.memory_pane.set_here(event.offset, scroll=scroll)
+
+    @on(MemoryPane.PageChosen)
+    def _page_chosen(self, event: MemoryPane.PageChosen) -> None:
+        if event.go:
+            self.jump(event.page.start)
+            self.to_pane(Pane.BOOK)
+        elif self.follow:
+            if not self._walking:
+                self._walking = True
+                self._origins.append(self.book_pane.place)
+            self.book_pane.scroll_to_offset(event.page.start)
+
+    @on(MemoryPane.Changed)
+    def _memory_changed(self) -> None:
+        self.show_memory_header()
+
+    @on(LongText.Clicked, "#memory")
+    def _memory_clicked(self, event: LongText.Clicked) -> None:
+        match event.block_key:
+            case ("page", int(number)):
+                self.memory_pane.toggle_page(number)
+
+    @on(LongText.Clicked, "#answers")
+    def _answer_clicked(self, event: LongText.Clicked) -> None:
+        match str(event.link or "").partition(":"), event.block_key:
+            case ("page", _, number), _:
+                self._go_to_page(int(number))
+            case ("citation", _, index), (_, int(exchange)):
+                self._go_to_citation(self.answers_pane.exchanges[exchange].citations[int(index)])
+
+    @on(QuestionInput.Asked)
+    def _asked(self, event: QuestionInput.Asked) -> None:
+        session = self.session
+        reason = session.why_not_ask() if session else "The book is still being opened."
+        if session and session.asking.running:
+            reason = "One question at a time: Esc cancels the one that is running."
+        if reason or session is None:
+            self._warn(reason)
+            return
+        self.question.taken(event.question)
+        session.ask(event.question, self.memory_pane.view.pinned)
+        if self.narrow:
+            self.answers_pane.focus()
+        else:
+            self.to_pane(Pane.BOOK)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        match event.widget.id:
+            case "book":
+                self.pane, self._walking = Pane.BOOK, False
+            case "memory":
+                self.pane = Pane.MEMORY
+            case "answers" | "question":
+                self.pane, self.unseen = Pane.ANSWERS, False
+        for pane in Pane:
+            self.set_class(pane is self.pane, f"-{pane}-pane")
+        self.show_everything()
+
+    # Going places
+
+    def to_pane(self, pane: Pane) -> None:
+        """Give this pane the keys and, where only one fits, the screen."""
+        for one in Pane:
+            self.set_class(one is pane, f"-{one}-pane")
+        match pane:
+            case Pane.BOOK:
+                self.book_pane.focus()
+            case Pane.MEMORY:
+                self.memory_pane.focus()
+            case Pane.ANSWERS:
+                shown = self.answers_pane.exchanges and (self.narrow or self.has_class("-answers"))
+                (self.answers_pane if shown else self.question).focus()
+
+    def jump(self, offset: int) -> None:
+        """Show this place of the book, and remember the one that was left."""
+        self._origins.append(self.book_pane.place)
+        self.book_pane.scroll_to_offset(offset)
+
+    def _go_to_page(self, number: int) -> None:
+        memory = self.memory_pane.memory
+        if memory is None or not 1 <= number <= len(memory.entries):
+            self._warn(f"Page {number} has not been read.")
+            return
+        self.memory_pane.bring_into_view(number)
+        self.jump(memory.entry(number).page.start)
+        if self.narrow:
+            self.to_pane(Pane.BOOK)
+
+    def _go_to_citation(self, citation: Citation) -> None:
+        marks = ((citation.start, citation.end, "cited"),)
+        self.memory_pane.marks = self.book_pane.marks = marks
+        self.jump(citation.start)
+        if self.narrow:
+            self.to_pane(Pane.BOOK)
+
+    def _page_meant(self) -> int | None:
+        """The page of the memory's cursor, or the one where the person reads."""
+        return self.memory_pane.chosen if self.pane is Pane.MEMORY else self.memory_pane.view.here
+
+    def _warn(self, text: str) -> None:
+        self.notify(text, severity="warning", markup=False, timeout=6)
+
+    # Keys
+
+    def action_ask(self) -> None:
+        if self.session is not None and (reason := self.session.why_not_ask()):
+            self._warn(reason)
+            return
+        for pane in Pane:
+            self.set_class(pane is Pane.ANSWERS, f"-{pane}-pane")
+        self.question.focus()
+
+    async def action_cancel(self) -> None:
+        session = self.session
+        if self.focused is self.question:
+            self.to_pane(Pane.BOOK)
+        elif session is not None and session.asking.running:
+            await session.asking.cancel()
+        elif self.pane is not Pane.BOOK:
+            self.to_pane(Pane.BOOK)
+        elif session is not None and (session.loading or session.reading.state is Reading.RUNNING):
+            await session.pause()
+        else:
+            self.remove_class("-answers")
+            self.unseen = False
+            self.hearing.show_status()
+
+    def action_resume(self) -> None:
+        if self.session is not None:
+            self.session.resume()
+
+    def action_next_pane(self, step: int = 1) -> None:
+        panes = list(Pane)
+        self.to_pane(panes[(panes.index(self.pane) + step) % len(panes)])
+
+    def action_previous_pane(self) -> None:
+        self.action_next_pane(-1)
+
+    def action_answers(self) -> None:
+        if self.narrow:
+            self.to_pane(Pane.ANSWERS)
+        elif self.answers_pane.exchanges:
+            self.toggle_class("-answers")
+            if self.focused is self.answers_pane and not self.has_class("-answers"):
+                self.to_pane(Pane.BOOK)
+        else:
+            self._warn("Nothing has been asked yet: a asks.")
+
+    def action_follow(self) -> None:
+        self.follow = not self.follow
+        self.gistread.save("follow", self.follow)
+        self.notify("Book and memory follow each other." if self.follow else "Book and memory move apart.")
+        self.show_memory_header()
+
+    def action_open_page(self) -> None:
+        number = self._page_meant()
+        if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
+            self._warn("The model has not read this page yet.")
+        else:
+            self.memory_pane.toggle_page(number)
+
+    def action_pin(self) -> None:
+        number = self._page_meant()
+        if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
+            self._warn("The model has not read this page yet.")
+            return
+        self.memory_pane.toggle_pin(number)
+        if self.session is not None and self.session.asking.running:
+            self.session.asking.steering.pinned = set(self.memory_pane.view.pinned)
+
+    def action_refuse(self) -> None:
+        opened = [page for page in self.hearing.asked if page in self.memory_pane.view.opened]
+        if self.session is None or not self.session.asking.running or not opened:
+            self._warn("The agent has no page open that could be refused.")
+            return
+        meant = self._page_meant()
+        page = meant if self.pane is Pane.MEMORY and meant in opened else opened[-1]
+        self.session.asking.steering.refused.add(page)
+        self.memory_pane.refuse(page)
+
+    def action_stop_lookups(self) -> None:
+        if self.session is not None and self.session.asking.running:
+            self.session.asking.steering.stop = True
+
+    def action_citation(self, number: int) -> None:
+        exchanges = self.answers_pane.exchanges
+        citations = exchanges[-1].citations if exchanges else ()
+        if number <= len(citations):
+            self._go_to_citation(citations[number - 1])
+        else:
+            self._warn(f"The last answer has no source {number}.")
+
+    def action_back(self) -> None:
+        if self._origins:
+            self.book_pane.scroll_to_offset(self._origins.pop())
+
+    def action_next_chapter(self) -> None:
+        self._chapter(1)
+
+    def action_previous_chapter(self) -> None:
+        self._chapter(-1)
+
+    def _chapter(self, step: int) -> None:
+        if self.book is None:
+            return
+        at = self.book.chapter_index(self.book_pane.place)
+        here = self.book.chapters[at].start
+        if step < 0 and self.book_pane.place > here:
+            step = 0
+        if 0 <= at + step < len(self.book.chapters):
+            self.book_pane.scroll_to_offset(self.book.chapters[at + step].start)
+
+    async def action_contents(self) -> None:
+        if self.book is None:
+            return
+        from gistread.tui.screens.contents import ContentsScreen
+
+        chapter = self.book.chapter_index(self.book_pane.place)
+        self.app.push_screen(ContentsScreen(self.book, chapter), lambda start: None if start is None else self.jump(start))

@@ -1,0 +1,219 @@
+"""One open book and the model that reads it: everything that goes on behind the screen.
+
+Owns the engine, the memory that is kept, the reading task and the asking task, and tells a listener what
+happens. Knows no widgets; a test or another front can drive it. All in one event loop: the listener is called
+at once and must be quick.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from gistread.book.model import Book
+from gistread.config import Config
+from gistread.engine.protocol import Engine, EngineState, Phase
+from gistread.errors import EngineError, GistreadError
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import choose_size
+from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.tui.asking_task import AskingTask
+from gistread.tui.news import Activity, ActivityChanged, Crashed, MemoryOpened, News, Notice, PageRead, Reading
+from gistread.tui.reading_task import ReadingTask
+
+MakeEngine = Callable[[str], Engine]
+"""A model's path or name becomes an engine that is not loaded yet. Called in a thread; raises GistreadError."""
+
+
+class Session:
+    """Made cheap; `use_model` begins."""
+
+    def __init__(
+        self, book: Book, store: MemoryStore, config: Config, make_engine: MakeEngine, tell: Callable[[News], None]
+    ) -> None:
+        self.book = book
+        self._store = store
+        self._config = config
+        self._make_engine = make_engine
+        self._listener = tell
+        self._engine: Engine | None = None
+        self._unwatch: Callable[[], None] = lambda: None
+        self._starting: asyncio.Task[None] | None = None
+        self._switching = asyncio.Lock()
+        self._kept: KeptMemory | None = None
+        self._memory: GistMemory | None = None
+        self._model_name = ""
+        self._problem = ""
+        self._grown = asyncio.Event()
+        self.reading = ReadingTask(self._tell)
+        self.asking = AskingTask(self._tell, config.max_pages)
+
+    @property
+    def memory(self) -> GistMemory | None:
+        """The memory to show: the open one, or one found on disk from another time."""
+        return self._memory
+
+    @property
+    def has_model(self) -> bool:
+        return self._engine is not None
+
+    @property
+    def loading(self) -> bool:
+        return self._starting is not None and not self._starting.done()
+
+    @property
+    def activity(self) -> Activity:
+        """What goes on at this moment."""
+        state: EngineState | None = self._engine.state if self._engine else None
+        device = ""
+        if self._engine and state and state.phase not in (Phase.LOADING, Phase.STOPPED, Phase.FAILED):
+            with contextlib.suppress(EngineError):
+                device = self._engine.info.device
+        return Activity(
+            model=self._model_name,
+            device=device,
+            engine=state,
+            reading=self.reading.state,
+            pages_read=len(self._memory.entries) if self._memory else 0,
+            pages_total=self._memory.estimated_pages if self._memory else 0,
+            seconds_left=self.reading.seconds_left,
+            asking=self.asking.state,
+            problem=self._problem or self.reading.problem,
+        )
+
+    async def show_kept_memory(self) -> None:
+        """Without a model: show what was read of this book at another time, if anything was."""
+        try:
+            memory = await asyncio.to_thread(_latest, self._store, self.book)
+        except GistreadError as error:
+            self._tell(Notice(str(error), is_problem=True))
+            return
+        if memory is not None and self._memory is None:
+            self._memory = memory
+            self._tell(MemoryOpened(memory))
+
+    async def use_model(self, model: str) -> None:
+        """Load this model in place of the one in use, and read the book with it. Returns before it is loaded."""
+        async with self._switching:
+            await self._drop_model()
+            self._model_name = Path(model).stem
+            try:
+                self._engine = await asyncio.to_thread(self._make_engine, model)
+            except GistreadError as error:
+                self._fail(error)
+                return
+            self._unwatch = self._engine.watch(lambda state: self._tell(ActivityChanged()))
+            self._begin()
+
+    async def use_no_model(self) -> None:
+        """Read without a model. The memory stays on screen."""
+        async with self._switching:
+            await self._drop_model()
+        self._tell(ActivityChanged())
+
+    async def pause(self) -> None:
+        """Stop the reading, or the loading of the model."""
+        if self.loading:
+            await self._stop_starting()
+            self._problem = "Loading was stopped."
+        await self.reading.stop()
+        self._tell(ActivityChanged())
+
+    def resume(self) -> None:
+        """Go on after a pause or an error; a model that is gone is loaded again."""
+        if self._engine is None or self.loading or self.reading.state in (Reading.RUNNING, Reading.DONE):
+            return
+        self._begin()
+
+    def why_not_ask(self) -> str:
+        """What the person has to do before they can ask; empty when they can."""
+        if self._engine is None:
+            return "There is no model yet: press m to choose one."
+        nothing_read = not (self._memory and self._memory.entries)
+        if not self.loading and nothing_read and self.reading.state is not Reading.RUNNING:
+            return "No page has been read yet: press r to let the model read."
+        return ""
+
+    def ask(self, question: str, pinned: set[int]) -> None:
+        """Ask over what has been read so far. Only when `why_not_ask` is empty and none is running."""
+        self.asking.start(question, pinned, self._ready)
+
+    async def close(self) -> None:
+        """End everything. What was read is on disk already."""
+        async with self._switching:
+            await self._drop_model()
+
+    def _begin(self) -> None:
+        assert self._engine is not None
+        self._problem = ""
+        self._starting = asyncio.create_task(self._start(self._engine), name="start model")
+        self._tell(ActivityChanged())
+
+    async def _start(self, engine: Engine) -> None:
+        try:
+            info = await engine.start()
+            self._model_name = info.name
+            if self._kept is None:
+                self._kept = await asyncio.to_thread(self._open_memory, info.name, info.fingerprint, info.context_tokens)
+                self._memory = self._kept.memory
+                if self._kept.notice:
+                    self._tell(Notice(self._kept.notice))
+                self._tell(MemoryOpened(self._memory))
+            self._grown.set()
+            self.reading.start(self._kept, engine)
+        except GistreadError as error:
+            self._fail(error)
+        except Exception as error:
+            self._tell(Crashed(error))
+        self._tell(ActivityChanged())
+
+    def _fail(self, error: GistreadError) -> None:
+        self._problem = error.message
+        self._tell(Notice(str(error), is_problem=True))
+        self._tell(ActivityChanged())
+
+    def _open_memory(self, name: str, fingerprint: str, context_tokens: int) -> KeptMemory:
+        size = choose_size(
+            self.book.words, context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
+        )
+        return self._store.open(self.book, name, fingerprint, size)
+
+    async def _ready(self) -> tuple[GistMemory, Engine]:
+        """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""
+        while True:
+            self._grown.clear()
+            if reason := self.why_not_ask():
+                raise EngineError(self._problem or self.reading.problem or reason)
+            if not self.loading and self._memory and self._memory.entries and self._engine:
+                return self._memory, self._engine
+            await self._grown.wait()
+
+    async def _drop_model(self) -> None:
+        await self._stop_starting()
+        await self.asking.cancel()
+        await self.reading.stop(Reading.NONE)
+        self._unwatch()
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+        self._model_name = self._problem = ""
+
+    async def _stop_starting(self) -> None:
+        task, self._starting = self._starting, None
+        if task is not None and not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _tell(self, news: News) -> None:
+        if isinstance(news, PageRead | ActivityChanged):
+            self._grown.set()
+        self._listener(news)
+
+
+def _latest(store: MemoryStore, book: Book) -> GistMemory | None:
+    """The memory of this book that got furthest."""
+    found = store.find(book)
+    return store.load(book, found[0]) if found and found[0].pages else None

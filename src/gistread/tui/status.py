@@ -1,0 +1,82 @@
+"""The status line in words: what the model does at this moment, and how to go on. Pure."""
+
+from dataclasses import dataclass
+
+from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.tui.news import Activity, Asking, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`said` in full, `short` where the screen is narrow; `tone` names a colour, which only repeats the words."""
+
+    said: tuple[str, ...]
+    """Parts, the most important first; what does not fit is left out from the end."""
+    sign: str = "●"
+    tone: str = "muted"
+
+
+def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -> Status:
+    """The truth about the model. The name comes last: what it does matters more."""
+    state = activity.engine
+    if state is None:
+        kept = f"{activity.pages_read} pages from another time" if activity.pages_read else ""
+        return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
+    name = tuple(filter(None, (activity.model, activity.device)))
+    if activity.problem and activity.asking is Asking.NONE and activity.reading is not Reading.RUNNING:
+        return Status((f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error")
+    match state.phase:
+        case Phase.LOADING:
+            return Status((_with_share("loading", state.fraction), *name), "◌", "accent")
+        case Phase.FAILED:
+            why = state.notice or "the model ended"
+            return Status((f"stopped: {why}", f"{resume_key} to go on", *name), "✕", "error")
+        case Phase.STOPPED:
+            return Status(("the model is not loaded", f"{resume_key} loads it", *name), "○")
+    doing = _doing(activity, state, resume_key)
+    notice = (state.notice,) if state.notice else ()
+    return Status((*doing, *notice, *name), "●" if _busy(activity) else "○", "accent" if _busy(activity) else "muted")
+
+
+def minutes(seconds: float) -> str:
+    """A duration as people say it: `under a minute`, `4 min`, `2 h 10 min`."""
+    whole = round(seconds / 60)
+    if whole < 1:
+        return "under a minute"
+    return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60} min"
+
+
+def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
+    speed = (f"{state.tokens_per_s:.0f} tok/s",) if state.tokens_per_s else ()
+    if activity.asking is not Asking.NONE:
+        if state.phase is Phase.PREFILL and state.priority is Priority.PERSON:
+            return (_with_share("reading the prompt", state.fraction), *speed)
+        said = {
+            Asking.MODEL: "your question waits for the first page",
+            Asking.PAGE: "choosing a page",
+            Asking.ANSWER: "answering",
+        }
+        return (said[activity.asking], *speed)
+    total = f"~{activity.pages_total}" if activity.pages_total else "?"
+    match activity.reading:
+        case Reading.RUNNING:
+            left = activity.seconds_left
+            return (
+                f"reading page {activity.pages_read + 1} of {total}",
+                *speed,
+                *((f"{minutes(left)} left",) if left is not None else ()),
+            )
+        case Reading.PAUSED:
+            return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
+        case Reading.DONE:
+            return ("idle", f"memory complete: {activity.pages_read} pages")
+        case _:
+            return ("idle",)
+
+
+def _busy(activity: Activity) -> bool:
+    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING
+
+
+def _with_share(text: str, fraction: float | None) -> str:
+    return text if fraction is None else f"{text} {fraction:.0%}"

@@ -1,0 +1,125 @@
+"""The one-line widgets around the panes: header, memory header, status, keys. They show what they are given."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from textual import events
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+from gistread.tui.commands import COMMANDS, keys_of
+from gistread.tui.status import Status
+
+
+_ACTION = "gistread-action"
+"""Textual draws what carries `@click` as a link; a key is none."""
+
+
+class Line(Static):
+    """One line of text that is never markup."""
+
+    DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._parts: object = None
+
+    def show(self, parts: object, content: Content) -> None:
+        """Draw, unless these are the parts that stand there already."""
+        if parts != self._parts:
+            self._parts = parts
+            self.update(content)
+
+    @property
+    def room(self) -> int:
+        """Columns for text."""
+        return max(0, self.size.width - 2)
+
+
+class HeaderLine(Line):
+    """Title on the left, chapter in the middle, progress on the right."""
+
+    def show_place(self, title: str, chapter: str, progress: str, panes: Sequence[tuple[str, bool]] = ()) -> None:
+        """`panes`: names of the panes, and which is on screen, where only one fits."""
+        room = self.room
+        tabs = Content.assemble(*(_tab(name, active) for name, active in panes)) if panes else Content("")
+        right = Content.styled(progress, "$gr-muted")
+        left_room = max(0, room - right.cell_length - tabs.cell_length - 2)
+        if panes or cell_len(title) + cell_len(chapter) + 4 > left_room:
+            text = chapter if panes and chapter else title
+            left = Content.styled(fitted(text, left_room), "bold")
+            middle = Content("")
+        else:
+            left = Content.styled(title, "bold")
+            middle = Content.styled(chapter, "$gr-muted")
+        gap = room - left.cell_length - middle.cell_length - right.cell_length - tabs.cell_length
+        before = min(max(2, (room - middle.cell_length) // 2 - left.cell_length), gap) if middle else max(1, gap // 2)
+        before = max(0, min(before, gap))
+        content = Content.assemble(left, " " * before, middle, tabs, " " * max(0, gap - before), right)
+        self.show((title, chapter, progress, tuple(panes), room), content)
+
+
+class StatusLine(Line):
+    """The truth about the model."""
+
+    def show_status(self, status: Status, note: str = "") -> None:
+        """`note`: one more thing, at the right end."""
+        room = self.room - (cell_len(note) + 3 if note else 0)
+        said = status.said[0]
+        for part in status.said[1:]:
+            if cell_len(said) + cell_len(part) + 5 <= room:
+                said += f" · {part}"
+        said = fitted(said, room - 2)
+        gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
+        content = Content.assemble(
+            (f"{status.sign} ", f"$gr-{status.tone}"), (said, f"$gr-{status.tone}"), gap, (note, "$gr-muted")
+        )
+        self.show((status, note, self.room), content)
+
+
+class KeyLine(Line):
+    """The keys that matter here, as many as fit; each can be clicked."""
+
+    async def on_click(self, event: events.Click) -> None:
+        if action := event.style.meta.get(_ACTION):
+            await self.app.run_action(action, self.screen)
+
+    def show_keys(self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = ()) -> None:
+        """`leading`: (command id, word) of what matters most at this moment, before the others."""
+        wanted = [(command, word) for identifier, word in leading for command in COMMANDS if command.id == identifier]
+        taken = {command.id for command, _ in wanted}
+        wanted += [(c, c.short) for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken]
+        parts: list[Content] = []
+        used = 0
+        for command, word in wanted:
+            key = keys_of(command, keymap)[0]
+            width = cell_len(key) + cell_len(word) + 3
+            if used + width > self.room + 2:
+                continue
+            used += width
+            click = Style.from_meta({_ACTION: command.action})
+            parts.append(Content.assemble((key, "bold $gr-accent"), (f" {word}", "$gr-muted")).stylize(click))
+        content = Content("  ").join(parts)
+        self.show((pane, tuple(leading), tuple(keymap.items()), self.room), content)
+
+
+class Rule(Widget):
+    """A thin line across."""
+
+    DEFAULT_CSS = "Rule { height: 1; width: 1fr; color: $gr-rule; }"
+
+    def render(self) -> Content:
+        return Content("─" * self.size.width)
+
+
+def fitted(text: str, room: int) -> str:
+    """The text in at most `room` columns, an ellipsis where it is cut."""
+    if cell_len(text) <= room:
+        return text
+    return set_cell_size(text, max(0, room - 1)).rstrip() + "…" if room > 0 else ""
+
+
+def _tab(name: str, active: bool) -> Content:
+    return Content.styled(f"[{name}]", "bold $gr-accent") if active else Content.styled(f" {name} ", "$gr-muted")
