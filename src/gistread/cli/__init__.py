@@ -60,4 +60,4 @@ def _report_defect(error: Exception) -> None:
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {trace}\n")
         where = f" Details are in {log}."
-    fail(f"gistread failed, and the fault is its own: {type(error).__name__}: {error}.{where}")
+    fail(f"This is a defect of gistread itself: {type(error).__name__}: {error}.{where}")

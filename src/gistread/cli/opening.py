@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.book.open import open_book, open_bytes
+from gistread.book.open import open_book, open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config, load_config
@@ -25,8 +25,11 @@ STANDARD_INPUT = "-"
 
 def open_named(name: str) -> Book:
     """The book that was named on the command line; `-` is standard input. Raises BookError."""
-    standard_input = name == STANDARD_INPUT
-    book = open_bytes(sys.stdin.buffer.read(), "standard input") if standard_input else open_book(Path(name))
+    if name == STANDARD_INPUT:
+        what = "standard input"
+        book = open_bytes(read_limited(sys.stdin.buffer, what), what)
+    else:
+        book = open_book(Path(name))
     for notice in book.notices:
         say(f"Note: {notice}")
     return book

@@ -1,26 +1,50 @@
 """`gistread [BOOK]`: the screen, with a book or with the library."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
-from gistread.cli.opening import STANDARD_INPUT, settings
+from gistread.book.model import Book
+from gistread.cli.opening import STANDARD_INPUT, open_named, settings
 from gistread.errors import ExitStatus, UsageError
 from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    return open_screen(Path(arguments.book) if arguments.book else None, arguments)
+    piped = arguments.book == STANDARD_INPUT
+    return open_screen(Path(arguments.book) if arguments.book and not piped else None, arguments, piped=piped)
 
 
-def open_screen(book: Path | None, arguments: argparse.Namespace) -> ExitStatus:
-    """Run the screen to its end. Raises UsageError where there is no terminal to draw on."""
-    if not sys.stdout.isatty() or not (sys.stdin.isatty() or str(book) == STANDARD_INPUT):
-        raise UsageError(
-            "gistread needs a terminal for its screen, and this is none.",
-            "`gistread index BOOK`, `gistread ask BOOK QUESTION` and `gistread pages BOOK` work without.",
-        )
+def open_screen(path: Path | None, arguments: argparse.Namespace, *, piped: bool = False) -> ExitStatus:
+    """Run the screen to its end: on a file, on what is `piped` in, or on the library.
+
+    Raises UsageError where there is no terminal to draw on, BookError for a book that cannot be read.
+    """
+    if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
+        raise _no_terminal()
     config = settings(arguments)
+    book: Path | Book | None = path
+    if piped:
+        book = open_named(STANDARD_INPUT)
+        _take_keys_from_terminal()
     from gistread.tui.app import run as run_screen
 
-    return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=arguments.model))
+    return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=arguments.model or ""))
+
+
+def _take_keys_from_terminal() -> None:
+    """Standard input has given the book to its end; from now on it is the keyboard."""
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDONLY)
+    except (OSError, AttributeError):
+        raise _no_terminal() from None
+    os.dup2(terminal, sys.stdin.fileno())
+    os.close(terminal)
+
+
+def _no_terminal() -> UsageError:
+    return UsageError(
+        "gistread needs a terminal for its screen, and there is none here.",
+        "`gistread index BOOK`, `gistread ask BOOK QUESTION` and `gistread pages BOOK` work without.",
+    )
