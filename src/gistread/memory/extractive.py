@@ -26,7 +26,7 @@ def extract(text: str, budget_words: int) -> str:
     sentences = _sentences(text)
     if not sentences or count_words(text) <= budget_words:
         return " ".join(sentences)
-    terms = [Counter(_terms(sentence)) for sentence in sentences]
+    terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
     chosen: set[int] = set()
     said: set[str] = set()
@@ -64,12 +64,12 @@ def _sentences(text: str) -> list[str]:
     ]
 
 
-def _terms(sentence: str) -> list[str]:
-    """What two sentences can share: the beginnings of words, and pairs of characters where no spaces stand."""
+def shared_terms(text: str) -> list[str]:
+    """What two texts can share: the beginnings of words, and pairs of characters where no spaces stand."""
     terms: list[str] = []
-    for run in _UNSPACED.findall(sentence):
+    for run in _UNSPACED.findall(text):
         terms += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
-    for word in _WORD.findall(_UNSPACED.sub(" ", sentence)):
+    for word in _WORD.findall(_UNSPACED.sub(" ", text)):
         folded = word.casefold()
         # A crude stem serves every language: what is shared matters here, not what it means.
         terms.append(folded[: max(_SHORTEST_STEM, len(folded) - 2)])

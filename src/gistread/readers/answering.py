@@ -1,0 +1,117 @@
+"""The answer, whichever reader asks for it: streamed, ended when it turns in circles, and recognised as "the
+book does not say" where that is what it says.
+"""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from gistread.engine import protocol
+from gistread.engine.protocol import Completion, Engine, Prompt, Sampling, TextDelta, Usage
+from gistread.memory.guard import clean
+from gistread.readers.events import AnswerDelta, Restarted
+
+_STOP = ("\nQuestion:", "\n---", "\n(Page ")
+"""Where a model that goes on with the prompt instead of ending is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The whole answer, cleaned; the last thing `stream_answer` yields."""
+
+    text: str
+    found: bool
+    """False: it says that the book does not say."""
+    usage: Usage
+
+
+async def stream_answer(
+    prompt: Prompt, engine: Engine, max_tokens: int
+) -> AsyncGenerator[AnswerDelta | Restarted | Written, None]:
+    """Ask for the answer. What was streamed is a draft: the answer is what `Written` says."""
+    text = ""
+    finish = "end"
+    usage = None
+    sampling = Sampling(max_tokens=max_tokens, repeat_penalty=1.1, stop=_STOP)
+    async with aclosing(_as_generator(engine, prompt, sampling)) as stream:
+        async for event in stream:
+            match event:
+                case TextDelta(piece):
+                    text += piece
+                    yield AnswerDelta(piece)
+                    if turns_in_circles(text):
+                        finish = "length"
+                        break
+                case protocol.Restarted(reason):
+                    text = ""
+                    yield Restarted(reason)
+                case Completion():
+                    text, finish, usage = event.text, event.finish, event.usage
+    if usage is None:
+        # Ended by us: the engine gives no account of a request that is cancelled.
+        usage = Usage(prefilled=await engine.measure(prompt), generated=await engine.count(text))
+    answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
+    answer, _ = clean(answer, cut_off=finish == "length")
+    yield Written(answer, bool(answer) and not says_nothing(answer), usage)
+
+
+def turns_in_circles(text: str) -> bool:
+    """Whether a text ends with the same piece again and again: three times, and for thirty characters."""
+    for length in range(1, min(160, len(text) // 3) + 1):
+        times = max(3, -(-30 // length))
+        if text.endswith(text[-length:] * times) and text[-length:].strip():
+            return True
+    return False
+
+
+_DOES_NOT_SAY = re.compile(
+    r"""
+      \b(?:book|text|passages?|stor(?:y|ies)|gists?|memory|pages?|narrative|novel|excerpts?|it)\ (?:above\ |given\ |provided\ )?
+        (?:does|do|did)\ ?(?:not|n['’]t)\ (?:\w+ly\ )?
+        (?:say|tell|mention|state|specify|contain|provide|give|reveal|indicate|answer|describe|explain|include)
+    | \b(?:is|are|was)\ (?:not|never)\ (?:\w+ly\ )?(?:mentioned|stated|specified|given|told|said|described|revealed|provided)
+        \ (?:anywhere|(?:in|by)\ the\ (?:\w+\ )?(?:book|text|passages?|story|gists?|memory|pages?|novel|excerpts?))\b
+    | \b(?:there\ is|contains?|provides?)\ no\ (?:mention|information|indication)\b
+    | \b(?:cannot|can['’]t|can\ not)\ be\ (?:determined|answered|known|found)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_IN_OTHER_LANGUAGES = (
+    "the book does not say",
+    "das buch sagt es nicht",
+    "das buch sagt nichts darüber",
+    "le livre ne le dit pas",
+    "el libro no lo dice",
+    "il libro non lo dice",
+    "o livro não diz",
+    "het boek zegt het niet",
+    "boken säger inget om det",
+    "książka o tym nie mówi",
+    "в книге об этом не говорится",
+    "книга не говорит",
+    "书中没有说",
+    "这本书没有说明",
+    "本には書かれていません",
+    "책에는 나와 있지 않습니다",
+)
+
+
+def says_nothing(answer: str) -> bool:
+    """Whether an answer is "the book does not say", in these or near words, or in another language."""
+    first = re.split(r"(?<=[.!?。！？])\s*", answer.strip(), maxsplit=1)[0]
+    if _DOES_NOT_SAY.search(first):
+        return True
+    plain = re.sub(r"[^\w\s]", "", first).casefold().strip()
+    return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
+
+
+def _as_generator(engine: Engine, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[protocol.StreamEvent, None]:
+    """The engine's stream as something that can be closed, which ends the request at once."""
+
+    async def events() -> AsyncGenerator[protocol.StreamEvent, None]:
+        async for event in engine.stream(prompt, sampling):
+            yield event
+
+    return events()

@@ -1,0 +1,118 @@
+"""The places in the book that an answer rests on, each checked against the text (design D9).
+
+A citation is a sentence of a page that stood before the model, sharing the words that matter with the answer
+and the question. Its quote is cut from the book at its offsets, so it cannot be invented. Page numbers that
+the model writes itself, `[7]`, count when that page was shown, and are removed when it was not.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from gistread.book.sentences import sentence_spans
+from gistread.memory.extractive import shared_terms
+from gistread.memory.model import GistMemory, Page
+from gistread.readers.events import Citation
+from gistread.search.ranked import Ranker
+
+_MOST = 3
+_NEAR_THE_BEST = 0.6
+"""A further place is given when its score is at least this share of the best."""
+_PAGES_SEARCHED = 3
+"""With no page open, the pages whose text is nearest to the answer."""
+_REFERENCE = re.compile(r"\s*\[(?:pages?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    page: Page
+    start: int
+    end: int
+
+
+def written_references(answer: str) -> list[int]:
+    """Page numbers in brackets, in the order in which they are written."""
+    return [int(number) for found in _REFERENCE.finditer(answer) for number in re.findall(r"\d+", found[1])]
+
+
+def without_false_references(answer: str, shown: Collection[int]) -> str:
+    """The answer without the bracketed numbers of pages that the model was not shown."""
+
+    def kept(found: re.Match[str]) -> str:
+        numbers = [number for number in re.findall(r"\d+", found[1]) if int(number) in shown]
+        return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
+
+    return _REFERENCE.sub(kept, answer)
+
+
+def cite(
+    answer: str, question: str, memory: GistMemory, opened: Collection[int], shown: Collection[int]
+) -> tuple[Citation, ...]:
+    """Up to three places that the answer rests on, in the order of the book.
+
+    From the pages that stood open, or, with none open, from those shown whose text is nearest to the answer.
+    """
+    referred = [number for number in dict.fromkeys(written_references(answer)) if number in shown]
+    plain = _REFERENCE.sub("", answer)
+    pages = [memory.entry(number).page for number in sorted({*opened, *referred})]
+    if not pages:
+        pages = _nearest_pages(plain, question, memory, shown)
+    places = [place for page in pages for place in _sentences(memory, page)]
+    if not places:
+        return ()
+    texts = [memory.book.text[place.start : place.end] for place in places]
+    scores = _support(texts, plain, question, memory.book.language)
+    best = sorted(range(len(places)), key=lambda index: -scores[index])
+    chosen = [
+        index for index in best[:_MOST] if scores[index] > 0 and scores[index] >= _NEAR_THE_BEST * scores[best[0]]
+    ]
+    for number in referred[:_MOST]:
+        on_page = [index for index in best if places[index].page.number == number]
+        if on_page and not any(places[index].page.number == number for index in chosen):
+            chosen.append(on_page[0])
+    return tuple(
+        Citation(places[index].page.number, places[index].start, places[index].end, texts[index])
+        for index in sorted(chosen)
+    )
+
+
+def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
+    """How far each text carries the answer: BM25 with the answer, less with the question.
+
+    Zero for a text that shares fewer than two of the words that matter: those that are not all over the place.
+    """
+    terms = [set(shared_terms(text)) for text in texts]
+    spread = Counter(term for found in terms for term in found)
+    common = {term for term, count in spread.items() if count > max(2, 0.15 * len(texts))}
+    of_answer = set(shared_terms(answer)) - common
+    wanted = of_answer | (set(shared_terms(question)) - common)
+    ranker = Ranker(texts, language)
+    by_answer, by_question = ranker.scores(answer), ranker.scores(question)
+    return [
+        a + 0.5 * q if len(found & wanted) >= 2 or (found & of_answer and len(wanted) < 3) else 0.0
+        for found, a, q in zip(terms, by_answer, by_question, strict=True)
+    ]
+
+
+def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collection[int]) -> list[Page]:
+    pages = [memory.entry(number).page for number in sorted(shown)]
+    if len(pages) <= _PAGES_SEARCHED:
+        return pages
+    scores = Ranker([memory.text_of(page) for page in pages], memory.book.language).scores(f"{answer} {question}")
+    best = sorted(range(len(pages)), key=lambda index: -scores[index])[:_PAGES_SEARCHED]
+    return [pages[index] for index in sorted(best)]
+
+
+def _sentences(memory: GistMemory, page: Page) -> list[_Place]:
+    """The sentences of a page; none crosses the end of a paragraph."""
+    text = memory.book.text
+    places: list[_Place] = []
+    for paragraph in memory.book.paragraphs_between(page.start, page.end):
+        start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
+        places += [
+            _Place(page, start + begin, start + finish)
+            for begin, finish in sentence_spans(text[start:end])
+            if text[start + begin : start + finish].strip()
+        ]
+    return places

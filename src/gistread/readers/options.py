@@ -1,0 +1,15 @@
+"""What can be set for any reader."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOptions:
+    """Bounds of one question."""
+
+    max_pages: int = 5
+    """Look-ups at most (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)."""
+    answer_tokens: int = 256
+    """Length of the answer at most."""
+    reasons: bool = True
+    """Ask why a page is opened. Costs up to two dozen tokens a look-up."""

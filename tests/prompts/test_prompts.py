@@ -1,0 +1,49 @@
+"""Prompts are files, and what is filled in is data."""
+
+from importlib import resources
+
+import pytest
+
+from gistread import prompts
+
+
+def names() -> list[str]:
+    return sorted(
+        file.name.removesuffix(".txt")
+        for file in resources.files("gistread.prompts").iterdir()
+        if file.name.endswith(".txt")
+    )
+
+
+def test_values_are_never_looked_at_again() -> None:
+    template = prompts.PromptTemplate("x", "{passage} and {words}")
+    assert template.fill(passage="{words} {0} \\1 {{", words=5) == "{words} {0} \\1 {{ and 5"
+
+
+@pytest.mark.parametrize("values", [{"passage": "x"}, {"passage": "x", "words": 1, "more": 2}])
+def test_a_value_too_few_or_too_many_is_an_error(values: dict[str, object]) -> None:
+    with pytest.raises(KeyError):
+        prompts.PromptTemplate("x", "{passage} and {words}").fill(**values)
+
+
+def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompts.version("gist", "pagination")
+    assert prompts.version("gist") != before
+    changed = prompts.PromptTemplate("gist", prompts.load("gist").text + ".")
+    load = prompts.load
+    monkeypatch.setattr(prompts, "load", lambda name: changed if name == "gist" else load(name))
+    assert prompts.version("gist", "pagination") != before
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name != "lookup_reason"])
+def test_the_text_comes_first_and_the_task_last(name: str) -> None:
+    text = prompts.load(name).text
+    place = "{memory}" if "{memory}" in text else "{passage}"
+    assert text.index(place) < 20
+    assert len(text) - text.index(place) > 100
+
+
+def test_look_up_and_answer_begin_alike() -> None:
+    until = "{question}"
+    lookup, answer = prompts.load("lookup").text, prompts.load("answer").text
+    assert lookup[: lookup.index(until)] == answer[: answer.index(until)]
