@@ -1,0 +1,35 @@
+"""What the client and the worker process say to each other: one JSON object a line, in both directions.
+
+To the worker:    load {path, context_tokens}            generate {id, prompt, sampling, priority}
+                  choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
+                  cancel {id}; id 0 is the load           (end of file: the worker ends)
+From the worker:  loading {fraction}                      ready {context_tokens, device}
+                  failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
+                  delta {id, text}                        done {id, text, finish, usage}
+                  chosen {id, index, probability, usage}  counted {id, tokens}
+                  refused {id, prompt_tokens, answer_tokens, context_tokens}
+                  error {id, message}                     cancelled {id}
+Each has its kind under `kind`.
+"""
+
+from typing import Any
+
+import orjson
+
+Message = dict[str, Any]
+
+LOAD_ID = 0
+"""The id under which the load of the model is cancelled."""
+
+
+def encode(kind: str, **content: object) -> bytes:
+    """One line."""
+    return orjson.dumps({"kind": kind, **content}, option=orjson.OPT_SERIALIZE_DATACLASS) + b"\n"
+
+
+def decode(line: bytes) -> Message:
+    """The message of one line. Raises ValueError when it is none."""
+    message = orjson.loads(line)
+    if not isinstance(message, dict) or "kind" not in message:
+        raise ValueError(line[:80])
+    return message

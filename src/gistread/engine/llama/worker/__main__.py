@@ -1,0 +1,199 @@
+"""The worker process: reads requests from standard input, writes events to what was standard output.
+
+llama.cpp and its binding write to the file descriptors 1 and 2 and redirect them. So the first thing is to
+move the pipe to a descriptor of its own and to point 1 at 2, which is a log file.
+
+Two threads. The reader takes lines from the pipe: counts are answered there at once, all else is handed to the
+loop, and what cannot wait for the loop (a cancel, a person's request) interrupts it. The loop loads the model,
+then steps the scheduler. The end of the pipe is the end of the process, at once, whatever the loop is doing:
+nobody is left to answer to.
+"""
+
+import contextlib
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
+from gistread.engine.llama.worker.context import DecodeError
+from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
+from gistread.engine.llama.worker.scheduler import Scheduler
+from gistread.engine.llama.worker.sequences import Request
+from gistread.engine.llama.worker.streaming import TextStream
+from gistread.engine.protocol import Message as ChatMessage
+from gistread.engine.protocol import Priority, Sampling
+from gistread.errors import GistreadError, PromptTooLongError
+
+_NICENESS = 5
+"""The screen and its keys go before the model on a machine with few cores."""
+
+
+class Worker:
+    """The process's state: the pipe, the model once loaded, the scheduler once there is a model."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._writing = threading.Lock()
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._load_cancelled = threading.Event()
+        self._model: LoadedModel | None = None
+        self._scheduler: Scheduler | None = None
+
+    def run(self) -> None:
+        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        message = self._inbox.get()
+        self._load(Path(message["path"]), message["context_tokens"])
+        while True:
+            self._take_messages()
+            if self._scheduler is not None:
+                self._scheduler.step()
+
+    def send(self, line: bytes) -> None:
+        with self._writing, contextlib.suppress(BrokenPipeError):
+            self._outgoing.write(line)
+            self._outgoing.flush()
+
+    # In the reader thread.
+
+    def _read(self) -> None:
+        for line in self._incoming:
+            self._receive(decode(line))
+        os._exit(0)
+
+    def _receive(self, message: Message) -> None:
+        match message["kind"]:
+            case "count" | "measure":
+                self._count(message)
+            case "cancel":
+                if message["id"] == LOAD_ID:
+                    self._load_cancelled.set()
+                self._inbox.put(message)
+                if self._scheduler is not None:
+                    self._scheduler.interrupt_for(None, message["id"])
+            case _:
+                self._inbox.put(message)
+                if self._scheduler is not None:
+                    self._scheduler.interrupt_for(Priority(message["priority"]))
+
+    def _count(self, message: Message) -> None:
+        def answer(model: LoadedModel) -> bytes:
+            if message["kind"] == "count":
+                tokens = len(model.weights.tokens_of(message["text"]))
+            else:
+                tokens = len(model.weights.prompt_tokens(_prompt(message)))
+            return encode("counted", id=message["id"], tokens=tokens)
+
+        self.send(self._guarded(message["id"], answer))
+
+    # In the loop.
+
+    def _load(self, path: Path, context_tokens: int | None) -> None:
+        last = -1
+
+        def progress(share: float) -> None:
+            nonlocal last
+            if int(share * 100) > last:
+                last = int(share * 100)
+                self.send(encode("loading", fraction=share))
+
+        try:
+            model = load(path, context_tokens, progress=progress, cancelled=self._load_cancelled.is_set)
+        except LoadCancelled:
+            self.send(encode("cancelled", id=LOAD_ID))
+            return
+        except GistreadError as error:
+            self.send(encode("failed", message=error.message, hint=error.hint))
+            return
+        self._scheduler = Scheduler(model, self.send)
+        self._model = model
+        self.send(encode("ready", context_tokens=model.context_tokens, device=model.device))
+
+    def _take_messages(self) -> None:
+        """Everything that has arrived; wait for something when there is nothing to do."""
+        wait = self._scheduler is None or self._scheduler.idle
+        while True:
+            try:
+                message = self._inbox.get(block=wait)
+            except queue.Empty:
+                return
+            wait = False
+            if message["kind"] == "cancel":
+                if self._scheduler is not None:
+                    self._scheduler.cancel(message["id"])
+            else:
+                self._submit(message)
+
+    def _submit(self, message: Message) -> None:
+        def answer(model: LoadedModel) -> bytes:
+            assert self._scheduler is not None
+            self._scheduler.submit(_request(model, message))
+            return b""
+
+        if refusal := self._guarded(message["id"], answer):
+            self.send(refusal)
+
+    def _guarded(self, request_id: int, answer: Callable[[LoadedModel], bytes]) -> bytes:
+        """What `answer` says, or that it failed: no request may end the process or stay without an end."""
+        if self._model is None:
+            return encode("error", id=request_id, message="no model is loaded")
+        try:
+            return answer(self._model)
+        except PromptTooLongError as error:
+            return encode(
+                "refused",
+                id=request_id,
+                prompt_tokens=error.prompt_tokens,
+                answer_tokens=error.answer_tokens,
+                context_tokens=error.context_tokens,
+            )
+        except Exception as error:
+            return encode("error", id=request_id, message=str(error) or type(error).__name__)
+
+
+def _prompt(message: Message) -> list[ChatMessage]:
+    return [ChatMessage(item["role"], item["content"]) for item in message["prompt"]]
+
+
+def _request(model: LoadedModel, message: Message) -> Request:
+    """The request of a message. Raises PromptTooLongError, and ValueError for options no grammar can be made of."""
+    prompt = model.weights.prompt_tokens(_prompt(message))
+    options = message.get("options")
+    sampling = Sampling() if options else Sampling(**message["sampling"])
+    # One token more than an option has: the end of the turn may be what decides.
+    max_tokens = max(len(model.weights.tokens_of(o)) for o in options) + 1 if options else sampling.max_tokens
+    if len(prompt) + max_tokens > model.context_tokens:
+        raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
+    return Request(
+        id=message["id"],
+        priority=Priority(message["priority"]),
+        prompt=prompt,
+        max_tokens=max_tokens,
+        sampler=OptionSampler(model.weights, options) if options else FreeSampler(model.weights, sampling),
+        stream=TextStream(sampling.stop),
+    )
+
+
+def main() -> None:
+    # Ctrl+C in the terminal reaches every process of the group; what it means is the client's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(AttributeError, OSError):
+        os.nice(_NICENESS)
+    pipe = os.dup(1)
+    os.dup2(2, 1)
+    worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
+    try:
+        worker.run()
+    except DecodeError as error:
+        print(f"gistread worker: {error}", file=sys.stderr, flush=True)  # noqa: T201 - the log
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

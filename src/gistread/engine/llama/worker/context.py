@@ -1,0 +1,112 @@
+"""One context over the weights: a KV cache of so many cells, and the evaluation of batches in it.
+
+Knows tokens, positions and sequences; knows nothing of requests. Belongs to the loop, but for `interrupt`.
+"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import llama_cpp as llama
+
+from gistread.engine.llama.worker.weights import Weights
+
+
+class DecodeError(Exception):
+    """llama_decode failed for good: the context cannot be trusted any more."""
+
+
+class Outcome(Enum):
+    """What became of a batch. Unless it was done, its sequences may hold some of it and have to be cut back."""
+
+    DONE = auto()
+    INTERRUPTED = auto()
+    FULL = auto()
+    """No room in the KV cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchToken:
+    """One token to evaluate."""
+
+    token: int
+    position: int
+    sequence: int
+    wants_logits: bool
+
+
+class Context:
+    """A unified KV cache of `cells` tokens, shared by `sequences` sequences."""
+
+    def __init__(self, weights: Weights, *, cells: int, sequences: int, batch_tokens: int, threads: int) -> None:
+        """Raises MemoryError when there is no room for it."""
+        parameters = llama.llama_context_default_params()
+        parameters.n_ctx = cells
+        parameters.n_batch = batch_tokens
+        parameters.n_ubatch = batch_tokens
+        parameters.n_seq_max = sequences
+        parameters.kv_unified = True
+        parameters.swa_full = True  # a sliding window that forgets could not be cut back exactly
+        parameters.n_threads = threads
+        parameters.n_threads_batch = threads
+        parameters.no_perf = True
+        self.handle = llama.llama_init_from_model(weights.handle, parameters)
+        if not self.handle:
+            raise MemoryError(f"no room for a context of {cells} tokens")
+        self.weights = weights
+        self.cells = cells
+        self.sequences = sequences
+        self.batch_tokens = batch_tokens
+        self._memory = llama.llama_get_memory(self.handle)
+        self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
+        self._stop_flag = ctypes.create_string_buffer(2)
+        self._install_abort()
+
+    def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
+        """Evaluate one batch. Raises DecodeError when llama.cpp failed for good."""
+        batch = self._batch
+        batch.n_tokens = len(tokens)
+        for index, item in enumerate(tokens):
+            batch.token[index] = item.token
+            batch.pos[index] = item.position
+            batch.n_seq_id[index] = 1
+            batch.seq_id[index][0] = item.sequence
+            batch.logits[index] = item.wants_logits
+        status = llama.llama_decode(self.handle, batch)
+        if status < 0:
+            raise DecodeError(f"llama_decode returned {status}")
+        return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
+
+    def interrupt(self) -> None:
+        """End the running evaluation at its next operation. From any thread."""
+        self._stop_flag[0] = b"x"
+
+    def allow(self) -> None:
+        """Take `interrupt` back before the next evaluation."""
+        self._stop_flag[0] = b"\0"
+
+    def cut(self, sequence: int, length: int) -> bool:
+        """Keep the first `length` tokens of a sequence. False: that cannot be done, and it is empty now."""
+        if llama.llama_memory_seq_rm(self._memory, sequence, length, -1):
+            return True
+        llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+        return length == 0
+
+    def fork(self, source: int, target: int, length: int) -> None:
+        """Let the empty sequence `target` share the first `length` tokens of `source`."""
+        llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
+
+    def close(self) -> None:
+        llama.llama_batch_free(self._batch)
+        llama.llama_free(self.handle)
+
+    def _install_abort(self) -> None:
+        # llama.cpp asks this callback before every operation of a graph, a thousand times a token. A Python
+        # function would take the interpreter's lock each time (8% of the decode rate of a small model). The C
+        # library's strlen over a flag of one character is the same question asked without it.
+        library = ctypes.CDLL("msvcrt" if os.name == "nt" else None)
+        self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
+        flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)
+        llama.llama_set_abort_callback(self.handle, self._abort, flag)

@@ -1,0 +1,215 @@
+"""A GGUF file becomes a model that can be worked with, or one clear sentence why it cannot.
+
+Decides context, batch, threads and layers from the header and the machine. Reports progress and can be
+stopped while it loads.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import llama_cpp as llama
+import psutil
+
+from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.worker.context import Context
+from gistread.engine.llama.worker.weights import Weights
+from gistread.errors import EngineError
+
+DEFAULT_CONTEXT_TOKENS = 8192
+"""The window when none is asked for: what the paper's models had, and what fits most machines."""
+_SEQUENCES = 3
+"""Of people's requests: their prompts' beginnings are kept side by side."""
+_ROOM_BESIDE = 2048
+"""Cells beyond one full window: what was read for one request need not make way for the next at once."""
+_ALL_LAYERS = 999
+_ERROR_LEVEL = 4
+
+
+class LoadCancelled(Exception):  # noqa: N818 - it is not an error
+    """The load was stopped on request."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """What the scheduler works with."""
+
+    weights: Weights
+    context: Context
+    """For people's requests, one of which may fill the whole window."""
+    context_tokens: int
+    """The window: prompt and answer of one request."""
+    batch_tokens: int
+    threads: int
+    device: str
+
+    def new_context(self, *, cells: int, sequences: int) -> Context:
+        """Another context over the same weights. Raises MemoryError."""
+        return Context(
+            self.weights, cells=cells, sequences=sequences, batch_tokens=self.batch_tokens, threads=self.threads
+        )
+
+
+def load(
+    path: Path,
+    context_tokens: int | None,
+    *,
+    progress: Callable[[float], None],
+    cancelled: Callable[[], bool],
+) -> LoadedModel:
+    """Load the model at `path` with a window of `context_tokens` (at most what it was trained for).
+
+    `progress` is called with the share loaded, 0 to 1. Raises EngineError, LoadCancelled.
+    """
+    header = read_header(path)
+    window = min(context_tokens or DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
+    cells = window + min(window, _ROOM_BESIDE)
+    check_file(header)
+    on_gpu = bool(llama.llama_supports_gpu_offload())
+    if not on_gpu:
+        check_memory(header, cells)
+    log = _Log()
+    llama.llama_backend_init()
+
+    def on_progress(share: float, _data: object) -> bool:
+        progress(share)
+        return not cancelled()
+
+    callback = llama.llama_progress_callback(on_progress)
+    parameters = llama.llama_model_default_params()
+    parameters.n_gpu_layers = _ALL_LAYERS if on_gpu else 0
+    parameters.progress_callback = callback
+    handle = llama.llama_model_load_from_file(os.fsencode(path), parameters)
+    if not handle:
+        if cancelled():
+            raise LoadCancelled
+        raise _load_error(path, log.errors)
+    threads = physical_threads()
+    batch_tokens = _batch_tokens(header.parameters, on_gpu=on_gpu)
+    try:
+        weights = Weights(handle, header.chat_template)
+        context = Context(weights, cells=cells, sequences=_SEQUENCES, batch_tokens=batch_tokens, threads=threads)
+    except jinja2.TemplateError as error:
+        raise EngineError(f"The chat template of {path.name} cannot be used: {error}.") from None
+    except MemoryError:
+        raise EngineError(
+            f"There is no memory for a window of {window} tokens of {path.name}.",
+            "Choose a smaller one (--context), or a smaller model.",
+        ) from None
+    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, on_gpu=on_gpu))
+
+
+def check_file(header: GgufHeader) -> None:
+    """Raises EngineError when the file cannot be a whole, generating model."""
+    name = header.path.name
+    if header.missing_bytes and header.split_count == 1:
+        raise EngineError(
+            f"The model file {name} is cut off: {header.missing_bytes:,} bytes are missing.", "Fetch it again."
+        )
+    if not header.architecture or not header.vocabulary:
+        raise EngineError(
+            f"{name} is a GGUF file without a model that writes text.", "Choose another (`gistread models list`)."
+        )
+
+
+def check_memory(header: GgufHeader, cells: int) -> None:
+    """Raises EngineError when weights and KV cache need more memory than the machine has free."""
+    needed = header.file_bytes + cells * header.kv_bytes_per_token
+    free = available_bytes()
+    if needed > free:
+        raise EngineError(
+            f"{header.path.name} needs {needed / 2**30:.1f} GiB of memory; {free / 2**30:.1f} GiB are free.",
+            "Choose a smaller model or quantisation, or a smaller window (--context).",
+        )
+
+
+def available_bytes() -> int:
+    """Memory this process may still take: of the machine, or of its control group where that is less."""
+    free = psutil.virtual_memory().available
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = (group / "memory.max").read_text().strip()
+        used = (group / "memory.current").read_text().strip()
+    except OSError:
+        return int(free)
+    return int(free) if limit == "max" else min(int(free), int(limit) - int(used))
+
+
+def physical_threads() -> int:
+    """Physical cores that this process may use: more threads than those only make ggml's threads wait."""
+    cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    return max(1, min(cores, allowed))
+
+
+def _batch_tokens(parameters: int, *, on_gpu: bool) -> int:
+    """Tokens evaluated at once. Fixed for a model and a device, so that a run can be repeated exactly.
+
+    Larger is little faster on a CPU, and a status line or a waiting person sees nothing meanwhile.
+    """
+    if on_gpu:
+        return 512
+    return 256 if parameters < 1_000_000_000 else 128 if parameters < 5_000_000_000 else 64
+
+
+def _device(threads: int, *, on_gpu: bool) -> str:
+    cpu = f"CPU, {threads} thread{'s' if threads != 1 else ''}"
+    return (_gpu_name() or "GPU") if on_gpu else cpu
+
+
+def _gpu_name() -> str:
+    """What ggml calls its first device that is not a CPU; empty when it cannot be asked."""
+    try:
+        ggml = llama.llama_cpp._lib
+        ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+        ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
+        ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+        ggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+        ggml.ggml_backend_dev_description.restype = ctypes.c_char_p
+        ggml.ggml_backend_dev_description.argtypes = [ctypes.c_void_p]
+        for index in range(ggml.ggml_backend_dev_count()):
+            device = ggml.ggml_backend_dev_get(index)
+            if ggml.ggml_backend_dev_type(device) != 0:
+                return str(ggml.ggml_backend_dev_description(device).decode("utf-8", "replace"))
+    except AttributeError:
+        pass
+    return ""
+
+
+def _load_error(path: Path, errors: list[str]) -> EngineError:
+    said = " ".join(errors)
+    if found := re.search(r"unknown (?:model )?architecture: '([^']*)'", said):
+        return EngineError(
+            f"{path.name} has the architecture “{found[1]}”, which this llama.cpp does not know.",
+            "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
+        )
+    if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
+        return EngineError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+    reason = errors[-1] if errors else "llama.cpp gave no reason"
+    return EngineError(
+        f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.", "Fetch it again, or choose another model."
+    )
+
+
+class _Log:
+    """What llama.cpp says: all of it to stderr, which is a log file; its errors kept."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self._callback = llama.llama_log_callback(self._on_line)
+        llama.llama_log_set(self._callback, None)
+        _KEPT_ALIVE.append(self._callback)
+
+    def _on_line(self, level: int, text: bytes, _data: object) -> None:
+        line = text.decode("utf-8", "replace")
+        os.write(2, text)
+        if level == _ERROR_LEVEL and line.strip():
+            self.errors.append(line.strip())
+
+
+_KEPT_ALIVE: list[object] = []
+"""Callbacks that llama.cpp calls as long as the process lives."""

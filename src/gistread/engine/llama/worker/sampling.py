@@ -1,0 +1,120 @@
+"""How the next token of a sequence is decided: freely, or among the legal options alone."""
+
+import ctypes
+from collections.abc import Sequence
+
+import llama_cpp as llama
+import numpy as np
+
+from gistread.engine.llama.worker.context import Context
+from gistread.engine.llama.worker.weights import Weights
+from gistread.engine.protocol import Sampling
+
+_PENALTY_WINDOW = 256
+"""Tokens back that the repetition controls look at: about one gist."""
+_DRY_BASE = 1.75
+_DRY_ALLOWED_LENGTH = 3
+_DRY_BREAKERS = (b"\n", b":", b'"', b"*")
+
+_TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+
+
+class FreeSampler:
+    """Greedy or at a temperature, with the repetition controls asked for. Owns its chain."""
+
+    def __init__(self, weights: Weights, sampling: Sampling) -> None:
+        self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        if sampling.repeat_penalty != 1.0:
+            self._add(
+                llama.llama_sampler_init_penalties(
+                    weights.vocabulary, _PENALTY_WINDOW, sampling.repeat_penalty, 0.0, 0.0
+                )
+            )
+        if sampling.dry_multiplier > 0.0:
+            breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
+            self._add(
+                llama.llama_sampler_init_dry(
+                    weights.vocab,
+                    sampling.dry_multiplier,
+                    _DRY_BASE,
+                    _DRY_ALLOWED_LENGTH,
+                    _PENALTY_WINDOW,
+                    breakers,
+                    len(_DRY_BREAKERS),
+                )
+            )
+        if sampling.temperature > 0.0:
+            self._add(llama.llama_sampler_init_temp(sampling.temperature))
+            self._add(llama.llama_sampler_init_dist(sampling.seed))
+        else:
+            self._add(llama.llama_sampler_init_greedy())
+
+    def sample(self, context: Context, output: int) -> int:
+        """The next token after the `output`-th token of the context's last batch."""
+        return int(llama.llama_sampler_sample(self._chain, context.handle, output))
+
+    def close(self) -> None:
+        llama.llama_sampler_free(self._chain)
+
+    def _add(self, sampler: object) -> None:
+        llama.llama_sampler_chain_add(self._chain, sampler)
+
+
+class OptionSampler:
+    """One of a few strings, held to by a grammar (design D3). Owns the grammar.
+
+    Ends as soon as only one option is left: the rest of it need not be decoded.
+    """
+
+    def __init__(self, weights: Weights, options: Sequence[str]) -> None:
+        self._weights = weights
+        self._options = list(options)
+        self._text = b""
+        self._probability = 1.0
+        grammar = "root ::= " + " | ".join(map(_literal, options))
+        self._grammar = llama.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
+        if not self._grammar:
+            raise ValueError(f"no grammar can be made of {options!r}")
+
+    @property
+    def chosen(self) -> int | None:
+        """Index of the option, once it is decided."""
+        left = [i for i, option in enumerate(self._options) if option.encode().startswith(self._text)]
+        return left[0] if len(left) == 1 else None
+
+    @property
+    def probability(self) -> float:
+        """Of the tokens decided so far, each among the legal ones."""
+        return self._probability
+
+    def sample(self, context: Context, output: int) -> int:
+        """The likeliest legal token. An end of turn decides for the option that is complete."""
+        logits = llama.llama_get_logits_ith(context.handle, output)
+        size = self._weights.vocabulary
+        data = np.empty(size, dtype=_TOKEN_DATA)
+        data["id"] = np.arange(size, dtype=np.int32)
+        data["logit"] = np.ctypeslib.as_array(logits, shape=(size,))
+        candidates = llama.llama_token_data_array(
+            data=data.ctypes.data_as(llama.llama_token_data_p), size=size, selected=-1, sorted=False
+        )
+        llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
+        legal = data["logit"]
+        best = int(legal.argmax())
+        if not np.isfinite(legal[best]):
+            raise ValueError(f"this model has no tokens that spell {self._options!r}")
+        self._probability *= float(1.0 / np.exp(legal - legal[best]).sum())
+        if self._weights.ends_turn(best):
+            self._options = [o if o.encode() == self._text else "\0" for o in self._options]
+        else:
+            llama.llama_sampler_accept(self._grammar, best)
+            self._text += self._weights.piece(best)
+        return best
+
+    def close(self) -> None:
+        llama.llama_sampler_free(self._grammar)
+
+
+def _literal(option: str) -> str:
+    """A string as a terminal of llama.cpp's grammar notation."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'

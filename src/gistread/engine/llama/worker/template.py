@@ -1,0 +1,82 @@
+"""A conversation becomes the text that the model was trained on: its own chat template, or a plain one.
+
+Thinking is turned off: the template is asked to (`enable_thinking`), and where a thinking model's template
+does not listen, the answer is begun with an empty thought. A constrained choice cannot think aloud first, and
+a reader waits for each of hundreds of gists.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from jinja2 import TemplateError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from gistread.engine.protocol import Message
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_EMPTY_THOUGHT = f"{_OPEN}\n\n{_CLOSE}\n\n"
+
+# For models without a template: base models, which continue text.
+_PLAIN = (
+    "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
+    "{% if add_generation_prompt %}Answer:{% endif %}"
+)
+
+
+class ChatTemplate:
+    """Renders prompts for one model."""
+
+    def __init__(self, source: str, bos: str, eos: str) -> None:
+        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError when it cannot be compiled."""
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.globals["raise_exception"] = _refuse
+        environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
+        self._template = environment.from_string(source or _PLAIN)
+        self._bos, self._eos = bos, eos
+        self._thinks = _CLOSE in source
+
+    def render(self, prompt: Sequence[Message]) -> str:
+        """The whole text, ending where the model goes on: after the assistant's begun message, or before a new one."""
+        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
+        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
+        return self._without_thought(self._fill(messages)) + begun
+
+    def _fill(self, messages: list[dict[str, str]]) -> str:
+        try:
+            return self._render(messages)
+        except (TemplateError, SecurityError, TypeError):
+            # Some templates know no system message: it goes in front of what the person says.
+            system = [m["content"] for m in messages if m["role"] == "system"]
+            others = [m for m in messages if m["role"] != "system"]
+            if not system or not others:
+                raise
+            others[0] = {**others[0], "content": "\n\n".join([*system, others[0]["content"]])}
+            return self._render(others)
+
+    def _render(self, messages: list[dict[str, str]]) -> str:
+        values: dict[str, Any] = {
+            "messages": messages,
+            "add_generation_prompt": True,
+            "enable_thinking": False,
+            "bos_token": self._bos,
+            "eos_token": self._eos,
+        }
+        return self._template.render(**values)
+
+    def _without_thought(self, text: str) -> str:
+        if not self._thinks:
+            return text
+        tail = text[-64:].rstrip()
+        if tail.endswith(_OPEN):
+            return text.rstrip() + f"\n\n{_CLOSE}\n\n"
+        if tail.endswith(_CLOSE):
+            return text
+        return text + _EMPTY_THOUGHT
+
+
+def _refuse(message: str) -> None:
+    raise TemplateError(message)

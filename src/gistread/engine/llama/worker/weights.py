@@ -1,0 +1,89 @@
+"""The weights of one model and what belongs to them: vocabulary and chat template.
+
+Everything here may be called from any thread: nothing of it changes once it is loaded.
+"""
+
+import ctypes
+import re
+from collections.abc import Sequence
+
+import llama_cpp as llama
+
+from gistread.engine.llama.worker.template import ChatTemplate
+from gistread.engine.protocol import Message
+
+_PIECE_BYTES = 256
+
+
+class Weights:
+    """A loaded model. Its contexts (`context.py`) share it."""
+
+    def __init__(self, handle: llama.llama_model_p, template_source: str) -> None:
+        """`template_source`: the model's own Jinja template, or empty. Raises jinja2.TemplateError."""
+        self.handle = handle
+        self.vocab = llama.llama_model_get_vocab(handle)
+        self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
+        self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
+        """Whether a sequence can be cut at any position. A recurrent state cannot."""
+        self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
+        self._template = ChatTemplate(
+            template_source,
+            bos=self._token_text(llama.llama_vocab_bos(self.vocab)),
+            eos=self._token_text(llama.llama_vocab_eos(self.vocab)),
+        )
+        self._control = self._control_pattern()
+
+    def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
+        """Tokens of a piece of text. `special`: control tokens written out in it become those tokens."""
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        buffer = (llama.llama_token * room)()
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
+        if count < 0:
+            raise ValueError(f"a text of {len(data)} bytes cannot be tokenised")
+        return list(buffer[:count])
+
+    def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
+        """The tokens of a conversation in the model's own template.
+
+        What the messages say is data: a control token written out in a book stays text (design D10).
+        """
+        harmless = [Message(m.role, self._control.sub(_split_open, m.content)) for m in prompt]
+        tokens = self.tokens_of(self._template.render(harmless), special=True)
+        bos = llama.llama_vocab_bos(self.vocab)
+        if self._adds_bos and tokens[:1] != [bos]:
+            tokens.insert(0, bos)
+        return tokens
+
+    def piece(self, token: int) -> bytes:
+        """The bytes a token stands for; nothing for control tokens."""
+        buffer = ctypes.create_string_buffer(_PIECE_BYTES)
+        length = llama.llama_token_to_piece(self.vocab, token, buffer, _PIECE_BYTES, 0, False)
+        if length < 0:
+            buffer = ctypes.create_string_buffer(-length)
+            length = llama.llama_token_to_piece(self.vocab, token, buffer, -length, 0, False)
+        return buffer.raw[:length]
+
+    def ends_turn(self, token: int) -> bool:
+        return bool(llama.llama_vocab_is_eog(self.vocab, token))
+
+    def _token_text(self, token: int) -> str:
+        if token < 0:
+            return ""
+        text: bytes = llama.llama_vocab_get_text(self.vocab, token) or b""
+        return text.decode("utf-8", "replace")
+
+    def _control_pattern(self) -> re.Pattern[str]:
+        special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
+        texts = {
+            text
+            for token in range(self.vocabulary)
+            if llama.llama_vocab_get_attr(self.vocab, token) & special and len(text := self._token_text(token)) > 2
+        }
+        # A user-defined token may be ordinary text, a run of spaces for one: only what looks like a mark is split.
+        marks = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, marks)) or r"(?!)")
+
+
+def _split_open(found: re.Match[str]) -> str:
+    return f"{found[0][0]} {found[0][1:]}"
