@@ -21,6 +21,9 @@ from gistread.tui.text.document import Block, Span
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
+_WIDTH = 92
+"""Columns of an answer at most, as in a book a little wider than the book's own."""
+
 STOPPED = {
     StopReason.ENOUGH: "enough",
     StopReason.LIMIT: "no more look-ups allowed",
@@ -92,10 +95,10 @@ def scope_of(started: Started) -> str:
 
 def exchange_blocks(exchange: Exchange, number: int) -> list[Block]:
     """The blocks of one exchange. Links: `page:N` in the answer, `citation:I` (from 0) in the list of sources."""
-    blocks = [Block(exchange.question, key=("question", number), style="question", indent=3, hanging=" ? ", blank_before=1)]
+    blocks = [Block(exchange.question, key=("question", number), style="question", indent=3, hanging="?", max_width=_WIDTH, blank_before=1)]
 
-    def add(text: str, style: str, hanging: str = "   ", spans: tuple[Span, ...] = ()) -> None:
-        blocks.append(Block(text, key=("said", number), style=style, indent=len(hanging), hanging=hanging.rstrip() and hanging, spans=spans, blank_before=0))
+    def add(text: str, style: str, hanging: str = "", spans: tuple[Span, ...] = ()) -> None:
+        blocks.append(Block(text, key=("said", number), style=style, indent=3, hanging=hanging, max_width=_WIDTH, spans=spans, blank_before=0))
 
     if exchange.scope:
         add(exchange.scope, "muted")
@@ -114,7 +117,7 @@ def exchange_blocks(exchange: Exchange, number: int) -> list[Block]:
         add(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", "muted")
     for index, citation in enumerate(exchange.citations[:9]):
         text = f"page {citation.page}  “{shortened(citation.quote)}”"
-        add(text, "answer", f"   {index + 1} ", (Span(0, len(text), "link", f"citation:{index}"),))
+        add(text, "answer", str(index + 1), (Span(0, len(text), "link", f"citation:{index}"),))
     return blocks
 
 

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
-from gistread.readers import READERS, ReaderOptions
+from gistread.readers import DEFAULT_READER, READERS, ReaderOptions
 from gistread.readers.events import AnswerDelta, Answered, LookedUp, Restarted, Started, Steering, Stopped
-from gistread.tui.news import READER, ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
+from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
 
 
 class AskingTask:
@@ -22,6 +22,7 @@ class AskingTask:
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
         self._options = ReaderOptions(max_pages=max_pages)
+        self.reader = DEFAULT_READER
         self.state = Asking.NONE
         self.steering = Steering()
 
@@ -49,7 +50,7 @@ class AskingTask:
         problem = ""
         try:
             memory, engine = await ready()
-            async for event in READERS[READER](question, memory, engine, self.steering, self._options):
+            async for event in READERS[self.reader](question, memory, engine, self.steering, self._options):
                 match event:
                     case Started() | LookedUp():
                         self._set(Asking.PAGE)

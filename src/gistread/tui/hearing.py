@@ -98,7 +98,7 @@ class Hearing:
                 answered.found,
                 tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
                 answered.lookups,
-                news.READER,
+                screen.session.asking.reader,
                 screen.session.activity.model,
             )
         )

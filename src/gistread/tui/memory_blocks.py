@@ -82,8 +82,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
                 start=start + lead,
                 style=paragraph.kind.value,
                 level=paragraph.level,
-                indent=_gutter(memory),
-                rail="╎ ",
+                rail=_rail(memory),
                 blank_before=1 if len(blocks) > 1 else 0,
             )
         )
@@ -92,8 +91,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
             f"end of page {number} · {page.words:,} words",
             key=("page", number),
             style="muted",
-            indent=_gutter(memory),
-            rail="╎ ",
+            rail=_rail(memory),
             blank_before=0,
         )
     )
@@ -168,4 +166,8 @@ def _gutter(memory: GistMemory) -> int:
 
 
 def _number(memory: GistMemory, number: int, sign: str = " ") -> str:
-    return f"{number:>{_gutter(memory) - 2}} {sign}"[: _gutter(memory)].ljust(_gutter(memory))
+    return f"{number:>{_gutter(memory) - 3}} {sign}".rstrip()
+
+
+def _rail(memory: GistMemory) -> str:
+    return "╎ ".rjust(_gutter(memory))

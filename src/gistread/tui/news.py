@@ -11,10 +11,6 @@ from gistread.memory.model import Entry, GistMemory, Page
 from gistread.readers.events import ReaderEvent
 
 
-READER = "readagent-s"
-"""The reader that answers the questions."""
-
-
 class Reading(StrEnum):
     """What has become of the reading of the book by the model."""
 

@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError, StorageError
-from gistread.readers.events import Citation
+from gistread.readers.events import Citation, Who
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
@@ -334,6 +334,11 @@ class ReadingScreen(Screen[None]):
             self.to_pane(Pane.BOOK)
 
     def _go_to_citation(self, citation: Citation) -> None:
+        memory = self.memory_pane.memory
+        if memory is not None and 1 <= citation.page <= len(memory.entries):
+            if citation.page not in self.memory_pane.view.opened:
+                self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
+            self.memory_pane.bring_into_view(citation.page)
         marks = ((citation.start, citation.end, "cited"),)
         self.memory_pane.marks = self.book_pane.marks = marks
         self.jump(citation.start)

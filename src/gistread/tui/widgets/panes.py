@@ -42,7 +42,7 @@ class AnswersPane(LongText):
     BINDINGS = bindings(Place.MOVING)
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, text_width=96, follow=True)
+        super().__init__(id=id, side_margin=1, follow=True)
         self.exchanges: list[Exchange] = []
         self._blocks: list[Block] = []
         self._last_start = 0
