@@ -1,0 +1,115 @@
+"""Reads entries of a zip archive that nobody vouches for: within limits, in memory, nothing written to disk.
+
+A small archive may claim to hold terabytes, a million entries, or paths that leave it. Knows nothing of books.
+"""
+
+import posixpath
+import unicodedata
+import zipfile
+import zlib
+from typing import BinaryIO
+from urllib.parse import unquote
+
+ENTRY_LIMIT_BYTES = 32 * 1024 * 1024
+"""Of one file, unpacked. War and Peace in one XHTML file has 4 MB."""
+TOTAL_LIMIT_BYTES = 256 * 1024 * 1024
+ENTRIES_LIMIT = 20_000
+# Python makes an object of half a kilobyte of each entry of the directory before anybody can count them.
+_DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
+
+_END_RECORD = b"PK\x05\x06"
+_END_RECORD_BYTES = 22
+_COMMENT_BYTES = 65_535
+_ENCRYPTED = 0x1
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+)
+
+
+class ArchiveError(Exception):
+    """Why the archive, or one entry of it, cannot be read: an end of a sentence, for a person."""
+
+
+class MissingEntryError(ArchiveError):
+    """There is no such entry."""
+
+
+class Archive:
+    """An open zip archive. Owns nothing but what it counts; the stream is its caller's."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        """Raises ArchiveError where the archive is damaged or larger than any book."""
+        try:
+            _check_directory(stream)
+            self._zip = zipfile.ZipFile(stream)
+        except _DAMAGE as error:
+            raise ArchiveError("its zip archive is damaged or cut short") from error
+        entries = [info for info in self._zip.infolist() if not info.is_dir()]
+        if len(entries) > ENTRIES_LIMIT:
+            raise ArchiveError(f"its archive holds {len(entries):,} files, more than any book")
+        self.names = tuple(info.filename for info in entries)
+        self._entries = {info.filename: info for info in entries}
+        self._folded = {_folded(info.filename): info for info in reversed(entries)}
+        self._read = 0
+
+    def find(self, path: str) -> str | None:
+        """The name of the entry that a reference means: exact, or but for case, escapes and normal form."""
+        for name in (path, unquote(path)):
+            normal = normalised(name)
+            if normal in self._entries:
+                return normal
+            info = self._folded.get(_folded(normal))
+            if info:
+                return info.filename
+        return None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of an entry. Raises MissingEntryError, or ArchiveError that says why it cannot be read."""
+        name = self.find(path)
+        if name is None:
+            raise MissingEntryError("is missing")
+        info = self._entries[name]
+        if info.flag_bits & _ENCRYPTED:
+            raise ArchiveError("is locked with a password")
+        left = min(ENTRY_LIMIT_BYTES, TOTAL_LIMIT_BYTES - self._read)
+        try:
+            with self._zip.open(info) as entry:
+                # The size in the directory is a claim; what counts is what comes out.
+                data = entry.read(left + 1)
+        except _DAMAGE as error:
+            raise ArchiveError("is damaged") from error
+        if len(data) > left:
+            self._read = TOTAL_LIMIT_BYTES if left < ENTRY_LIMIT_BYTES else self._read + left
+            raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
+        self._read += len(data)
+        return data
+
+
+def normalised(path: str) -> str:
+    """A path inside the archive: no ".", no "..", no leading slash. It never leaves the archive."""
+    return posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", normalised(name)).casefold()
+
+
+def _check_directory(stream: BinaryIO) -> None:
+    """Refuse a directory that would fill the memory, before it is read."""
+    size = stream.seek(0, 2)
+    stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
+    tail = stream.read()
+    stream.seek(0)
+    at = tail.rfind(_END_RECORD)
+    if at < 0 or len(tail) - at < _END_RECORD_BYTES:
+        raise zipfile.BadZipFile("no end record")
+    if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_LIMIT_BYTES:
+        raise ArchiveError("its archive has a directory larger than any book's")

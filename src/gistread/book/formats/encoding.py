@@ -1,0 +1,164 @@
+"""Bytes become text: which encoding a plain text is in.
+
+In this order: a byte order mark; UTF-16 that shows by its NUL bytes; strict UTF-8; what a Project Gutenberg header
+declares; UTF-8 with a few broken bytes; and at last a guess from the letters. Knows nothing of what the text says.
+"""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+_MARKS: tuple[tuple[bytes, str], ...] = (
+    # UTF-32 little-endian first: its mark starts with that of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED = re.compile(rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE)
+_HEADER_BYTES = 8192
+_SAMPLE_BYTES = 48 * 1024
+
+# One broken sequence for at least this many sound ones is damage in a UTF-8 text, not another encoding.
+_SOUND_FOR_ONE_BROKEN = 10
+_MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+
+# Controls that plain text does use: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
+_TEXT_CONTROLS = b"\t\n\x0b\x0c\r\x08\x1b\x1a"
+_OTHER_CONTROLS = bytes(c for c in range(32) if c not in _TEXT_CONTROLS) + b"\x7f"
+_MOST_CONTROLS = 0.02
+
+_PUNCTUATION = "‘’‚“”„«»‹›–—…·•°§©®™£€¢†‡½¼¾²³¹×ªº¡¿´`\u00a0\u00ad"
+# Letters beyond ASCII that books in each of these languages use; a text whose letters fit one of them is cp1252.
+_WESTERN = (
+    "éèàçêùîâôûëïüœæÿÉÈÀÇÊÎÔÛËÏŒÆ",  # French
+    "äöüßÄÖÜéèàêç",  # German
+    "ñáéíóúüÑÁÉÍÓÚÜç",  # Spanish
+    "ãõáéíóúâêôçàüÃÕÁÉÍÓÚÂÊÔÇÀ",  # Portuguese
+    "àèéìíòóùúÀÈÉÌÒÙî",  # Italian
+    "åäöéÅÄÖÉüà",  # Swedish, Finnish
+    "æøåéÆØÅÉèòôóäöü",  # Danish, Norwegian
+    "áéíóúýðþæöÁÉÍÓÚÝÐÞÆÖ",  # Icelandic
+    "ëïéèêóüäöáç",  # Dutch
+    "éèêëàâçîïôöüñæœÉÆŒ",  # English, with its loans
+)
+_SHARE_OF_ONE_LANGUAGE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    text: str
+    encoding: str
+    replaced: int = 0
+    """Bytes or characters that could not be read; each stands as U+FFFD in the text."""
+
+
+def decode(data: bytes) -> Decoded | None:
+    """The text of `data`; None where no encoding fits well enough to call it text."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _lenient(data[len(mark) :], encoding)
+    wide = _unmarked_utf16(data)
+    if wide:
+        return _lenient(data, wide)
+    if not _is_text(data):
+        return None
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        pass
+    declared = _DECLARED.search(data[:_HEADER_BYTES])
+    if declared:
+        text = _strictly(data, declared[1].decode("ascii").strip())
+        if text is not None:
+            return text
+    if _mostly_utf8(data):
+        return _lenient(data, "utf-8")
+    return _guess(data)
+
+
+def _lenient(data: bytes, encoding: str) -> Decoded:
+    text = data.decode(encoding, errors="replace")
+    # A replacement character may stand in the file itself; counting it as damage would be a false alarm.
+    replaced = text.count("\ufffd") - (data.count("\ufffd".encode(encoding)) if "\ufffd" in text else 0)
+    return Decoded(text, encoding, max(0, replaced))
+
+
+def _strictly(data: bytes, name: str) -> Decoded | None:
+    """`data` in the encoding that a header declares, if there is such an encoding and it fits."""
+    try:
+        codec = codecs.lookup(name).name
+    except LookupError:
+        return None
+    if codec in ("ascii", "utf-8"):
+        return None
+    # What calls itself ISO-8859-1 is cp1252: where the two differ, the former has nothing but controls.
+    codec = "cp1252" if codec == "iso8859-1" else codec
+    try:
+        return Decoded(data.decode(codec), codec)
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _unmarked_utf16(data: bytes) -> str:
+    """The byte order of UTF-16 without a mark: its NUL bytes, those of ASCII characters, all stand on one side."""
+    even, odd = data[0 : 2 * _SAMPLE_BYTES : 2].count(0), data[1 : 2 * _SAMPLE_BYTES : 2].count(0)
+    pairs = min(len(data), 2 * _SAMPLE_BYTES) // 2
+    if not pairs or len(data) % 2 or max(even, odd) < max(2, pairs * 0.01) or min(even, odd) > max(even, odd) * 0.02:
+        return ""
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return ""
+    # Random bytes rarely survive this: in text, controls other than line ends and tabs are next to absent.
+    controls = sum(text.count(chr(code)) for code in range(32) if chr(code) not in "\t\n\r\f\x1a")
+    return encoding if controls <= len(text) * 0.001 else ""
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes in an encoding of one byte a character (or UTF-8) are text: almost free of control codes.
+
+    A few NULs or stray controls do not make a book unreadable; one in fifty bytes does.
+    """
+    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
+    return controls <= max(2, len(data) * _MOST_CONTROLS)
+
+
+def _mostly_utf8(data: bytes) -> bool:
+    text = data.decode("utf-8", errors="replace")
+    broken = text.count("\ufffd")
+    return len(_MULTIBYTE.findall(data)) >= broken * _SOUND_FOR_ONE_BROKEN
+
+
+def _guess(data: bytes) -> Decoded | None:
+    sample = _telling_lines(data)
+    if _is_western(sample.decode("cp1252", errors="replace")):
+        return _lenient(data, "cp1252")
+    from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
+
+    best = from_bytes(sample, enable_fallback=False).best()
+    return _lenient(data, best.encoding) if best else _lenient(data, "cp1252")
+
+
+def _is_western(text: str) -> bool:
+    """Whether the letters beyond ASCII are those of one western language.
+
+    charset-normalizer alone takes French in cp1252 for cp1250, where half of the accents are others.
+    """
+    letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
+    enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
+    return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
+
+
+def _telling_lines(data: bytes) -> bytes:
+    """The lines with bytes beyond ASCII, which alone tell encodings apart; enough of them to judge by."""
+    lines: list[bytes] = []
+    size = 0
+    for match in re.finditer(rb"[^\n]{0,400}[\x80-\xff][^\n]{0,400}", data):
+        lines.append(match[0])
+        size += len(match[0])
+        if size > _SAMPLE_BYTES:
+            break
+    return b"\n".join(lines)

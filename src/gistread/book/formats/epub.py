@@ -1,0 +1,140 @@
+"""An EPUB becomes a Book: its package says what to read, its documents are read in order, its contents name chapters.
+
+Versions 2 and 3. What cannot be read is said in the book's notices; an EPUB that is locked, or of which nothing can
+be read, is refused. Knows nothing of paths on disk.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from gistread.book.builder import BookBuilder
+from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.markup import parse
+from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package
+from gistread.book.formats.xhtml import Document, Piece, read_document
+from gistread.book.model import Book, Kind
+from gistread.errors import BookError
+
+_FRESH_COPY = "Get a fresh copy of the file."
+_MOST_NOTICES = 6
+# Of a book without a table of contents these headings begin chapters.
+_CHAPTER_HEADINGS = 3
+# Books up to this long are looked at whole; a single limit for text of any format is `open.LIMIT_BYTES`.
+_LIMIT_CHARACTERS = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Report:
+    """What could not be read of a book."""
+
+    failed: list[str] = field(default_factory=list)
+    repaired: list[str] = field(default_factory=list)
+    truncated: bool = False
+
+    def notices(self, package: Package) -> tuple[str, ...]:
+        lines = [*package.notices, *self.failed]
+        if len(lines) > _MOST_NOTICES:
+            lines = [*lines[: _MOST_NOTICES - 1], f"{len(lines) - _MOST_NOTICES + 1} more files could not be read."]
+        if self.repaired:
+            files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
+            lines.append(f"{files} not well-formed ({self.repaired[0]}); read as a browser would.")
+        if self.truncated:
+            lines.append("The book is longer than the most that is read; its end was left out.")
+        return tuple(lines)
+
+
+def read_epub(archive: Archive, name: str) -> Book:
+    """The book in an open archive; `name` is what messages call it. Raises BookError."""
+    try:
+        package = read_package(archive)
+    except PackageError as error:
+        raise BookError(f"{name} cannot be read as an EPUB: {error}.", _FRESH_COPY) from error
+    if encrypted_paths(archive) & frozenset(package.spine):
+        raise BookError(
+            f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
+            "gistread reads EPUBs without DRM.",
+        )
+    builder = BookBuilder()
+    report = _Report()
+    _fill(builder, archive, package, report)
+    if not builder.characters:
+        reason = f" {report.failed[0]}" if report.failed else " It may hold pictures alone."
+        raise BookError(f"{name} is an EPUB with no text that can be read.{reason}")
+    return builder.build(
+        title=package.title or PurePath(name).stem,
+        authors=package.authors,
+        language=package.language,
+        source_format="epub",
+        notices=report.notices(package),
+    )
+
+
+def _fill(builder: BookBuilder, archive: Archive, package: Package, report: _Report) -> None:
+    entries: dict[str, list[Entry]] = {}
+    for entry in package.contents:
+        entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
+    level = 1
+    for path, document in _documents(archive, package, report):
+        own = entries.get(archive.find(path) or path, [])
+        marks = dict(_marks(document, own, level, has_contents=bool(package.contents)))
+        for index, piece in enumerate(document.pieces):
+            for title, mark_level in marks.get(index, ()):
+                builder.chapter(title, mark_level)
+                level = mark_level
+            builder.add(piece.text, piece.kind, piece.level, lines=piece.lines)
+        if builder.characters > _LIMIT_CHARACTERS:
+            report.truncated = True
+            return
+
+
+def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
+    for path in package.spine:
+        try:
+            tree = parse(archive.read(path))
+        except ArchiveError as error:
+            report.failed.append(f"{path} {error}; it was left out.")
+            continue
+        if tree is None:
+            report.failed.append(f"{path} is not XHTML; it was left out.")
+            continue
+        if tree.repaired:
+            report.repaired.append(path)
+        try:
+            yield path, read_document(tree.root)
+        except RecursionError:
+            report.failed.append(f"{path} is nested too deeply; it was left out.")
+
+
+def _marks(
+    document: Document, entries: list[Entry], level: int, *, has_contents: bool
+) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """At which pieces chapters begin: index, and (title, level) of each that begins there."""
+    if not document.pieces:
+        return
+    if entries:
+        at: dict[int, list[tuple[str, int]]] = {}
+        last = len(document.pieces) - 1
+        for entry in entries:
+            index = min(last, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
+            at.setdefault(index, []).append((entry.title, entry.level))
+        yield from at.items()
+    elif has_contents:
+        # A file that the contents leave out goes on with the chapter before it, unless it opens with a heading.
+        heading = next((piece for piece in document.pieces[:2] if piece.kind is Kind.HEADING), None)
+        if heading:
+            yield 0, [(heading.text, level)]
+    else:
+        yield from _headed(document.pieces)
+
+
+def _headed(pieces: tuple[Piece, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """Chapters by headings alone. Headings in a row are one: a number and its title."""
+    index = 0
+    while index < len(pieces):
+        run = index
+        while run < len(pieces) and pieces[run].kind is Kind.HEADING:
+            run += 1
+        if run > index and pieces[index].level <= _CHAPTER_HEADINGS:
+            yield index, [(". ".join(piece.text for piece in pieces[index:run]), pieces[index].level)]
+        index = max(run, index + 1)

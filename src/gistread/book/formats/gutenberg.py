@@ -1,0 +1,112 @@
+"""Takes Project Gutenberg's header and footer off a plain text, and what the header says of the book.
+
+Three forms are known: `*** START OF …` and `*** END OF …` (since 2003 or so), `*END*THE SMALL PRINT` (before), and
+files with a header alone. Knows nothing of chapters or paragraphs.
+"""
+
+import re
+from dataclasses import dataclass
+
+from gistread.book.characters import one_line
+
+_START = re.compile(
+    r"^[ \t]*\*\*\*? ?START OF (?:THIS|THE) PROJECT GUTENBERG[^*]{0,400}\*\*\*[ \t]*$"
+    r"|^[ \t]*\*END[ *]*THE SMALL PRINT.*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_END = re.compile(
+    r"^[ \t]*\*\*\*? ?END OF (?:THIS|THE) PROJECT GUTENBERG"
+    r"|^[ \t]*End of (?:this |the )?Project Gutenberg(?:'s|’s)?\b"
+    r"|^[ \t]*\*{3} ?START: FULL LICENSE",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MENTION = re.compile(r"Project Gutenberg", re.IGNORECASE)
+_HEADER_CHARACTERS = 30_000
+
+# "Title: The Time Machine", and lines indented under it belong to it.
+_FIELD = re.compile(r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_FIRST_LINE = re.compile(
+    r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by (?P<author>[^\n]+)", re.IGNORECASE
+)
+# What volunteers say of their work, between the header and the book.
+_CREDIT = re.compile(
+    r"\s*(?:E-?text (?:prepared|produced|typed|scanned)"
+    r"|(?:This (?:e-?text|e-?book) was )?(?:produced|prepared|transcribed) (?:by|from)"
+    r"|(?:HTML version|scanned|proofread|typed|converted) by)\b[^\n]*(?:\n[^\n]+)*",
+    re.IGNORECASE,
+)
+
+_LANGUAGES = {
+    "arabic": "ar",
+    "bulgarian": "bg",
+    "catalan": "ca",
+    "chinese": "zh",
+    "czech": "cs",
+    "danish": "da",
+    "dutch": "nl",
+    "english": "en",
+    "esperanto": "eo",
+    "finnish": "fi",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "hebrew": "he",
+    "hungarian": "hu",
+    "icelandic": "is",
+    "irish": "ga",
+    "italian": "it",
+    "japanese": "ja",
+    "latin": "la",
+    "norwegian": "no",
+    "polish": "pl",
+    "portuguese": "pt",
+    "romanian": "ro",
+    "russian": "ru",
+    "spanish": "es",
+    "swedish": "sv",
+    "tagalog": "tl",
+    "turkish": "tr",
+    "welsh": "cy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """The book between header and footer, and what the header says."""
+
+    text: str
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    language: str = ""
+    from_gutenberg: bool = False
+
+
+def unwrap(text: str) -> Unwrapped:
+    """`text` (line ends are "\\n") without header, credits, footer and licence; unchanged if it has none."""
+    head = text[:_HEADER_CHARACTERS]
+    start = _START.search(head)
+    if start is None and not _MENTION.search(head[:600]):
+        return Unwrapped(text)
+    header = head[: start.start()] if start else head[:600]
+    first = start.end() if start else 0
+    credit = _CREDIT.match(text, first)
+    while credit:
+        first = credit.end()
+        credit = _CREDIT.match(text, first)
+    end = _END.search(text, first)
+    body = text[first : end.start() if end else len(text)]
+    fields: dict[str, list[str]] = {}
+    for match in _FIELD.finditer(header):
+        value = one_line(match[2])
+        if value:
+            fields.setdefault(match[1], []).append(value)
+    line = _FIRST_LINE.search(header)
+    title = fields.get("Title", [line["title"] if line else ""])[0]
+    authors = fields.get("Author", [line["author"] if line else ""])
+    return Unwrapped(
+        text=body.strip("\n"),
+        title=one_line(title),
+        authors=tuple(author for author in (one_line(author) for author in authors) if author),
+        language=_LANGUAGES.get(fields.get("Language", [""])[0].lower(), ""),
+        from_gutenberg=True,
+    )

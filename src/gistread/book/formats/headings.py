@@ -1,0 +1,227 @@
+"""Finds headings among the blocks of a plain text: what could be one, looked at block by block.
+
+Which of these candidates are headings of chapters, and at which level, only the whole book shows: `outline.py`
+decides that. Knows no layout; the words are in `heading_words.py`.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gistread.book.formats.heading_words import CHAPTERS, CONTAINERS, NAMES, SECTIONS, SMALL_WORDS
+from gistread.book.formats.layout import Block
+from gistread.book.formats.numbering import number_of
+from gistread.book.model import Kind
+
+
+class Rank(IntEnum):
+    """What a heading stands over, the widest first."""
+
+    CONTAINER = 0
+    """Book, part, volume, act: holds chapters."""
+    CHAPTER = 1
+    NAMED = 2
+    """Prologue, preface, epilogue: stands beside chapters or parts."""
+    SECTION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A block that may be a heading."""
+
+    index: int
+    """Of the block."""
+    rank: Rank
+    family: str
+    """The keyword ("chapter", "part"), or how a heading without one is written ("roman", "digits", "capitals")."""
+    number: int | None
+    title: str
+    """The heading as it stands, in one line."""
+    bare: bool
+    """No words but the number and its keyword: a title may follow in the next block."""
+    level: int = 0
+    """Where the heading itself says it (Markdown)."""
+
+
+_LONGEST_CHARACTERS = 250
+_MOST_LINES = 4
+
+_CONTENTS = re.compile(
+    r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
+    r"sommario|inhoud(?:sopgave)?|innehåll|содержание|оглавление|目次|目录|目錄",
+    re.IGNORECASE,
+)
+
+# What stands around a heading and is no part of it: emphasis, rules, brackets of Markdown.
+_DECORATION = " \t_=*~#-—–"
+_ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
+_WORD_NUMBER = re.compile(
+    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?([\w-]+)(.*)$", re.IGNORECASE | re.DOTALL
+)
+_NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
+_CJK = re.compile(
+    r"第\s*([〇一二三四五六七八九十百千0-9０-９]{1,6})\s*([部巻卷編篇集冊章回話话节節幕折])(.*)$", re.DOTALL
+)
+_CJK_CONTAINERS = "部巻卷編篇集冊"
+_BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
+_NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
+_MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
+_SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
+
+
+def is_contents(block: Block) -> bool:
+    """Whether the block is the heading of a table of contents."""
+    return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
+
+
+def candidate(index: int, block: Block) -> Candidate | None:
+    """The heading that `block` may be, or None."""
+    lines = block.lines
+    if len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS or block.kind in (Kind.BREAK, Kind.NOTE):
+        return None
+    raw = lines[0].strip()
+    if raw.startswith("#"):
+        return _markdown(index, block, raw)
+    if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
+        return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
+    text = raw.strip(_DECORATION)
+    if not text or not (text[0].isupper() or text[0].isdigit() or text[0] >= "\u2e80"):
+        return None
+    if len(lines) > 1:
+        if sum(map(len, lines)) > _LONGEST_CHARACTERS:
+            return None
+        text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
+    return _keyword(index, text) or _named(index, text) or _numeral(index, text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _markdown(index: int, block: Block, raw: str) -> Candidate | None:
+    match = _MARKDOWN.match(raw) if len(block.lines) == 1 else None
+    if not match:
+        return None
+    return Candidate(index, Rank.CHAPTER, "markdown", None, _one_line(match[2]), False, len(match[1]))
+
+
+def _rank_of(word: str) -> Rank | None:
+    if word in CHAPTERS:
+        return Rank.CHAPTER
+    if word in CONTAINERS:
+        return Rank.CONTAINER
+    return Rank.SECTION if word in SECTIONS else None
+
+
+def _keyword(index: int, text: str) -> Candidate | None:
+    """CHAPTER IV, Book the First, Erstes Kapitel, 第一章, each with or without a title."""
+    match = _CJK.match(text)
+    if match:
+        number = number_of(match[1])
+        rank = Rank.CONTAINER if match[2] in _CJK_CONTAINERS else Rank.CHAPTER
+        rest = match[3].strip()
+        fits = number is not None and len(rest) <= 40 and not rest.endswith(("。", "、"))
+        return Candidate(index, rank, match[2], number, _one_line(text), not rest) if fits else None
+    match = _WORD_NUMBER.match(text)
+    above = _rank_of(match[1].lower()) if match else None
+    if match and above is not None:
+        number, rest = _leading_number(match[2], match[3])
+        if number is not None and _may_follow(rest, match[2]):
+            return Candidate(index, above, match[1].lower(), number, _one_line(text), not _bare_rest(rest))
+    match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
+    if match:
+        word, number = match[2].lower(), number_of(match[1])
+        above = Rank.NAMED if word in NAMES else _rank_of(word)
+        if above is not None and number is not None and _may_follow(match[3], match[2]):
+            return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
+    return None
+
+
+def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
+    """The number at the start of "Twenty One. A title", and what follows it."""
+    following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
+    if following:
+        both = number_of(f"{word}-{following[1]}")
+        if both is not None:
+            return both, following[2]
+    return number_of(word), rest
+
+
+def _bare_rest(rest: str) -> str:
+    return rest.strip(" \t\n.:;,)]—–-_=*")
+
+
+def _may_follow(rest: str, before: str) -> bool:
+    """Whether what follows the number can be the rest of a heading, not of a sentence."""
+    if not _bare_rest(rest):
+        return True
+    if _SEPARATOR.match(rest):
+        # "Part I, as I said, was over." is a sentence; a title after a separator begins with a capital.
+        title = _bare_rest(rest)
+        return not title[0].islower() or before.isupper()
+    title = rest.strip()
+    return rest[:1].isspace() and title[0].isupper() and title[-1] not in ".,;:" and len(title) < 80
+
+
+def _named(index: int, text: str) -> Candidate | None:
+    """PROLOGUE, Vorwort, PREFACE TO THE SECOND EDITION."""
+    head = re.match(r"[\w-]+", text)
+    if not head or head[0].lower() not in NAMES or len(text) > 120:
+        return None
+    rest = text[head.end() :]
+    bare = not _bare_rest(rest)
+    if not bare and not ((_SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;") or text.isupper()):
+        return None
+    return Candidate(index, Rank.NAMED, head[0].lower(), None, _one_line(text), bare)
+
+
+def _numeral(index: int, text: str) -> Candidate | None:
+    """IV, 4., Four; IV. A title. Only a sequence of them makes them headings."""
+    match = _BARE.match(text)
+    if match:
+        number = number_of(match[1])
+        if number is not None:
+            return Candidate(index, Rank.CHAPTER, _style(match[1]), number, text, True)
+        return None
+    match = _NUMBER_TITLE.match(text)
+    if match and len(text) <= 120:
+        number = number_of(match[1])
+        title = match[2]
+        if number is not None and not title[0].islower() and title[-1] not in ",;":
+            return Candidate(index, Rank.CHAPTER, f"{_style(match[1])} with title", number, _one_line(text), False)
+    return None
+
+
+def _style(word: str) -> str:
+    if word.isdigit():
+        return "digits"
+    return "roman" if re.fullmatch("[IVXLCDM]+", word) else "spelled"
+
+
+def may_be_subtitle(block: Block) -> bool:
+    """Whether `block`, right after a bare "CHAPTER IV", reads as its title by its looks alone."""
+    text = _one_line(block.text).strip(_DECORATION)
+    if not is_short_line(block) or not text:
+        return False
+    if text.isupper():
+        return True
+    if text[-1] in ".,;:!?…" or not text[0].isupper():
+        return False
+    words = [word for word in re.findall(r"[^\W\d_][\w’'-]*", text) if word.lower() not in SMALL_WORDS]
+    return bool(words) and sum(word[0].isupper() for word in words) >= len(words) * 0.75
+
+
+def is_short_line(block: Block) -> bool:
+    """A line or two that could be a title: short, and nobody's speech."""
+    if block.kind in (Kind.BREAK, Kind.NOTE) or len(block.lines) > 3:
+        return False
+    text = block.text.strip()
+    return len(text) <= 100 and text[0] not in "\"“‘'«„—–-[("
+
+
+def is_capitals(block: Block) -> bool:
+    """A single line in capitals: a heading in a book whose chapters have names and no numbers."""
+    if len(block.lines) != 1 or block.gap < 2:
+        return False
+    text = block.lines[0].strip().strip(_DECORATION)
+    return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")

@@ -1,0 +1,237 @@
+"""Lines become blocks: which lines of a plain text make one paragraph, and what kind of paragraph it is.
+
+Plain text says nothing of its paragraphs; how its lines are set does. First the layout of the whole file is told
+(wrapped lines with empty lines between paragraphs, wrapped lines with indents, a line a paragraph), then each block is
+looked at alone: verse, a list or a table keeps its lines. Knows nothing of headings, chapters or encodings.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import pairwise
+
+from gistread.book.model import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The lines of one paragraph, without line ends, as they stand in the file."""
+
+    lines: tuple[str, ...]
+    kind: Kind
+    gap: int
+    """Empty lines before it."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def keeps_lines(self) -> bool:
+        return self.kind in (Kind.VERSE, Kind.LIST, Kind.TABLE)
+
+
+class Layout(Enum):
+    EMPTY_LINES = auto()
+    """Wrapped lines; paragraphs are parted by empty lines."""
+    INDENTS = auto()
+    """Wrapped lines; paragraphs begin with an indented line."""
+    LINES = auto()
+    """Each line is a paragraph."""
+
+
+# Lines up to this long were broken to fit a page or a screen (measured on Project Gutenberg: 72 to 80).
+_WRAPPED_COLUMNS = 90
+# Beyond that a file is wrapped only if its lines are evidently filled up to one width.
+_WIDEST_COLUMNS = 140
+
+_SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
+_BREAK = re.compile(r"(?:[*•·#~_=⁂–—-] ?(?:[ \t]*[*•·#~_=⁂–—-]){2,}|[*#⁂§]|\* \* \*)$")
+_BULLET = re.compile(r"\s*[-*•–·] +\S")
+_NUMBERED = re.compile(r"\s*(?:\(?\d{1,3}[.)]|\(?[a-z]\)|[IVXLC]{1,7}\.)\s+\S")
+_COLUMNS = re.compile(r"\S {3,}\S|\S\t+\S|\S *\| *\S")
+_STARRED_NOTE = re.compile(r"\* ?(?:\(\d{1,2}\) ?)?\S")
+_NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
+
+# A line is short when the first word of the next would have fitted on it with this much to spare.
+_SLACK_COLUMNS = 4
+_SHORT_LINES_OF_VERSE = 0.6
+_WIDTH_OF_FEW_LINES = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """How the lines of a file were set."""
+
+    layout: Layout
+    width: int
+    """What its lines are filled to."""
+    in_bytes: bool
+    """Whether the tool that wrapped it counted bytes of UTF-8, as some of those for English do."""
+
+    def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
+        """Whether the author ended this line: the first word of `following` would have fitted on it.
+
+        `share` of the width is what counts as full.
+        """
+        room = self.width * share - _SLACK_COLUMNS - 1 - self._columns(line)
+        return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
+
+    def _columns(self, line: str) -> int:
+        return len(line.encode()) if self.in_bytes and not line.isascii() else len(line)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of `text` (cleaned: `characters.clean`) in order."""
+    lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+    # Where most letters take two bytes or more, nobody wraps by bytes.
+    setting = _setting(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
+    if setting.layout is Layout.LINES:
+        yield from _line_blocks(lines)
+        return
+    starred = False
+    for group, gap in _groups(lines):
+        parts = _indented_parts(group) if setting.layout is Layout.INDENTS else [group]
+        for number, part in enumerate(parts):
+            for block in _classified(part, setting, 0 if number else gap):
+                if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not Kind.BREAK:
+                    yield Block(block.lines, Kind.NOTE, block.gap)
+                else:
+                    starred = "*" in block.text
+                    yield block
+
+
+def _setting(lines: list[str], *, in_bytes: bool) -> _Setting:
+    filled = [line for line in lines if line]
+    lengths = sorted(map(len, filled)) or [0]
+    width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
+    wrapped = _Setting(Layout.EMPTY_LINES, width, in_bytes)
+    if width > _WIDEST_COLUMNS:
+        return _Setting(Layout.LINES, width, in_bytes)
+    followed = sum(bool(a and b) for a, b in pairwise(lines))
+    if not followed:
+        return _Setting(Layout.LINES, width, in_bytes)
+    if width > _WRAPPED_COLUMNS:
+        short = sum(wrapped.is_short(a, b) for a, b in pairwise(lines) if a and b)
+        if short > followed * 0.2:
+            return _Setting(Layout.LINES, width, in_bytes)
+    if (len(lines) - len(filled)) * 25 < len(filled):
+        # Hardly an empty line: paragraphs show by their indents, or each line is one.
+        indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
+        if len(filled) * 0.02 < indented < len(filled) * 0.7:
+            return _Setting(Layout.INDENTS, width, in_bytes)
+        ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
+        if ended > len(filled) * 0.6:
+            return _Setting(Layout.LINES, width, in_bytes)
+    return wrapped
+
+
+def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    """Runs of lines between empty lines, each with the number of empty lines before it."""
+    group: list[str] = []
+    gap = 0
+    before = 0
+    for line in lines:
+        if line:
+            if not group:
+                before = gap
+            group.append(line)
+            gap = 0
+        else:
+            if group:
+                yield group, before
+                group = []
+            gap += 1
+    if group:
+        yield group, before
+
+
+def _line_blocks(lines: Iterable[str]) -> Iterator[Block]:
+    gap = 0
+    for line in lines:
+        if not line:
+            gap += 1
+            continue
+        yield Block((line,), _single_kind(line), gap)
+        gap = 0
+
+
+def _indented_parts(group: list[str]) -> list[list[str]]:
+    """A group cut before each indented line, if those are first lines of paragraphs and not a block set in."""
+    starts = [i for i, line in enumerate(group) if line[0] in " \u3000"]
+    if not starts or len(starts) == len(group):
+        return [group]
+    cuts = sorted({0, *starts})
+    return [group[a:b] for a, b in zip(cuts, [*cuts[1:], len(group)], strict=True)]
+
+
+def _classified(group: list[str], setting: _Setting, gap: int) -> Iterator[Block]:
+    """The blocks of a group of lines: one, unless scene breaks stand at its edges without empty lines."""
+    if len(group) == 1:
+        yield Block(tuple(group), _single_kind(group[0]), gap)
+    elif is_break(group[0]) or is_break(group[-1]):
+        for line in group:
+            yield Block((line,), _single_kind(line), gap)
+            gap = 0
+    else:
+        yield Block(tuple(group), _kind_of_group(group, setting), gap)
+
+
+def is_break(line: str) -> bool:
+    """Whether a line is a scene break: a few asterisks, a rule."""
+    text = line.strip()
+    return len(text) < _WRAPPED_COLUMNS and bool(_BREAK.match(text))
+
+
+def _single_kind(line: str) -> Kind:
+    if is_break(line):
+        return Kind.BREAK
+    if _BULLET.match(line) and line.lstrip()[0] in "-*•" and len(line) < _WRAPPED_COLUMNS:
+        return Kind.LIST
+    return Kind.NOTE if _NOTE.match(line) else Kind.TEXT
+
+
+def _kind_of_group(group: list[str], setting: _Setting) -> Kind:
+    """Prose that was wrapped, or lines that the author ended."""
+    if _NOTE.match(group[0]):
+        return Kind.NOTE
+    indented = all(line[0] == " " for line in group)
+    # Two or three lines at the margin are nearly always speech; verse among them is much shorter than the width.
+    share = 1.0 if indented or len(group) > 3 else _WIDTH_OF_FEW_LINES
+    short = sum(setting.is_short(a, b, share) for a, b in pairwise(group))
+    if short < (len(group) - 1) * _SHORT_LINES_OF_VERSE:
+        # Dialogue and lists without empty lines may have long items; wrapped prose has no item but by chance.
+        return Kind.LIST if _is_marked(group) else Kind.TEXT
+    if _is_marked(group):
+        return Kind.LIST
+    if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):
+        return Kind.TABLE
+    if _is_narrow_prose(group, setting.width):
+        return Kind.QUOTE if indented else Kind.TEXT
+    return Kind.VERSE
+
+
+def _is_narrow_prose(group: list[str], width: int) -> bool:
+    """Whether lines that are all short are prose in a narrow column: filled to a width of their own.
+
+    Wrapped prose breaks where the next word does not fit, and its lines begin in the middle of sentences.
+    """
+    own = max(map(len, group))
+    if len(group) < 4 or own < width * 0.55:
+        return False
+    capitals = sum(line.lstrip()[0].isupper() or line.lstrip()[0] in "\"'“‘«" for line in group[1:])
+    broken = sum(len(a) + 1 + len(b.lstrip().partition(" ")[0]) > own for a, b in pairwise(group))
+    return capitals < len(group) * 0.5 and broken > (len(group) - 1) * 0.9
+
+
+def _is_marked(group: list[str]) -> bool:
+    """Whether the lines are items of a list: bulleted or numbered, others set in under them."""
+    first = _BULLET.match(group[0]) or _NUMBERED.match(group[0])
+    if not first:
+        return False
+    pattern = _BULLET if _BULLET.match(group[0]) else _NUMBERED
+    margin = len(group[0]) - len(group[0].lstrip())
+    items = sum(bool(pattern.match(line)) for line in group)
+    others = [line for line in group if not pattern.match(line)]
+    return items >= 2 and all(len(line) - len(line.lstrip()) > margin for line in others)

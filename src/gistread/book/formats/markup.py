@@ -1,0 +1,117 @@
+"""Bytes of XHTML become a tree that is safe to walk: nothing is fetched, nothing expands, no entity is lost.
+
+The XML parser comes first, since an HTML parser misreads what XHTML may write (`<title/>` swallows the page). What is
+no well-formed XML gets the HTML parser, and its caller is told. Knows nothing of EPUB.
+"""
+
+import re
+from dataclasses import dataclass
+from html.entities import html5
+
+from lxml import etree, html
+
+from gistread.book.formats.encoding import decode
+
+_NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
+_OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+_SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*)((?:\s[^<>]*?)?)\s*/>")
+# Elements that are closed by their nature, and mean the same either way.
+_VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    root: etree._Element
+    repaired: bool
+    """Not well-formed: what a browser would make of it."""
+
+
+def parse(data: bytes) -> Tree | None:
+    """The tree of an XHTML document, or None where nothing can be made of it."""
+    data = _as_utf8(data)
+    root = _xml(_numeric_entities(data))
+    if root is not None:
+        return Tree(root, repaired=False)
+    decoded = decode(data)
+    if decoded is None:
+        return None
+    text = _XML_DECLARATION.sub("", decoded.text, count=1).encode("utf-8", errors="replace")
+    if decoded.encoding != "utf-8":
+        root = _xml(_numeric_entities(text))
+        if root is not None:
+            return Tree(root, repaired=True)
+    root = _html(_SELF_CLOSED.sub(_closed, text))
+    return None if root is None else Tree(root, repaired=True)
+
+
+def parse_lenient(data: bytes) -> etree._Element | None:
+    """The tree of a package or contents file. Its text is names and references, so a repaired tree will do."""
+    data = _numeric_entities(_as_utf8(data))
+    root = _xml(data)
+    return root if root is not None else _xml(data, recover=True)
+
+
+def local_name(element: etree._Element) -> str:
+    """The name without its namespace; empty for comments, instructions and entities."""
+    tag = element.tag
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def plain_text(element: etree._Element) -> str:
+    """All text inside an element, in one line."""
+    return " ".join("".join(str(part) for part in element.itertext()).split())
+
+
+def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=recover,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        return etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+
+
+def _html(data: bytes) -> etree._Element | None:
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+    try:
+        return html.document_fromstring(data, parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        return None
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """UTF-16 as UTF-8 without its declaration, so that what follows can look at bytes."""
+    if not data.startswith(_UTF16_MARKS):
+        return data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = data.decode("utf-16", errors="replace")
+    return _XML_DECLARATION.sub("", text, count=1).encode("utf-8", errors="replace")
+
+
+def _numeric_entities(data: bytes) -> bytes:
+    """Named entities of HTML as numbers: XML knows five names, and without its DTD drops the others silently."""
+    return _NAMED_ENTITY.sub(_numeric, data)
+
+
+def _numeric(match: re.Match[bytes]) -> bytes:
+    name = match[1]
+    if name in _OF_XML:
+        return match[0]
+    value = html5.get(name.decode("ascii") + ";")
+    # A name that nobody knows stays as the person would see it in the file.
+    return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
+
+
+def _closed(match: re.Match[bytes]) -> bytes:
+    if match[1].lower() in _VOID:
+        return match[0]
+    return b"<" + match[1] + match[2] + b"></" + match[1] + b">"

@@ -1,0 +1,95 @@
+"""Numbers as headings write them: 12, XII, twelve, the Second, 第十二.
+
+Knows nothing of headings; it only says whether a word is a number, and which.
+"""
+
+import re
+
+_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$")
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+
+_SMALL_NUMBERS = (
+    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""",
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth""",
+)
+_TENS = (
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth",
+)
+
+# Where books in other languages spell them out: German, French, Spanish, Italian, Portuguese, Dutch, Russian, Swedish.
+_OTHER_LANGUAGES = (
+    "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
+    "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
+    "erstes zweites drittes viertes fünftes sechstes siebentes achtes neuntes zehntes elftes zwölftes",
+    "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn",
+    "premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
+    "première seconde",
+    "un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
+    "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo",
+    "primera segunda tercera cuarta quinta sexta séptima octava novena décima",
+    "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo",
+    "prima seconda terza quarta quinta sesta settima ottava nona decima",
+    "primeiro segundo terceiro quarto quinto sexto sétimo oitavo nono décimo",
+    "primeira segunda terceira quarta quinta sexta sétima oitava nona décima",
+    "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende",
+    "первая вторая третья четвертая пятая шестая седьмая восьмая девятая десятая",
+    "первый второй третий четвертый пятый шестой седьмой восьмой девятый десятый",
+    "första andra tredje fjärde femte sjätte sjunde åttonde nionde tionde",
+)
+_CJK_DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")}
+_CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
+
+
+def _spelled() -> dict[str, int]:
+    words: dict[str, int] = {}
+    for row in (*_SMALL_NUMBERS, *_OTHER_LANGUAGES):
+        for n, word in enumerate(row.split(), 1):
+            words.setdefault(word, n)
+    for row in _TENS:
+        words |= {word: tens * 10 for tens, word in enumerate(row.split(), 2)}
+    for tens, word in enumerate(_TENS[0].split(), 2):
+        for row in _SMALL_NUMBERS:
+            words |= {f"{word}-{unit}": tens * 10 + n for n, unit in enumerate(row.split()[:9], 1)}
+    return words | {"last": 999, "dernier": 999, "letztes": 999, "último": 999}
+
+
+_WORDS = _spelled()
+
+
+def number_of(word: str) -> int | None:
+    """The number that `word` writes, or None."""
+    if word.isascii() and word.isdigit():
+        return int(word) if len(word) <= 4 else None
+    return roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)
+
+
+def roman(word: str) -> int | None:
+    """The value of a roman numeral in one case ("XIV", "xiv"), or None. "IIII" and "XXXX" occur in old books."""
+    upper = word.upper()
+    if not upper or (word not in (upper, word.lower())) or not _ROMAN.match(upper):
+        return None
+    total = 0
+    for char, after in zip(upper, [*upper[1:], ""], strict=True):
+        value = _ROMAN_VALUES[char]
+        total += -value if after and _ROMAN_VALUES[after] > value else value
+    return total
+
+
+def _cjk(word: str) -> int | None:
+    total = digit = 0
+    if not word:
+        return None
+    for char in word:
+        if char in _CJK_DIGITS:
+            digit = digit * 10 + _CJK_DIGITS[char]
+        elif char in _CJK_UNITS:
+            total += (digit or 1) * _CJK_UNITS[char]
+            digit = 0
+        elif "０" <= char <= "９":
+            digit = digit * 10 + ord(char) - ord("０")
+        else:
+            return None
+    return total + digit or None

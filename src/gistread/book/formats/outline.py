@@ -1,0 +1,248 @@
+"""Decides which candidates are the headings of a plain text, and at which level: what only the whole book shows.
+
+A line "IV" is a heading where I to III came before it. "CHAPTER IV" is none inside a table of contents. A book that
+has parts puts its chapters one level below them. Knows candidates (`headings.py`) and blocks; knows no files.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from gistread.book.formats.headings import (
+    Candidate,
+    Rank,
+    candidate,
+    is_capitals,
+    is_contents,
+    is_short_line,
+    may_be_subtitle,
+)
+from gistread.book.formats.layout import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A chapter begins at block `index`; `blocks` of them are its heading."""
+
+    index: int
+    blocks: int
+    title: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    headings: tuple[Heading, ...]
+    title: str = ""
+    """What the text calls itself, where a heading says so (Markdown)."""
+
+
+# Less than this between two headings is no chapter but an entry of a table of contents, with its summary at most.
+_ENTRY_CHARACTERS = 200
+_DENSE_RUN = 4
+_FEWEST_NUMERALS = 3
+_FEWEST_CAPITALS = 3
+_CHARACTERS_OF_A_PRINTED_PAGE = 2600
+
+
+def outline(blocks: Sequence[Block]) -> Outline:
+    """The headings of the book in order."""
+    found = [c for c in (candidate(i, block) for i, block in enumerate(blocks)) if c]
+    sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
+    markdown = [c for c in found if c.family == "markdown"]
+    if len(markdown) >= 2:
+        return _marked_up(markdown)
+    found = _without_names_of_chapters([c for c in found if c.family != "markdown"])
+    found = _without_contents(found, blocks, sizes)
+    found = _without_stray_numerals(found, sizes)
+    if not any(c.rank is Rank.CHAPTER for c in found):
+        found = _with_capitals(found, blocks, sizes)
+    levels = _levels(found)
+    titled = _subtitled(found, blocks)
+    return Outline(
+        tuple(
+            Heading(c.index, count, title, level)
+            for c, level, (title, count) in zip(found, levels, titled, strict=True)
+        )
+    )
+
+
+def _marked_up(found: list[Candidate]) -> Outline:
+    """Markdown says its levels itself. A single heading of the highest level at the start is the book's title."""
+    highest = min(c.level for c in found)
+    tops = [c for c in found if c.level == highest]
+    title = ""
+    if len(tops) == 1 and found[0] is tops[0] and len(found) > 2:
+        title = tops[0].title
+        found = found[1:]
+        highest = min(c.level for c in found)
+    return Outline(tuple(Heading(c.index, 1, c.title, c.level - highest + 1) for c in found), title)
+
+
+def _without_names_of_chapters(found: list[Candidate]) -> list[Candidate]:
+    """Without "Conclusion" where it is the title of the "CHAPTER LIII" right above it."""
+    return [
+        c
+        for before, c in zip([None, *found], found, strict=False)
+        if not (c.rank is Rank.NAMED and before and before.bare and before.index + 1 == c.index and before.number)
+    ]
+
+
+def _between(a: Candidate, b: Candidate, sizes: list[int]) -> int:
+    """Characters of text between two headings."""
+    return sizes[b.index] - sizes[a.index + 1]
+
+
+def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
+    """Characters between a heading and the next one, or the end."""
+    end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
+    return sizes[end] - sizes[found[i].index + 1]
+
+
+def _key(c: Candidate) -> tuple[Rank, str, int | None]:
+    """Equal for a heading and its entry in the contents, whose wording may differ."""
+    return c.rank, c.family if c.number is None else "", c.number
+
+
+def _without_contents(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+    """Without the headings that are entries of a table of contents: many in a row with no text between them.
+
+    The true headings begin where the first entry comes again, right before the text.
+    """
+    starts = [i for i, block in enumerate(blocks) if is_contents(block)]
+    kept: list[Candidate] = []
+    i = 0
+    while i < len(found):
+        j = i
+        while j + 1 < len(found) and _between(found[j], found[j + 1], sizes) < _ENTRY_CHARACTERS:
+            j += 1
+        run = found[i : j + 1]
+        headed = any(
+            start < run[0].index and sizes[run[0].index] - sizes[start] < 4 * _ENTRY_CHARACTERS for start in starts
+        )
+        chapters = sum(c.rank is not Rank.CONTAINER for c in run)
+        if (headed and len(run) > 1) or chapters >= _DENSE_RUN:
+            run = _true_headings(run, followed=_after(found, j, sizes) >= _ENTRY_CHARACTERS)
+        kept += run
+        i = j + 1
+    return kept
+
+
+def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
+    """The tail of a run of entries that stands over text; nothing of it where no text follows."""
+    if not followed:
+        return []
+    first = _key(run[0])
+    for i in range(1, len(run)):
+        if _key(run[i]) == first:
+            return run[i:]
+    i = len(run) - 1
+    while i > 0 and run[i - 1].rank is Rank.CONTAINER and run[i].rank is not Rank.CONTAINER:
+        i -= 1
+    return run[i:]
+
+
+def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
+    """Numerals without a keyword count only in sequence; years, page numbers and the pronoun "I" do not."""
+    styles: dict[str, list[int]] = {}
+    for position, c in enumerate(found):
+        if _is_numeral(c):
+            styles.setdefault(c.family, []).append(position)
+    sequences = {style: _sequence([found[p] for p in positions]) for style, positions in styles.items()}
+    keywords = sum(c.rank is Rank.CHAPTER and not _is_numeral(c) for c in found)
+    best: list[Candidate] = []
+    for style, sequence in sequences.items():
+        if _plausible(style, sequence, keywords, sizes) and len(sequence) > len(best):
+            best = sequence
+    rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
+    chosen = {c.index for c in best}
+    return [replace(c, rank=rank) if c.index in chosen else c for c in found if not _is_numeral(c) or c.index in chosen]
+
+
+def _is_numeral(c: Candidate) -> bool:
+    return c.family.partition(" ")[0] in ("roman", "digits", "spelled")
+
+
+def _sequence(found: list[Candidate]) -> list[Candidate]:
+    """The candidates that count on from 1, again from 1 after a part; one missing is forgiven."""
+    chosen: list[Candidate] = []
+    expected = 1
+    for c in found:
+        if c.number in (expected, expected + 1) or (c.number == 1 and expected > 2):
+            chosen.append(c)
+            expected = (c.number or 0) + 1
+    return chosen
+
+
+def _plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
+    if len(sequence) < _FEWEST_NUMERALS:
+        return False
+    span = sizes[-1] - sizes[sequence[0].index]
+    mean = span / len(sequence)
+    if mean < _ENTRY_CHARACTERS * 2:
+        return False
+    if style == "digits":
+        # Page numbers left in a scan: many, and a printed page apart.
+        return not keywords and not (len(sequence) > 30 and mean < _CHARACTERS_OF_A_PRINTED_PAGE)
+    return not keywords or style.startswith("roman")
+
+
+def _with_capitals(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+    """For a book without numbered chapters: lines in capitals that stand alone over text."""
+    known = {c.index for c in found}
+    lines = [
+        Candidate(i, Rank.CHAPTER, "capitals", None, " ".join(block.text.split()).strip("_"), False)
+        for i, block in enumerate(blocks)
+        if i not in known and is_capitals(block) and not is_contents(block)
+    ]
+    merged = sorted([*found, *lines], key=lambda c: c.index)
+    headings = [
+        c for i, c in enumerate(merged) if c.family == "capitals" and _after(merged, i, sizes) >= 2 * _ENTRY_CHARACTERS
+    ]
+    if len(headings) < _FEWEST_CAPITALS:
+        return found
+    return sorted([*found, *headings], key=lambda c: c.index)
+
+
+def _levels(found: list[Candidate]) -> list[int]:
+    """Levels from 1. Containers nest in the order in which the book first uses them."""
+    containers = [c.family for c in found if c.rank is Rank.CONTAINER]
+    order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
+    has_chapters = any(c.rank is Rank.CHAPTER for c in found)
+    below = len(order) + 1
+    levels = []
+    for c in found:
+        if c.rank is Rank.CONTAINER:
+            levels.append(order[c.family])
+        elif c.rank is Rank.CHAPTER:
+            levels.append(below)
+        elif c.rank is Rank.SECTION:
+            levels.append(below + (1 if has_chapters else 0))
+        else:
+            # An epilogue that has chapters of its own, like a prologue before the parts, stands beside the parts.
+            levels.append(1)
+    return levels
+
+
+def _subtitled(found: list[Candidate], blocks: Sequence[Block]) -> list[tuple[str, int]]:
+    """Each heading's title with the title in the next block, and how many blocks the heading takes."""
+    taken = {c.index for c in found}
+    bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
+    following = [c for c in bare if _has_next(c, blocks, taken) and is_short_line(blocks[c.index + 1])]
+    # Where nearly every chapter is followed by a short line, those lines are the titles, however they are written.
+    always = len(following) >= max(4, len(bare) * 0.8)
+    result = []
+    for c in found:
+        fits = c.bare and c.rank is not Rank.NAMED and _has_next(c, blocks, taken)
+        after = blocks[c.index + 1] if fits else None
+        if after and is_short_line(after) and (always or may_be_subtitle(after)):
+            subtitle = " ".join(after.text.split()).strip("_ ")
+            joint = " " if c.title[-1] in ".:—–" else ". "
+            result.append((c.title + joint + subtitle, 2))
+        else:
+            result.append((c.title.strip("_ "), 1))
+    return result
+
+
+def _has_next(c: Candidate, blocks: Sequence[Block], taken: set[int]) -> bool:
+    return c.index + 1 < len(blocks) and c.index + 1 not in taken

@@ -1,0 +1,297 @@
+"""The package of an EPUB: which files are its text, in which order, what it is called, and its table of contents.
+
+EPUB 2 and 3 (OPF 2.0 and 3.x; contents from the navigation document or the NCX). Reads no chapter's text.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from lxml import etree
+
+from gistread.book.formats.archive import Archive, ArchiveError, normalised
+from gistread.book.formats.markup import local_name, parse_lenient, plain_text
+
+CONTAINER = "META-INF/container.xml"
+ENCRYPTION = "META-INF/encryption.xml"
+
+# Fonts may be obfuscated in any EPUB; that locks nothing that a reader of text needs.
+_FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
+_TEXT_TYPES = frozenset(
+    (
+        "application/xhtml+xml",
+        "text/html",
+        "text/x-oeb1-document",
+        "application/x-dtbook+xml",
+        "image/svg+xml",
+    )
+)
+_TEXT_NAMES = (".xhtml", ".html", ".htm")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+_DEEPEST_CONTENTS = 12
+_MOST_ENTRIES = 20_000
+
+
+class PackageError(Exception):
+    """Why the EPUB cannot be read: the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the table of contents."""
+
+    title: str
+    path: str
+    fragment: str
+    level: int
+    """From 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    title: str
+    authors: tuple[str, ...]
+    language: str
+    spine: tuple[str, ...]
+    """Paths of the text files in reading order, none twice."""
+    contents: tuple[Entry, ...]
+    notices: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    path: str
+    media_type: str
+    properties: frozenset[str]
+    fallback: str
+
+
+def read_package(archive: Archive) -> Package:
+    """The package that META-INF/container.xml names. Raises PackageError."""
+    path = _package_path(archive)
+    try:
+        root = parse_lenient(archive.read(path))
+    except ArchiveError as error:
+        raise PackageError(f"its package file {path} {error}") from error
+    if root is None:
+        raise PackageError(f"its package file {path} is not XML")
+    items = dict(_manifest(root, posixpath.dirname(path)))
+    notices: list[str] = []
+    spine = _spine(root, items, notices)
+    if not spine:
+        raise PackageError("its package names no text to read")
+    return Package(
+        title=_title(root),
+        authors=_authors(root),
+        language=_language(root),
+        spine=spine,
+        contents=_contents(archive, root, items),
+        notices=tuple(notices),
+    )
+
+
+def encrypted_paths(archive: Archive) -> frozenset[str]:
+    """Paths of the files that are really encrypted, obfuscated fonts left aside."""
+    try:
+        root = parse_lenient(archive.read(ENCRYPTION))
+    except ArchiveError:
+        return frozenset()
+    if root is None:
+        return frozenset()
+    found = set()
+    for data in _named(root, "encrypteddata"):
+        methods = {method.get("Algorithm", "") for method in _named(data, "encryptionmethod")}
+        if not methods <= _FONT_OBFUSCATION or not methods:
+            found |= {normalised(unquote(ref.get("URI", ""))) for ref in _named(data, "cipherreference")}
+    return frozenset(found)
+
+
+def _named(root: etree._Element, name: str) -> Iterator[etree._Element]:
+    return (element for element in root.iter() if local_name(element) == name)
+
+
+def _first(root: etree._Element, name: str) -> etree._Element | None:
+    return next(_named(root, name), None)
+
+
+def _package_path(archive: Archive) -> str:
+    try:
+        root = parse_lenient(archive.read(CONTAINER))
+    except ArchiveError:
+        root = None
+    if root is not None:
+        for rootfile in _named(root, "rootfile"):
+            path = normalised(rootfile.get("full-path", ""))
+            if archive.find(path):
+                return path
+    # Broken archives often still hold the package that the container should have named.
+    packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
+    if not packages:
+        raise PackageError("it has no package file that says what to read")
+    return packages[0]
+
+
+def _manifest(root: etree._Element, folder: str) -> Iterator[tuple[str, _Item]]:
+    manifest = _first(root, "manifest")
+    for item in _named(manifest, "item") if manifest is not None else ():
+        path = _resolved(item.get("href", ""), folder)[0]
+        properties = frozenset(item.get("properties", "").split())
+        media_type = item.get("media-type", "").strip().lower()
+        yield item.get("id", ""), _Item(path, media_type, properties, item.get("fallback", ""))
+
+
+def _resolved(reference: str, folder: str) -> tuple[str, str]:
+    """Path in the archive and fragment of a reference made in `folder`; an empty path where it leads elsewhere."""
+    try:
+        parts = urlsplit(reference.strip())
+    except ValueError:
+        return "", ""
+    if parts.scheme or parts.netloc:
+        return "", ""
+    path = normalised(posixpath.join(folder, unquote(parts.path))) if parts.path else ""
+    return path, unquote(parts.fragment)
+
+
+def _is_text(item: _Item) -> bool:
+    return item.media_type in _TEXT_TYPES or item.path.lower().endswith(_TEXT_NAMES)
+
+
+def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
+    paths: dict[str, None] = {}
+    spine = _first(root, "spine")
+    for reference in _named(spine, "itemref") if spine is not None else ():
+        item = items.get(reference.get("idref", ""))
+        if item is None:
+            notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
+            continue
+        chain = _fallbacks(item, items)
+        text = next((each for each in chain if _is_text(each)), None)
+        if text:
+            paths[text.path] = None
+        else:
+            notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
+    if not paths:
+        paths = {item.path: None for item in items.values() if _is_text(item) and "nav" not in item.properties}
+        if paths:
+            notices.append("The book gives no reading order; its files are in the order of its manifest.")
+    return tuple(paths)
+
+
+def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
+    chain = [item]
+    following = items.get(item.fallback)
+    while following is not None and following not in chain:
+        chain.append(following)
+        following = items.get(following.fallback)
+    return chain
+
+
+def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
+    metadata = _first(root, "metadata")
+    return [element for element in _named(metadata, name) if plain_text(element)] if metadata is not None else []
+
+
+def _refined(root: etree._Element, name: str) -> dict[str, str]:
+    """What `<meta refines="#id" property="name">` says of each id."""
+    return {
+        meta.get("refines", "").removeprefix("#"): plain_text(meta)
+        for meta in _metadata(root, "meta")
+        if meta.get("property") == name
+    }
+
+
+def _title(root: etree._Element) -> str:
+    titles = _metadata(root, "title")
+    types = _refined(root, "title-type")
+    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
+    return plain_text((main or titles)[0]) if titles else ""
+
+
+def _authors(root: etree._Element) -> tuple[str, ...]:
+    roles = _refined(root, "role")
+    creators = _metadata(root, "creator")
+
+    def role(creator: etree._Element) -> str:
+        own = [value for key, value in creator.attrib.items() if str(key).rpartition("}")[2] == "role"]
+        return roles.get(creator.get("id", ""), str(own[0]) if own else "")
+
+    authors = [creator for creator in creators if role(creator) in ("", "aut")]
+    return tuple(dict.fromkeys(plain_text(creator) for creator in authors or creators))
+
+
+def _language(root: etree._Element) -> str:
+    for element in _metadata(root, "language"):
+        match = _LANGUAGE.fullmatch(plain_text(element).replace("_", "-"))
+        if match and match[0].lower() != "und":
+            return match[0]
+    return ""
+
+
+def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[Entry, ...]:
+    """The table of contents: the navigation document of EPUB 3, or else the NCX of EPUB 2."""
+    spine = _first(root, "spine")
+    ncx = items.get(spine.get("toc", "")) if spine is not None else None
+    navigation = [item for item in items.values() if "nav" in item.properties]
+    older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
+    for item in (*navigation[:1], *older[:1]):
+        try:
+            tree = parse_lenient(archive.read(item.path))
+        except ArchiveError:
+            continue
+        if tree is None:
+            continue
+        read = _navigation if "nav" in item.properties else _ncx
+        found = [entry for entry in read(tree, item.path) if entry.title and entry.path][:_MOST_ENTRIES]
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _navigation(root: etree._Element, path: str) -> Iterator[Entry]:
+    navs = list(_named(root, "nav"))
+    marked = [nav for nav in navs if "toc" in nav.get(_EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
+    for nav in (marked or navs)[:1]:
+        for child in nav:
+            if local_name(child) == "ol":
+                yield from _navigation_list(child, path, 1)
+
+
+def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator[Entry]:
+    for item in ordered:
+        label = next((child for child in item if local_name(child) in ("a", "span")), None)
+        inner = [child for child in item if local_name(child) == "ol"]
+        if label is not None:
+            target = label.get("href", "")
+            if not target and inner:
+                # A heading without a place of its own stands where its first entry stands.
+                target = next((a.get("href", "") for a in inner[0].iter() if local_name(a) == "a"), "")
+            yield _entry(plain_text(label), target, path, level)
+        if level < _DEEPEST_CONTENTS:
+            for child in inner:
+                yield from _navigation_list(child, path, level + 1)
+
+
+def _ncx(root: etree._Element, path: str) -> Iterator[Entry]:
+    top = _first(root, "navmap")
+    if top is not None:
+        yield from _ncx_points(top, path, 1)
+
+
+def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[Entry]:
+    for point in parent:
+        if local_name(point) != "navpoint":
+            continue
+        label = next((child for child in point if local_name(child) == "navlabel"), None)
+        content = next((child for child in point if local_name(child) == "content"), None)
+        if label is not None and content is not None:
+            yield _entry(plain_text(label), content.get("src", ""), path, level)
+        if level < _DEEPEST_CONTENTS:
+            yield from _ncx_points(point, path, level + 1)
+
+
+def _entry(title: str, reference: str, path: str, level: int) -> Entry:
+    target, fragment = _resolved(reference, posixpath.dirname(path))
+    return Entry(title, target or (path if fragment else ""), fragment, level)

@@ -1,0 +1,80 @@
+"""What the elements of XHTML mean for reading: blocks, notes, verse, what is shown to nobody.
+
+Says what an element is, by its name, its `epub:type` and `role`, and by the class names that publishers commonly use.
+Knows nothing of the paragraphs that come of it.
+"""
+
+import re
+
+from lxml import etree
+
+from gistread.book.formats.markup import local_name, plain_text
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BLOCKS = _words(
+    """address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer
+    form h1 h2 h3 h4 h5 h6 header hgroup html legend li main menu ol p pre section summary table ul caption tr td th
+    tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
+)
+"""Elements that begin and end a paragraph; those of DTBook, which EPUB 2 allows, among them."""
+
+SKIPPED = _words(
+    """head script style template title rp nav audio video canvas iframe embed map area input select textarea button
+    datalist progress meter source track param link meta case"""
+)
+"""Elements with no text of the book in them. What is inside <audio> or <canvas> is for systems without those."""
+
+HEADINGS = {f"h{n}": n for n in range(1, 7)}
+
+NOTES = _words(
+    "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
+)
+"""`epub:type` and `role` of notes and of lists of them."""
+
+NOT_TEXT = _words("pagebreak doc-pagebreak backlink doc-backlink")
+"""Marks of printed pages, and arrows that lead back from a note."""
+
+_VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
+_VERSE_CLASSES = _words("verse poem poetry stanza linegroup lg lyrics strophe")
+_FURNITURE_CLASSES = _words("pagenum pageno page-number pagenumber lnum linenum linenumber")
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
+
+
+def types_of(element: etree._Element) -> frozenset[str]:
+    """What the element says it is: `epub:type` (as it is called in XML and in repaired HTML) and `role`."""
+    named = element.get(_EPUB_TYPE) or element.get("epub:type") or ""
+    role = element.get("role") or ""
+    return frozenset((*named.split(), role)) if named or role else frozenset()
+
+
+def is_hidden(element: etree._Element) -> bool:
+    """Whether a reader would not see the element, or would see it beside the text: numbers of pages and lines."""
+    if element.get("hidden") is not None:
+        return True
+    style = element.get("style")
+    return bool(style and _HIDDEN.search(style)) or bool(_classes(element) & _FURNITURE_CLASSES)
+
+
+def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
+    """Whether the element is a poem or a stanza."""
+    return bool(types & _VERSE_TYPES or _classes(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
+
+
+def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> bool:
+    """Whether <a> or <sup> is the mark of a note, which without brackets would grow into the word before it."""
+    if "noteref" in types or "doc-noteref" in types:
+        return bool(plain_text(element))
+    inner = "sup" if name == "a" else "a"
+    if not any(local_name(child) == inner and (child.get("href") or element.get("href")) for child in element):
+        return False
+    return bool(_REFERENCE.match(plain_text(element)))
+
+
+def _classes(element: etree._Element) -> frozenset[str]:
+    return frozenset((element.get("class") or "").lower().split())

@@ -1,0 +1,89 @@
+"""Plain text becomes a Book: encoding, Project Gutenberg's frame, paragraphs, chapters, in that order.
+
+Each step has a module of its own beside this one; here they meet. Knows neither paths nor other formats.
+"""
+
+import re
+from pathlib import PurePath
+
+from gistread.book.builder import BookBuilder
+from gistread.book.characters import clean, one_line
+from gistread.book.formats.encoding import Decoded, decode
+from gistread.book.formats.gutenberg import Unwrapped, unwrap
+from gistread.book.formats.headings import candidate, is_short_line
+from gistread.book.formats.layout import Block, blocks
+from gistread.book.formats.outline import Heading, Outline, outline
+from gistread.book.model import Book, Kind
+from gistread.errors import BookError
+
+# _emphasis_ as Project Gutenberg writes it. Not inside words, so that snake_case stays.
+_EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_])")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def read_text(data: bytes, name: str) -> Book:
+    """The book in `data`. `name` is what messages call it, and its title where the text has none.
+
+    Raises BookError where the bytes are no text, or hold nothing but white space.
+    """
+    decoded = decode(data)
+    if decoded is None:
+        raise BookError(
+            f"{name} is not a book: its content is binary data of an unknown kind.", "Plain text and EPUB can be read."
+        )
+    unwrapped = unwrap(clean(decoded.text))
+    found = list(blocks(unwrapped.text))
+    shape = outline(found)
+    builder = BookBuilder()
+    _fill(builder, found, shape)
+    if not builder.characters:
+        raise BookError(f"{name} has no text in it, only white space.")
+    return builder.build(
+        title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
+        authors=unwrapped.authors,
+        language=unwrapped.language,
+        source_format="text",
+        notices=tuple(_notices(decoded, unwrapped)),
+    )
+
+
+def _fill(builder: BookBuilder, found: list[Block], shape: Outline) -> None:
+    headings = {heading.index: heading for heading in shape.headings}
+    heading_until = 0
+    level = 0
+    for index, block in enumerate(found):
+        heading: Heading | None = headings.get(index)
+        if heading:
+            builder.chapter(_without_emphasis(heading.title), heading.level)
+            heading_until = index + heading.blocks
+            level = heading.level
+        text = _without_emphasis(block.text)
+        if index < heading_until:
+            builder.add_clean(text.strip().lstrip("#").strip("=\n "), Kind.HEADING, level)
+        else:
+            builder.add_clean(text, block.kind)
+
+
+def _without_emphasis(text: str) -> str:
+    """Without the underscores around emphasised words: plain text reads better without them, aloud and to a model."""
+    return _EMPHASIS.sub(r"\1", text) if "_" in text else text
+
+
+def _first_line(found: list[Block]) -> str:
+    """The first line where it stands alone like a title; otherwise nothing."""
+    if len(found) < 2 or not is_short_line(found[0]) or candidate(0, found[0]):
+        return ""
+    text = _without_emphasis(one_line(found[0].text))
+    return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
+
+
+def _notices(decoded: Decoded, unwrapped: Unwrapped) -> list[str]:
+    notices = []
+    if decoded.encoding not in ("utf-8", "ascii"):
+        notices.append(f"The text is not UTF-8; it was read as {decoded.encoding}.")
+    if decoded.replaced:
+        notices.append(f"{decoded.replaced} unreadable characters are shown as \ufffd.")
+    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a") if decoded.text else 0
+    if dropped > 0:
+        notices.append(f"{dropped} control characters were left out.")
+    return notices
