@@ -46,9 +46,7 @@ def clean(text: str) -> str:
     (which terminals disagree about) a word joiner of no width. A zero-width joiner stays between emoji only: Rich
     takes whatever follows one for part of the glyph before it.
     """
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text
-    return _UNSAFE.sub(_replacement, text)
+    return text if _BEYOND_NARROW.search(text) is None else _UNSAFE.sub(_replacement, text)
 
 
 def is_narrow(text: str) -> bool:

@@ -30,6 +30,8 @@ class Layout:
     """Cells of rail and indent."""
     first: int
     """Further cells before the text of the first row."""
+    turnover: int
+    """Further cells before the text of a row that continues a line."""
     tail_apart: bool
     """Whether the tail has a row of its own."""
 
@@ -52,14 +54,14 @@ class Layout:
         """The cell at which the text of the row starts."""
         line = row - self.block.blank_before
         start, end = self.spans[line]
-        cell = self.left
         if line == 0:
-            cell += self.first
-        elif "\n" not in self.shown[self.spans[line - 1][1] : start]:
-            cell += min(self.block.turnover, max(0, self.width - self.left - 1))
+            shift = self.first
+        else:
+            shift = 0 if "\n" in self.shown[self.spans[line - 1][1] : start] else self.turnover
         if self.block.align == "center":
-            cell += max(0, (text_cells(self.block, self.width, self.left) - cell_len(self.shown[start:end])) // 2)
-        return cell
+            spare = text_cells(self.block, self.width, self.left) - shift - cell_len(self.shown[start:end])
+            shift += max(0, spare // 2)
+        return self.left + shift
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
@@ -80,14 +82,15 @@ def lay_out(block: Block, width: int) -> Layout:
     if block.hanging:
         label = cell_len(block.rail) + cell_len(block.hanging)
         first = max(first, label + 1 - left if label >= left else 0)
-    first = min(first, room // 2)
-    spans = wrap(shown, room, first=first, turnover=min(block.turnover, room // 2))
+    spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
+    first, turnover = min(first, spare), min(block.turnover, spare)
+    spans = wrap(shown, room, first=first, turnover=turnover)
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
-        used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else block.turnover)
+        used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
         tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center"
-    return Layout(block, shown, spans, width, left, first, tail_apart)
+    return Layout(block, shown, spans, width, left, first, turnover, tail_apart)
 
 
 def label_of(layout: Layout) -> str:

@@ -70,6 +70,7 @@ def paint_row(
     marked: Sequence[Span] = (),
     selected: tuple[int, int] | None = None,
     selection_style: Style | None = None,
+    joined: bool = False,
 ) -> tuple[list[Segment], int]:
     """The row from the rail to the end of the text or of the tail (at most `layout.width` cells), and how many of
     its characters stand before the text.
@@ -78,16 +79,15 @@ def paint_row(
         marked: what is drawn over the block's own style and spans, the topmost last.
         selected: the part `[start, end)` of the block's text that is selected.
         selection_style: laid over what is selected.
+        joined: whether the block goes on from the one before, so that its rail runs through the empty rows between.
     """
     block = layout.block
-    if row < block.blank_before:
-        return [], 0
     base = palette.block(block.style, block.level)
     ground = palette.ground
     segments: list[Segment] = []
     used = lead = 0
     rail = crop(clean(block.rail), layout.left)
-    if rail:
+    if rail and (joined or row >= block.blank_before):
         segments.append(Segment(rail, palette.block("rail")))
         used = cell_len(rail)
     span = layout.span(row)

@@ -68,6 +68,11 @@ class RowIndex:
         return counts, offsets
 
     @property
+    def source(self) -> BlockSource:
+        """The blocks."""
+        return self._source
+
+    @property
     def width(self) -> int:
         """Cells of a row."""
         return self._width

@@ -20,12 +20,12 @@ LongText {
     overflow-x: hidden;
     overflow-y: auto;
     scrollbar-gutter: stable;
-    scrollbar-size-vertical: 1;
-    scrollbar-color: $foreground 25%;
+    scrollbar-size: 0 1;
+    scrollbar-color: $foreground 20%;
     scrollbar-background: $surface;
     scrollbar-background-hover: $surface;
     scrollbar-background-active: $surface;
-    &:focus { scrollbar-color: $primary; }
+    &:focus { scrollbar-color: $primary 70%; }
     & > .long-text--heading { color: $text-primary; text-style: bold; }
     & > .long-text--heading-3 { text-style: bold italic; }
     & > .long-text--quote { text-style: italic; }
@@ -47,7 +47,7 @@ LongText {
     & > .long-text--mark { background: $accent 30%; text-style: bold; }
     & > .long-text--hit { background: $warning 30%; text-style: underline; }
     & > .long-text--current-hit { background: $warning 60%; text-style: bold underline; }
-    & > .long-text--cited { background: $accent 30%; text-style: underline; }
+    & > .long-text--cited { background: $primary 35%; text-style: underline; }
     & > .long-text--here { background: $primary 15%; }
     & > .long-text--highlight { background: $warning 25%; text-style: bold; }
 }

@@ -269,6 +269,12 @@ class TextView(ScrollView, inherit_bindings=False):
         """Whether the widget has had a size."""
         return self._index.width > 0
 
+    @property
+    def _room(self) -> int:
+        """Cells of the widget's width that the scroll bar leaves; 0 for a widget without a size."""
+        width = self.size.width
+        return max(1, width - self.scrollbar_size_vertical) if width else 0
+
     def _column(self, width: int) -> tuple[int, int]:
         """Of a widget this wide: cells left of a row (before the gutter), and cells of the row."""
         side = min(self.side_margin, max(0, (width - 20) // 10))
@@ -279,10 +285,8 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows at a width: what `height: auto` takes."""
-        _, column = self._column(width)
-        if column == self._index.width:
-            return self._index.height
-        index = RowIndex([self._index.block(number) for number in range(len(self._index))], column)
+        _, column = self._column(width - self.scrollbar_size_vertical)
+        index = self._index if column == self._index.width else RowIndex(self._index.source, column)
         return index.height
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -298,7 +302,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _fit(self) -> None:
         """Break the document into rows that fit the widget, if they do not."""
-        width = self.size.width
+        width = self._room
         if not width:
             return
         margin, column = self._column(width)
@@ -320,7 +324,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._forget_rows()
         if not self._ready:
             return
-        self.virtual_size = Size(self.size.width, self._index.height)
+        self.virtual_size = Size(self._room, self._index.height)
         self._settle()
         self._announce_soon()
         self.refresh()

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
@@ -85,6 +85,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         super().splice(at, removed, blocks)
         if cursor is not None and cursor >= at:
             self._cursor_index = None if key is None else self._index.find_key(key)
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        # Where there is a cursor, it is what a person looks at, rather than the top row.
+        current = self._cursor_at() if self._ready else None
+        watched = current is not None and self._in_view(current)
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if watched and changed:
+            self.scroll_to_key(self.cursor_key)
+        return changed
 
     # Marks
 
@@ -242,12 +251,13 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _paint(self, row: int, palette: Palette, selected: tuple[int, int] | None) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
-        segments, lead = paint_row(
-            layout, inner, palette, self._marked(layout.block), selected, self._selection_style(selected)
-        )
+        block = layout.block
+        joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
+        style = self._selection_style(selected)
+        segments, lead = paint_row(layout, inner, palette, self._marked(block), selected, style, joined)
         line = [Segment(" " * self._margin, palette.ground)] if self._margin else []
         if self.gutter_cells:
-            marked = inner >= layout.block.blank_before and self._is_current(index)
+            marked = (joined or inner >= block.blank_before) and self._is_current(index)
             line.append(Segment(_CURSOR if marked else " ", palette.block("cursor")))
         before = self._margin + self.gutter_cells + lead
         strip = Strip([*line, *segments]).adjust_cell_length(self.size.width, palette.ground)

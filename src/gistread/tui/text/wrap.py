@@ -10,10 +10,12 @@ characters of Chinese or Japanese, except that no closing punctuation starts a r
 """
 
 import re
+from collections.abc import Sequence
 
 from gistread.tui.text.cells import fit, get_character_cell_size, is_narrow
 
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
+_DASHES = "-‐—–"
 _SPACES = " \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000"
 _IDEOGRAPHIC = re.compile(
     "[\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
@@ -58,11 +60,11 @@ def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
 
 def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
     start, end, word = _trim(text, start, end, width)
-    dashed = _DASH.search(text, start, end) is not None
+    dashes = [dash for dash in _DASHES if text.find(dash, start, end) >= 0] if end - start > width else ()
     while end - start > width:
         limit = start + width
         space = text.rfind(" ", word, limit + 1)
-        dash = _last_dash(text, max(space, word) + 1, limit) if dashed else 0
+        dash = _last_dash(text, max(space, word) + 1, limit, end, dashes) if dashes else 0
         if dash:
             stop = after = dash
         elif space > 0:
@@ -79,13 +81,20 @@ def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, 
     rows.append((start, end))
 
 
-def _last_dash(text: str, start: int, limit: int) -> int:
+def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str]) -> int:
     """The last place in `(start, limit]` behind a dash where a row may end, or 0."""
-    place = 0
-    for match in _DASH.finditer(text, start, limit + 1):
-        if match.end() <= limit:
-            place = match.end()
-    return place
+    stop = limit
+    while (found := max(text.rfind(dash, start, stop) for dash in dashes)) >= 0:
+        if _ends_in_dash(text, found + 1, end):
+            return found + 1
+        stop = found
+    return 0
+
+
+def _ends_in_dash(text: str, place: int, end: int) -> bool:
+    """Whether a row may end at `place`, which is behind a dash."""
+    match = _DASH.match(text, place - 1, min(end, place + 1))
+    return match is not None and match.end() == place
 
 
 def _break_measured(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
@@ -112,10 +121,8 @@ def _may_break(text: str, place: int, end: int) -> bool:
     before, after = text[place - 1], text[place]
     if before in _SPACES or after in _SPACES:
         return True
-    if before in "-‐—–":
-        match = _DASH.match(text, place - 1, min(end, place + 1))
-        if match is not None and match.end() == place:
-            return True
+    if before in _DASHES and _ends_in_dash(text, place, end):
+        return True
     return (
         (_IDEOGRAPHIC.match(before) is not None or _IDEOGRAPHIC.match(after) is not None)
         and after not in _STARTS_NO_ROW
