@@ -7,6 +7,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from gistread.book.model import Book
@@ -89,7 +90,8 @@ async def _ask(arguments: argparse.Namespace, config: Config, book: Book, header
                     Steering(pinned=expanded),
                     ReaderOptions(max_pages=config.max_pages),
                 )
-                answered = await _told(arguments, events, line)
+                async with aclosing(events):
+                    answered = await _told(arguments, events, line)
             finally:
                 unwatch()
             _keep(arguments, book, answered, engine.info.name)

@@ -56,11 +56,18 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         arguments = parser.parse_args(argv[1:])
     else:
         name = "read"
-        if argv and not Path(argv[0]).exists() and (near := difflib.get_close_matches(argv[0], _COMMANDS, n=1)):
-            raise UsageError(f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near[0]}`?")
+        if near := _misspelt(argv):
+            raise UsageError(f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?")
         arguments = _main_parser().parse_args(argv)
     arguments.command = name
     return arguments
+
+
+def _misspelt(argv: Sequence[str]) -> str:
+    """The command that a first word seems to mean, if it is a bare word and no file."""
+    if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
+        return ""
+    return next(iter(difflib.get_close_matches(argv[0], _COMMANDS, n=1)), "")
 
 
 def _parser(program: str, description: str, epilog: str) -> _Parser:

@@ -33,7 +33,8 @@ class ProgressLine:
             return
         columns = shutil.get_terminal_size().columns
         # Never the last column: some terminals wrap there, and the line could not be redrawn.
-        self._stream.write(f"\r{harmless(text)[: columns - 1]}\x1b[K")
+        line = harmless(text).replace("\n", " ")[: columns - 1]
+        self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
         self._drawn_at, self._shown = now, text
 

@@ -1,0 +1,41 @@
+"""The command `gistread` over a fake engine, as a program: `python -m tests.cli.fake_gistread index BOOK`.
+
+`GISTREAD_TEST_PAUSE_S` is how long loading and each answer of the model take, so that a test can interrupt it;
+`GISTREAD_TEST_LOADING` names a file that appears when loading begins.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from gistread.cli import main, opening
+from gistread.engine.protocol import GREEDY, Completion, EngineInfo, Priority, Prompt, Sampling
+from tests.fake_engine import FakeEngine
+
+LOADING = os.environ.get("GISTREAD_TEST_LOADING")
+PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
+
+
+class SlowEngine(FakeEngine):
+    """Takes its time for everything, and says what a gist could say."""
+
+    def __init__(self, model_path: Path, *, context_tokens: int | None = None, log: Path | None = None) -> None:
+        super().__init__(context_tokens=context_tokens or 8192)
+
+    async def start(self) -> EngineInfo:
+        if LOADING:
+            await asyncio.to_thread(Path(LOADING).touch)
+        await asyncio.sleep(PAUSE_S)
+        return await super().start()
+
+    async def complete(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> Completion:
+        await asyncio.sleep(PAUSE_S)
+        return await super().complete(prompt, sampling, priority)
+
+
+if __name__ == "__main__":
+    opening.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
+    sys.exit(main())

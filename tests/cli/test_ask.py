@@ -1,0 +1,135 @@
+"""`gistread ask`: the answer on standard output, everything else on standard error."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.cli.ask import offset_of
+from gistread.cli.parser import Bound, BoundUnit
+from gistread.errors import ExitStatus, UsageError
+from gistread.memory.model import GistMemory
+from gistread.memory.store import MemoryStore
+from gistread.paths import default_paths
+from gistread.shelf import Shelf
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+
+SIZE = ("--min-words", "60", "--max-words", "200")
+QUESTION = "What did the keeper count?"
+
+
+@pytest.fixture
+def indexed(run: Run, book: Path, engine: FakeEngine) -> Path:
+    assert run("index", book, *SIZE).status == ExitStatus.DONE
+
+    def look_at_page_2_then_stop(prompt: str, options: Sequence[str]) -> int | str:
+        return "Page 2" if "Page 2" in options else len(options) - 1
+
+    engine._chooses = look_at_page_2_then_stop
+    engine._says = lambda prompt: "He counted the stairs."
+    return book
+
+
+def memory_of(book: Path) -> GistMemory:
+    store, opened = MemoryStore(default_paths().memories), open_book(book)
+    return store.load(opened, store.find(opened)[0])
+
+
+def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
+    document = run("ask", indexed, QUESTION, "--json").json
+    assert set(document) == {
+        *("answer", "found", "citations", "lookups", "steps", "compression_rate", "reader", "usage"),
+    }
+    assert "stairs" in document["answer"]
+    assert document["reader"] == "readagent-s"
+    assert document["lookups"] == [step["page"] for step in document["steps"] if step["action"] == "look_up"]
+    assert document["steps"][-1]["action"] == "stop"
+    text = open_book(indexed).text
+    for citation in document["citations"]:
+        assert text[citation["start"] : citation["end"]] == citation["quote"]
+    assert set(document["usage"]) == {"prefilled", "reused", "generated", "seconds"}
+
+
+def test_the_answer_is_data_and_the_steps_are_not(run: Run, indexed: Path) -> None:
+    ran = run("ask", indexed, QUESTION)
+    assert ran.out.startswith("He counted the stairs")
+    assert "1. page 2" in ran.err
+    assert "1. page 2" not in ran.out
+
+
+def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:
+    events = run("ask", indexed, QUESTION, "--events").events
+    names = [event["event"] for event in events]
+    assert names[0] == "started"
+    assert "stopped" in names
+    assert "".join(event["text"] for event in events if event["event"] == "answer_delta").startswith("He counted")
+    assert names[-1] == "answered"
+
+
+def test_pages_may_be_opened_beforehand(run: Run, indexed: Path) -> None:
+    document = run("ask", indexed, QUESTION, "--expand", "3", "--max-pages", "0", "--json").json
+    assert {"action": "expand", "page": 3} in document["steps"]
+    assert document["lookups"] == []
+
+
+@pytest.mark.parametrize("words", [("--expand", "999"), ("--upto", "page:999")])
+def test_a_page_that_is_not_there_is_a_usage_error(run: Run, indexed: Path, words: tuple[str, str]) -> None:
+    ran = run("ask", indexed, QUESTION, *words)
+    assert ran.status == ExitStatus.USAGE
+    assert "There is no page 999" in ran.err
+
+
+def test_nothing_past_the_bound_reaches_the_model(run: Run, indexed: Path, engine: FakeEngine) -> None:
+    engine.calls.clear()
+    assert run("ask", indexed, QUESTION, "--upto", "page:2").status == ExitStatus.DONE
+    assert engine.calls
+    for call in engine.calls:
+        assert "The Storm" not in call.text
+        assert "The Letter" not in call.text
+
+
+def test_the_bound_means_what_was_typed(indexed: Path) -> None:
+    memory = memory_of(indexed)
+    length = len(memory.book.text)
+    assert offset_of(Bound(BoundUnit.OFFSET, 100), memory) == 100
+    assert offset_of(Bound(BoundUnit.OFFSET, 10**9), memory) == length
+    assert offset_of(Bound(BoundUnit.PERCENT, 50), memory) == length // 2
+    assert offset_of(Bound(BoundUnit.PAGE, 2), memory) == memory.entry(2).page.end
+    with pytest.raises(UsageError):
+        offset_of(Bound(BoundUnit.PAGE, 1000), memory)
+
+
+def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> None:
+    document = run("ask", indexed, QUESTION, "--json").json
+    (kept,) = Shelf(default_paths().books).questions(open_book(indexed).sha256)
+    assert (kept.question, kept.answer, kept.model) == (QUESTION, document["answer"], "fake")
+    assert list(kept.lookups) == document["lookups"]
+
+
+def test_another_model_may_be_asked_over_the_memory(run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = FakeEngine(name="other", fingerprint="other-1", says=["The stairs, says another."], chooses=lambda *_: -1)
+    monkeypatch.setattr("gistread.cli.opening.LlamaEngine", lambda path, **options: other)
+    assert "another" in run("ask", indexed, QUESTION).out
+
+
+def test_a_book_that_was_not_read_says_how_to_before_a_model_is_loaded(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.cli.opening.LlamaEngine", None)
+    ran = run("ask", book, QUESTION)
+    assert ran.status == ExitStatus.FAILED
+    assert f"`gistread index '{book}'`" in ran.err
+    assert "--index" in ran.err
+
+
+def test_index_reads_first_and_then_answers(run: Run, book: Path, engine: FakeEngine) -> None:
+    ran = run("ask", book, QUESTION, "--index", *SIZE, "--json")
+    assert ran.status == ExitStatus.DONE
+    assert ran.json["answer"]
+    assert memory_of(book).complete
+
+
+def test_an_empty_question_is_a_usage_error(run: Run, book: Path) -> None:
+    assert run("ask", book, " ").status == ExitStatus.USAGE

@@ -1,0 +1,284 @@
+"""Everything that can be wrong with a book, a cache, a disk or a terminal: a clear message, the right status,
+nothing of the person's lost, and never a traceback."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import ExitStatus
+from gistread.journal import Journal, read
+from gistread.memory.store import MemoryStore
+from gistread.paths import default_paths
+from tests.cli.conftest import Ran, Run
+from tests.fake_engine import FakeEngine
+from tests.permissions import obey_permissions
+
+SIZE = ("--min-words", "60", "--max-words", "200")
+
+
+def gistread(*words: str | Path, limit_file_bytes: int | None = None, **environment: str) -> Ran:
+    """The command as a process of its own, over a fake engine, to which permissions and limits apply."""
+
+    def prepare() -> None:
+        obey_permissions()
+        if limit_file_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_file_bytes, limit_file_bytes))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cli.fake_gistread", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        preexec_fn=prepare,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def memory_file() -> Path:
+    (path,) = default_paths().memories.glob("*.memory")
+    return path
+
+
+def zipped(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("__", "/"), data)
+    return path
+
+
+def broken_books(folder: Path) -> dict[str, Path]:
+    """What is no book, by what is wrong with it."""
+    folder.mkdir()
+    books = {name: folder / f"{name}.txt" for name in ("empty", "spaces", "binary", "nuls")}
+    books["empty"].write_bytes(b"")
+    books["spaces"].write_bytes(b" \n\t\n" * 50)
+    books["binary"].write_bytes(bytes(range(256)) * 200)
+    books["nuls"].write_bytes(b"\0" * 4096)
+    books["directory"] = folder
+    books["missing"] = folder / "gone.txt"
+    books["no folder"] = books["empty"] / "inside.txt"
+    books["long"] = folder / ("x" * 3000)
+    books["picture"] = folder / "book.png"
+    books["picture"].write_bytes(b"\x89PNG\r\n\x1a\n" + os.urandom(500))
+    books["zip"] = zipped(folder / "any.zip", a=b"text", b=b"text")
+    books["cut zip"] = folder / "cut.epub"
+    books["cut zip"].write_bytes(zipped(folder / "whole.epub", mimetype=b"application/epub+zip").read_bytes()[:40])
+    books["hollow epub"] = zipped(folder / "hollow.epub", mimetype=b"application/epub+zip")
+    books["fifo"] = folder / "pipe"
+    os.mkfifo(books["fifo"])
+    return books
+
+
+BROKEN = (
+    *("empty", "spaces", "binary", "nuls", "directory", "missing", "no folder", "long", "picture", "zip"),
+    *("cut zip", "hollow epub", "fifo"),
+)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path: Path, name: str) -> None:
+    book = broken_books(tmp_path / "books")[name]
+    for command in (["index", book, "--json"], ["ask", book, "Why?", "--json"], ["pages", book, "--json"]):
+        ran = run(*command)
+        assert ran.status == ExitStatus.BOOK, ran
+        assert ran.out == ""
+        assert 1 <= ran.err.count("\n") <= 2, ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_a_file_that_may_not_be_read_is_status_3(book: Path) -> None:
+    book.chmod(0o000)
+    ran = gistread("pages", book)
+    assert ran.status == ExitStatus.BOOK
+
+
+def test_an_empty_standard_input_is_status_3(tmp_path: Path) -> None:
+    ran = gistread("index", "-")
+    assert (ran.status, ran.out) == (ExitStatus.BOOK, "")
+    assert "standard input" in ran.err
+
+
+def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
+    run: Run, tmp_path: Path, engine: FakeEngine
+) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m"
+    assert "\x1b" not in run("pages", tmp_path / f"{evil}.txt").err
+    book = tmp_path / "evil.txt"
+    book.write_text(f"Chapter 1: {evil}\n\n" + f"It {evil} was a dark night and the door was open.\n\n" * 60)
+    engine._says = lambda prompt: f"The night {evil} was dark."
+    for command in (
+        ["index", book, *SIZE],
+        ["pages", book],
+        ["ask", book, f"Why {evil}?", "--expand", "1"],
+    ):
+        ran = run(*command)
+        assert ran.status == ExitStatus.DONE, ran.err
+        assert not {"\x1b", "\x07", "\x9b"} & set(ran.out + ran.err)
+
+
+def test_settings_that_are_wrong_are_status_2_and_name_the_line(run: Run, book: Path, home: Path) -> None:
+    config = default_paths().config_file
+    config.write_text("theme = 'dark'\nmodle = 'starter'\n")
+    ran = run("index", book)
+    assert ran.status == ExitStatus.USAGE
+    assert f"{config}, line 2: there is no setting 'modle'.\nDid you mean model?" in ran.err
+
+
+def test_a_model_that_is_not_there_is_status_4(run: Run, book: Path) -> None:
+    ran = run("index", book, "--model", "no-such-model-anywhere", "--json")
+    assert (ran.status, ran.out) == (ExitStatus.ENGINE, "")
+    assert "no-such-model-anywhere" in ran.err
+
+
+@pytest.mark.parametrize("data", [b"", b"text", b"GGUF", b"GGUF\3\0\0\0" + b"\xff" * 64])
+def test_a_file_that_is_no_model_is_status_4(run: Run, book: Path, tmp_path: Path, data: bytes) -> None:
+    model = tmp_path / "broken.gguf"
+    model.write_bytes(data)
+    ran = run("index", book, "--model", model)
+    assert (ran.status, ran.out) == (ExitStatus.ENGINE, "")
+    assert "Traceback" not in ran.err
+
+
+def test_a_cache_of_a_later_version_is_left_as_it_is(run: Run, book: Path, engine: FakeEngine) -> None:
+    run("index", book, *SIZE)
+    path = memory_file()
+    records, _ = read(path)
+    with Journal(path) as memory:
+        memory.rewrite([{**records[0], "version": 99}, *records[1:]])
+    before = path.read_bytes()
+    ran = run("index", book, *SIZE, "--json")
+    assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
+    assert "later version of gistread" in ran.err
+    assert run("pages", book).status == ExitStatus.FAILED
+    assert path.read_bytes() == before
+
+
+def test_a_cache_that_is_damaged_in_the_middle_is_read_again_from_there(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
+    first = run("index", book, *SIZE, "--json").json
+    pages = run("pages", book, "--json").json
+    path = memory_file()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x20
+    path.write_bytes(data)
+    shown = run("pages", book, "--json")
+    assert 0 < len(shown.json["pages"]) < first["pages"]
+    assert "have been read so far" in shown.err
+    ran = run("index", book, *SIZE, "--json")
+    assert "damaged" in ran.err
+    assert ran.json["resumed_pages"] == len(shown.json["pages"])
+    assert run("pages", book, "--json").json == pages
+
+
+def test_a_cache_of_junk_is_read_again(run: Run, book: Path, engine: FakeEngine) -> None:
+    run("index", book, *SIZE)
+    pages = run("pages", book, "--json").json
+    for junk in (b"", b"junk\n" * 100, os.urandom(5000)):
+        memory_file().write_bytes(junk)
+        assert run("pages", book).status == ExitStatus.FAILED
+        assert run("index", book, *SIZE).status == ExitStatus.DONE
+        assert run("pages", book, "--json").json == pages
+
+
+def test_a_read_only_cache_is_a_notice_and_the_work_is_done(book: Path, home: Path) -> None:
+    cache = home / "XDG_CACHE_HOME"
+    cache.mkdir()
+    cache.chmod(0o555)
+    try:
+        ran = gistread("index", book, *SIZE, "--json")
+        assert ran.status == ExitStatus.DONE, ran.err
+        assert ran.json["pages"] > 3
+        assert "Permission denied" in ran.err
+        assert ran.err.count("Note:") == 1
+        assert list(cache.iterdir()) == []
+        asked = gistread("ask", book, "Who?", "--index", *SIZE, "--json")
+        assert asked.status == ExitStatus.DONE, asked.err
+        assert asked.json["answer"]
+    finally:
+        cache.chmod(0o755)
+
+
+def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(run: Run, book: Path, home: Path) -> None:
+    data = home / "XDG_DATA_HOME"
+    data.mkdir()
+    data.chmod(0o555)
+    try:
+        ran = gistread("ask", book, "Who?", "--index", *SIZE)
+    finally:
+        data.chmod(0o755)
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert ran.out.strip()
+    assert "the question could not be kept" in ran.err
+
+
+def test_a_full_disk_is_a_notice_and_what_was_kept_is_whole(book: Path, home: Path) -> None:
+    """Files may not grow beyond a few records, in place of a disk that is full."""
+    ran = gistread("index", book, *SIZE, "--json", limit_file_bytes=1500)
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert ran.err.count("Note:") == 1
+    kept, length = read(memory_file())
+    assert length == memory_file().stat().st_size
+    assert 1 < len(kept) < ran.json["pages"]
+    again = gistread("index", book, *SIZE, "--json")
+    assert again.json["resumed_pages"] == len(kept) - 1
+    assert again.json["pages"] == ran.json["pages"]
+
+
+@pytest.mark.parametrize("words", [[], ["sample"], ["some.txt"], ["-"]])
+def test_no_terminal_is_status_2_and_says_what_works_without(words: list[str]) -> None:
+    ran = gistread(*words)
+    assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
+    assert "terminal" in ran.err
+    assert "gistread index" in ran.err
+
+
+def test_a_defect_is_one_line_and_its_traceback_goes_to_the_log(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(store: MemoryStore, book: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(MemoryStore, "find", defect)
+    ran = run("pages", book)
+    log = default_paths().log_file
+    assert ran.status == ExitStatus.FAILED
+    assert ran.err.count("\n") == 1
+    assert "ZeroDivisionError: a defect" in ran.err
+    assert str(log) in ran.err
+    assert "Traceback" in log.read_text()
+    monkeypatch.setenv("GISTREAD_DEBUG", "1")
+    assert "Traceback" in run("pages", book).err
+
+
+def test_whoever_reads_our_output_may_stop_reading(book: Path, home: Path) -> None:
+    assert gistread("index", book, *SIZE).status == ExitStatus.DONE
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.fake_gistread", "pages", str(book)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitStatus.FAILED
+    assert errors == ""
+
+
+def test_json_is_utf8_in_every_locale(book: Path, home: Path) -> None:
+    book.write_text("Kapitel 1: Das Größte\n\n" + "Ein „großes“ Haus stand dort, 雪 fiel darauf.\n\n" * 40)
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert gistread("index", book, *SIZE, "--json", **environment).status == ExitStatus.DONE
+    ran = gistread("pages", book, "--json", **environment)
+    assert "Größte" in json.loads(ran.out)["pages"][0]["chapter"]
+    assert gistread("pages", book, **environment).status == ExitStatus.DONE

@@ -1,0 +1,114 @@
+"""`gistread index`: what it prints where, what it keeps, how it goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.errors import EngineError, ExitStatus
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+
+SIZE = ("--min-words", "60", "--max-words", "200")
+
+
+def test_json_is_one_document_with_the_shape_of_the_design(run: Run, book: Path, engine: FakeEngine) -> None:
+    ran = run("index", book, *SIZE, "--json")
+    assert ran.status == ExitStatus.DONE
+    document = ran.json
+    opened = open_book(book)
+    assert document["book"] == {
+        "sha256": opened.sha256,
+        "title": opened.title,
+        "words": opened.words,
+        "paragraphs": len(opened.paragraphs),
+    }
+    assert document["model"] == {"name": "fake", "fingerprint": "fake-1"}
+    assert document["pages"] >= 6
+    assert document["resumed_pages"] == 0
+    assert document["extractive_gists"] <= document["pages"]
+    assert 0 < document["gist_words"] < opened.words
+    assert 0 < document["compression_rate"] < 100
+    assert set(document["usage"]) == {"book_tokens", "prefilled", "reused", "generated", "seconds"}
+    assert document["usage"]["book_tokens"] > 1000
+    assert document["usage"]["prefilled"] > document["usage"]["book_tokens"]
+
+
+def test_without_json_nothing_is_on_stdout_and_one_line_sums_up(run: Run, book: Path, engine: FakeEngine) -> None:
+    ran = run("index", book, *SIZE)
+    assert (ran.status, ran.out) == (ExitStatus.DONE, "")
+    assert ran.err.startswith("Read ")
+    assert "% shorter" in ran.err
+    assert "\x1b" not in ran.err, "no progress where there is no terminal"
+
+
+def test_a_second_time_everything_is_there_and_the_model_is_asked_nothing(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
+    first = run("index", book, *SIZE, "--json").json
+    asked = len(engine.calls)
+    second = run("index", book, *SIZE, "--json").json
+    assert len(engine.calls) == asked
+    assert second == {**first, "resumed_pages": first["pages"]}
+    assert "had been read" in run("index", book, *SIZE).err
+
+
+def test_after_a_failure_it_goes_on_where_it_was(run: Run, book: Path, engine: FakeEngine) -> None:
+    whole = run("index", book, *SIZE, "--json").json["pages"]
+    pages = run("pages", book, "--json").json
+    other = book.with_name("Other.txt")
+    other.write_text(book.read_text() + "\nOne more.\n")
+    said = 0
+
+    def fail_in_the_middle(prompt: str) -> str | Exception:
+        nonlocal said
+        said += 1
+        return EngineError("The model was lost.", "Try again.") if said == 4 else "Somebody did something somewhere."
+
+    engine._says = fail_in_the_middle
+    failed = run("index", other, *SIZE, "--json")
+    assert (failed.status, failed.out) == (ExitStatus.ENGINE, "")
+    assert "The model was lost.\nTry again." in failed.err
+    document = run("index", other, *SIZE, "--json").json
+    assert 0 < document["resumed_pages"] < whole
+    assert run("pages", other, "--json").json["pages"][:3] == pages["pages"][:3]
+
+
+def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: FakeEngine) -> None:
+    events = run("index", book, *SIZE, "--events").events
+    gisted = [event for event in events if event["event"] == "gisted"]
+    assert [event["page"] for event in gisted] == list(range(1, len(gisted) + 1))
+    assert set(gisted[0]) == {
+        *("event", "page", "start", "end", "words", "gist", "source", "retries", "usage"),
+    }
+    assert [event["event"] for event in events[:2]] == ["page_found", "gisted"]
+    done = events[-1]
+    assert done.pop("event") == "done"
+    assert done == {**run("index", book, *SIZE, "--json").json, "resumed_pages": 0}
+    assert run("index", book, *SIZE, "--events").events[0] == {"event": "resumed", "pages": len(gisted)}
+
+
+def test_the_page_size_may_be_set_in_the_settings_and_the_command_line_goes_before(
+    run: Run, book: Path, engine: FakeEngine, home: Path
+) -> None:
+    small = run("index", book, *SIZE, "--json").json["pages"]
+    config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
+    config.write_text(config.read_text() + "min_words = 60\nmax_words = 200\n")
+    again = run("index", book, "--json").json
+    assert (again["pages"], again["resumed_pages"]) == (small, small)
+    assert run("index", book, "--min-words", "150", "--json").json["pages"] < small
+
+
+def test_a_book_comes_from_standard_input(
+    run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with book.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        document = run("index", "-", *SIZE, "--json").json
+    assert document["book"]["sha256"] == open_book(book).sha256
+
+
+def test_impossible_page_sizes_are_a_usage_error(run: Run, book: Path, engine: FakeEngine) -> None:
+    ran = run("index", book, "--min-words", "300", "--max-words", "200")
+    assert ran.status == ExitStatus.USAGE
+    assert "--min-words 300" in ran.err

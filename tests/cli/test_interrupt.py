@@ -1,0 +1,125 @@
+"""Ctrl+C and SIGTERM in the middle of work: stopped in order, every page kept, and how to go on is said."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+
+SIZE = ("--min-words", "60", "--max-words", "200")
+
+
+def start(*words: str | Path, pause_s: float, **environment: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.fake_gistread", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "GISTREAD_TEST_PAUSE_S": str(pause_s), **environment},
+    )
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < until, path
+        time.sleep(0.01)
+
+
+def wait_for_page(process: "subprocess.Popen[str]", number: int) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == "gisted" and event["page"] == number:
+            return
+    raise AssertionError("ended before the page")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_index_stops_in_order_and_goes_on_with_the_same_pages(
+    run: Run, book: Path, engine: FakeEngine, number: signal.Signals
+) -> None:
+    process = start("index", book, *SIZE, "--events", pause_s=0.1)
+    wait_for_page(process, 3)
+    process.send_signal(number)
+    began = time.monotonic()
+    _, errors = process.communicate(timeout=10)
+    assert time.monotonic() - began < 3
+    assert process.returncode == ExitStatus.INTERRUPTED
+    assert "every page is kept" in errors
+    assert f"`gistread index '{book}'` goes on from there" in errors
+    assert "Traceback" not in errors
+    kept = run("pages", book, "--json").json["pages"]
+    assert len(kept) >= 3
+    document = run("index", book, *SIZE, "--json").json
+    assert document["resumed_pages"] == len(kept)
+    assert run("pages", book, "--json").json["pages"][: len(kept)] == kept
+
+
+def test_json_prints_nothing_when_it_is_interrupted(book: Path) -> None:
+    loading = book.with_name("loading")
+    process = start("index", book, *SIZE, "--json", pause_s=0.2, GISTREAD_TEST_LOADING=str(loading))
+    wait_for(loading)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=10)
+    assert (process.returncode, out) == (ExitStatus.INTERRUPTED, "")
+
+
+def test_while_the_model_loads_it_stops_too(book: Path) -> None:
+    loading = book.with_name("loading")
+    process = start("index", book, *SIZE, pause_s=60, GISTREAD_TEST_LOADING=str(loading))
+    wait_for(loading)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == ExitStatus.INTERRUPTED
+    assert errors.count("\n") <= 2
+
+
+def test_a_second_ctrl_c_ends_at_once_what_does_not_stop(book: Path) -> None:
+    script = (
+        "import asyncio, signal, os, time\n"
+        "from gistread.cli.interrupt import run_until_interrupted\n"
+        "async def stubborn():\n"
+        "    while True:\n"
+        "        try: await asyncio.sleep(60)\n"
+        "        except asyncio.CancelledError: print('no', flush=True)\n"
+        "print('go', flush=True)\n"
+        "run_until_interrupted(stubborn())\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "no\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=5) == ExitStatus.INTERRUPTED
+
+
+@pytest.mark.slow
+def test_killed_at_many_moments_it_ends_with_the_same_pages(
+    run: Run, book: Path, engine: FakeEngine, tmp_path: Path
+) -> None:
+    """SIGKILL, twenty times; then it ends with the pages of a reading that nobody disturbed."""
+    for moment in range(20):
+        process = start("index", book, *SIZE, pause_s=0.05)
+        time.sleep(0.6 + moment * 0.05)
+        process.kill()
+        process.communicate()
+    disturbed = run("index", book, *SIZE, "--json").json
+    assert disturbed["resumed_pages"] > 0
+    pages = run("pages", book, "--json").json
+    for path in (tmp_path / "home" / "XDG_CACHE_HOME" / "gistread" / "memories").iterdir():
+        path.unlink()
+    whole = run("index", book, *SIZE, "--json").json
+    assert run("pages", book, "--json").json == pages
+    assert whole["pages"] == disturbed["pages"]

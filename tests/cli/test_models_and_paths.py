@@ -1,0 +1,83 @@
+"""`gistread models` and `gistread paths`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gistread.config import load_config
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from tests.cli.conftest import XDG, Run
+from tests.engine.test_models import gguf
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only model of a home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for variable in ("HF_HOME", "HF_HUB_CACHE", "LLAMA_CACHE", "OLLAMA_MODELS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    return gguf(tmp_path / "models" / "tiny.gguf")
+
+
+def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
+    document = run("models", "list", "--json").json
+    assert document == {
+        "models": [
+            {
+                "name": "tiny",
+                "path": str(tiny),
+                "size": tiny.stat().st_size,
+                "quantization": "F32",
+                "architecture": "llama",
+                "context_length": 2048,
+                "parameters": 64,
+                "licence": "mit",
+                "usable": True,
+                "problem": "",
+            }
+        ]
+    }
+
+
+def test_list_shows_what_is_wrong_with_a_file(run: Run, tiny: Path) -> None:
+    tiny.with_name("broken.gguf").write_bytes(b"GGUF")
+    ran = run("models", "list")
+    assert ran.status == ExitStatus.DONE
+    assert "not usable" in ran.out.partition("broken")[2]
+
+
+def test_use_is_remembered_and_marked(run: Run, tiny: Path) -> None:
+    assert run("models", "use", "TIN").status == ExitStatus.DONE
+    assert load_config(default_paths().config_file).model == str(tiny)
+    assert "* tiny" in run("models", "list").out
+
+
+@pytest.mark.parametrize("name", ["nothing", "broken"])
+def test_use_of_what_cannot_be_used_changes_nothing(run: Run, tiny: Path, name: str) -> None:
+    tiny.with_name("broken.gguf").write_bytes(b"GGUF")
+    before = default_paths().config_file.read_bytes()
+    ran = run("models", "use", name)
+    assert (ran.status, ran.out) == (ExitStatus.ENGINE, "")
+    assert run("models", "use", str(tiny.with_name("broken.gguf"))).status == ExitStatus.ENGINE
+    assert default_paths().config_file.read_bytes() == before
+
+
+def test_list_works_with_broken_settings(run: Run, tiny: Path) -> None:
+    default_paths().config_file.write_text("modell = 3")
+    ran = run("models", "list")
+    assert ran.status == ExitStatus.DONE
+    assert "tiny" in ran.out
+    assert "Did you mean model?" in ran.err
+
+
+def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
+    places = run("paths", "--json").json
+    assert set(places) == {"config_file", "themes", "books", "memories", "log_file", "worker_log"}
+    assert all(str(home) in place for place in places.values())
+    assert len({Path(place).parts[len(home.parts)] for place in places.values()}) == len(XDG)
+    shown = run("paths").out
+    assert all(place in shown for place in places.values())
+    json.dumps(places)

@@ -1,0 +1,105 @@
+"""What may be typed, and what is said when it may not."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.cli.parser import Bound, BoundUnit, parse
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "book"),
+    [
+        ([], "read", None),
+        (["book.txt"], "read", "book.txt"),
+        (["./index"], "read", "./index"),
+        (["sampler.txt"], "read", "sampler.txt"),
+        (["-"], "read", "-"),
+        (["--model", "m", "book.txt"], "read", "book.txt"),
+        (["book.txt", "--model", "m"], "read", "book.txt"),
+        (["index", "book.txt"], "index", "book.txt"),
+        (["index", "index"], "index", "index"),
+        (["ask", "-", "Who?"], "ask", "-"),
+        (["pages", "ask"], "pages", "ask"),
+    ],
+)
+def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, book: str | None) -> None:
+    arguments = parse(words)
+    assert (arguments.command, arguments.book) == (command, book)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("12000", Bound(BoundUnit.OFFSET, 12000)),
+        ("0", Bound(BoundUnit.OFFSET, 0)),
+        ("40%", Bound(BoundUnit.PERCENT, 40)),
+        ("12.5%", Bound(BoundUnit.PERCENT, 12.5)),
+        ("page:12", Bound(BoundUnit.PAGE, 12)),
+    ],
+)
+def test_upto_takes_an_offset_a_share_or_a_page(text: str, bound: Bound) -> None:
+    assert parse(["ask", "b", "q", "--upto", text]).upto == bound
+
+
+def test_expand_takes_page_numbers() -> None:
+    assert parse(["ask", "b", "q", "--expand", "7, 3,7"]).expand == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ask", "b", "q", "--upto", bound], "no place in a book")
+        for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "1.5", "12 %%")
+    ]
+    + [
+        (["ask", "b", "q", "--expand", pages], "not a list of page numbers")
+        for pages in ("", "0", "a", "3,,7", "-1", "²")
+    ]
+    + [
+        (["index"], "required: BOOK"),
+        (["ask", "b"], "required: QUESTION"),
+        (["index", "b", "--max-words", "1"], "'1' is not a whole number of at least 2"),
+        (["index", "b", "--min-words", "many"], "'many' is not a whole number"),
+        (["index", "b", "--context", "100"], "at least 256"),
+        (["index", "b", "--json", "--events"], "not allowed with"),
+        (["index", "b", "--reading", "fast"], "invalid choice: 'fast'"),
+        (["index", "b", "--colour"], "Unrecognized arguments: --colour"),
+        (["index", "b", "--max"], "Unrecognized arguments: --max"),
+        (["models"], "required: ACTION"),
+        (["models", "get"], "invalid choice: 'get'"),
+        (["indx", "b"], "Did you mean `gistread index`?"),
+        (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),
+    ],
+)
+def test_a_wrong_command_line_is_two_lines_and_status_2(run: Run, words: list[str], said: str) -> None:
+    ran = run(*words)
+    assert ran.status == ExitStatus.USAGE
+    assert said in ran.err
+    assert ran.out == ""
+    assert ran.err.count("\n") <= 2
+
+
+def test_a_book_named_almost_like_a_command_is_a_book(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("indx").write_text("A book.")
+    assert parse(["indx"]).book == "indx"
+
+
+@pytest.mark.parametrize("command", [[], ["index"], ["ask"], ["pages"], ["sample"], ["models"], ["paths"]])
+def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:
+    ran = run(*command, "--help")
+    assert ran.status == ExitStatus.DONE
+    assert "examples:" in ran.out
+    assert "gistread" in ran.out.partition("examples:")[2]
+    assert ran.err == ""
+
+
+def test_version(run: Run) -> None:
+    ran = run("--version")
+    assert (ran.status, ran.err) == (ExitStatus.DONE, "")
+    assert ran.out.startswith("gistread 0")

@@ -1,0 +1,104 @@
+"""The progress line: on a terminal one line that is redrawn, elsewhere nothing."""
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+from gistread.book.model import Book, Chapter, Paragraph
+from gistread.cli.progress import ProgressLine, duration, engine_line, reading_line
+from gistread.engine.protocol import EngineState, Phase
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def memory(read: int = 0) -> GistMemory:
+    text = "word " * 1000
+    book = Book(text, "T", (Paragraph(0, len(text)),), (Chapter("T", 0, len(text)),))
+    pages = [Page(n + 1, n * 500, n * 500 + 500, 100) for n in range(read)]
+    return GistMemory(book, PageSize(50, 150), "m", [Entry(p, Gist("g", 1, GistSource.MODEL)) for p in pages])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "1 s"),
+        (40.4, "40 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (3540, "59 min"),
+        (7800, "2 h 10 min"),
+        (3600, "1 h 00 min"),
+    ],
+)
+def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_reading_shows_pages_speed_and_time_left() -> None:
+    state = EngineState(Phase.DECODE, tokens_per_s=41.3)
+    line = reading_line(memory(5), state, 360)
+    assert line.endswith("page 6 of ~10 · 41 tok/s · 6 min left")
+    assert line.startswith("━" * 12 + "─" * 12)
+    assert reading_line(memory(), EngineState(Phase.IDLE), None).endswith("page 1 of ~10")
+
+
+def test_loading_and_prefill_show_their_share() -> None:
+    assert engine_line(EngineState(Phase.LOADING, fraction=0.4), "tiny") == "loading tiny 40%"
+    assert engine_line(EngineState(Phase.PREFILL, fraction=0.6), "tiny") == "reading the prompt 60%"
+    assert engine_line(EngineState(Phase.DECODE, tokens_per_s=20.0), "tiny") == "answering · 20 tok/s"
+
+
+def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
+    stream = io.StringIO()
+    with ProgressLine(stream) as line:
+        line.show("loading")
+    assert stream.getvalue() == ""
+
+
+def test_it_stays_one_line_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("gistread.cli.progress._REDRAWN_EVERY_S", 0.0)
+    screen = pyte.Screen(40, 5)
+    terminal = pyte.Stream(screen)
+    stream = Terminal()
+    with ProgressLine(stream) as line:
+        for text in ("x" * 100, "\x1b[2Jloading\nmore", "short"):
+            line.show(text)
+        terminal.feed(stream.getvalue())
+        assert [row.rstrip() for row in screen.display] == ["short", "", "", "", ""]
+    terminal.feed(stream.getvalue())
+    assert not any(row.strip() for row in screen.display)
+
+
+def test_index_on_a_terminal_shows_progress_and_leaves_its_summary(book: Path) -> None:
+    screen = pyte.Screen(100, 10)
+    terminal = pyte.ByteStream(screen)
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "tests.cli.fake_gistread", "index", str(book), "--min-words", "60", "--max-words", "200"],
+        env={**os.environ, "GISTREAD_TEST_PAUSE_S": "0.15", "TERM": "xterm-256color"},
+        dimensions=(10, 100),
+        timeout=60,
+    )
+    seen = set()
+    while True:
+        try:
+            terminal.feed(child.read_nonblocking(4096, timeout=30))
+        except pexpect.EOF:
+            break
+        seen |= {row.rstrip() for row in screen.display}
+    child.close()
+    assert child.exitstatus == 0
+    assert any("page 3 of ~" in row and "left" in row for row in seen), seen
+    rows = [row.rstrip() for row in screen.display if row.strip()]
+    assert rows[0].startswith("Read ")
+    assert len(rows) <= 2, "the progress line is gone"

@@ -1,0 +1,76 @@
+"""Who may know whom, and what may be imported when (design, section 3). Each in a fresh interpreter."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gistread
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path(gistread.__file__).parent
+HEAVY = {"textual", "rich", "llama_cpp", "lxml", "jinja2", "asyncio", "tomlkit", "psutil"}
+
+
+def modules_after(statement: str) -> set[str]:
+    """Top-level modules that are imported when this has been run."""
+    script = f"import json, sys\n{statement}\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def core_modules() -> list[str]:
+    """Everything but the screen, the command line and the worker process."""
+    names = []
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[0] in ("tui", "__main__") or parts[:3] == ("engine", "llama", "worker"):
+            continue
+        names.append(".".join(("gistread", *(part for part in parts if part != "__init__"))))
+    return sorted(names)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["index", "--help"], ["indx"]])
+def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
+    assert not modules_after(f"from gistread.cli import main; main({words})") & HEAVY
+
+
+def test_the_core_and_the_command_line_never_import_the_screen_or_llama_cpp() -> None:
+    names = core_modules()
+    assert len(names) > 15
+    assert not modules_after("\n".join(f"import {name}" for name in names)) & {"textual", "rich", "llama_cpp"}
+
+
+def test_the_screen_does_not_import_llama_cpp() -> None:
+    names = ["gistread.tui.app"]
+    imported = modules_after("\n".join(f"import {name}" for name in names))
+    assert "textual" in imported
+    assert "llama_cpp" not in imported
+
+
+def test_the_import_contracts_hold() -> None:
+    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which("lint-imports")
+    if command is None:
+        pytest.skip("import-linter is not installed")
+    done = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_answer_at_once(option: str) -> None:
+    """The aim is 150 ms. Measured against an empty interpreter, so that a busy machine is no failure."""
+
+    def best_s(*command: str) -> float:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, *command], capture_output=True, check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    bare_s = best_s("-c", "pass")
+    assert best_s("-m", "gistread", option) - bare_s < max(0.12, 3 * bare_s)
