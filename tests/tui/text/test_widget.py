@@ -537,3 +537,68 @@ async def test_a_paragraph_of_a_megabyte_without_a_space_is_shown() -> None:
         app.long_text.scroll_to_offset(500_000)
         await settle(pilot)
         assert row(app.long_text, 3).strip() == "字" * 37
+
+
+async def test_padding_and_border_take_nothing_from_the_text() -> None:
+    class Framed(Screen):
+        CSS = "LongText { padding: 1 2; border: solid red; }"
+
+    app = Framed(LongText([Block("x" * 500 + "END", key=1)], side_margin=0))
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.long_text.action_bottom()
+        await settle(pilot)
+        shown = [strip.text[3:-4] for strip in app.screen._compositor.render_strips()]
+        assert shown[2] == "x" * 33
+        assert shown[9].rstrip().endswith("END")
+        await pilot.click(LongText, offset=(3, 9))
+        await pilot.pause()
+        assert app.heard_of(LongText.Clicked)[-1].offset_in_block == 500 - 500 % 33
+
+
+async def test_the_owner_may_keep_changing_the_list_that_was_shown() -> None:
+    blocks = [Block("question"), Block("answer", key="a")]
+    app = Screen(LongText())
+    async with app.run_test(size=(30, 12)) as pilot:
+        app.long_text.show(blocks)
+        blocks[1:] = [Block("step one"), Block("step two"), Block("answer")]
+        app.long_text.splice(1, 1, blocks[1:])
+        await settle(pilot)
+        assert [line.strip() for line in screen(app.long_text) if line] == [
+            "question",
+            "step one",
+            "step two",
+            "answer",
+        ]
+
+
+async def test_a_cursor_whose_block_goes_stays_near() -> None:
+    app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(30)], cursor=True))
+    async with app.run_test(size=(40, 10)) as pilot:
+        widget = app.long_text
+        widget.set_cursor(29)
+        await settle(pilot)
+        widget.splice(29, 1, [Block("gist", key="thirty"), Block("rest", key="rest")])
+        assert widget.cursor_key == "thirty"
+        widget.splice(5, 26, [])
+        assert widget.cursor_key == 4
+        widget.splice(0, 5, [])
+        assert widget.cursor_key is None
+
+
+async def test_a_cursor_in_view_stays_in_view_when_the_screen_shrinks() -> None:
+    app = Screen(LongText([Block(f"gist {number} " * 9, key=number) for number in range(30)], cursor=True))
+    async with app.run_test(size=(120, 40)) as pilot:
+        widget = app.long_text
+        widget.set_cursor(12)
+        await settle(pilot)
+        await pilot.resize_terminal(40, 10)
+        await settle(pilot)
+        assert any("▌" in line and "gist 12" in line for line in screen(widget))
+
+
+async def test_what_is_written_into_an_empty_text_is_seen_from_its_beginning() -> None:
+    app = Screen(LongText())
+    async with app.run_test(size=(30, 5)) as pilot:
+        app.long_text.append([Block(f"paragraph {number}") for number in range(20)])
+        await settle(pilot)
+        assert row(app.long_text, 1).strip() == "paragraph 0"

@@ -54,10 +54,11 @@ class Layout:
         """The cell at which the text of the row starts."""
         line = row - self.block.blank_before
         start, end = self.spans[line]
+        shift = self.turnover
         if line == 0:
             shift = self.first
-        else:
-            shift = 0 if "\n" in self.shown[self.spans[line - 1][1] : start] else self.turnover
+        elif "\n" in self.shown[self.spans[line - 1][1] : start]:
+            shift = 0
         if self.block.align == "center":
             spare = text_cells(self.block, self.width, self.left) - shift - cell_len(self.shown[start:end])
             shift += max(0, spare // 2)

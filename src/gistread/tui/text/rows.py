@@ -17,6 +17,8 @@ from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
+_COSTLY = 20_000
+"""Characters from which a block's rows are worth keeping when they were only to be counted."""
 
 
 class Place(NamedTuple):
@@ -45,7 +47,9 @@ class RowIndex:
     """
 
     def __init__(self, source: BlockSource, width: int) -> None:
-        self._source = source
+        # A list may change under its owner's hands before the splice that tells of it.
+        self._source: BlockSource = tuple(source) if isinstance(source, list) else source
+        self._own: list[Block] | None = None
         self._width = width
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
@@ -55,15 +59,18 @@ class RowIndex:
     @property
     def _rows(self) -> "_Table":
         if self._table is None:
-            self._table = _Table(*self._measure(self._source))
+            self._table = _Table(*self._measure(self._source, 0))
         return self._table
 
-    def _measure(self, blocks: BlockSource) -> tuple["array[int]", "array[int]"]:
-        """Of each block: its rows, and its offset in the book."""
+    def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
+        """Of each block, the first of which is the document's block `at`: its rows, and its offset in the book."""
         counts, offsets = array("L"), array("q")
         for number in range(len(blocks)):
             block = blocks[number]
-            counts.append(lay_out(block, self._width).rows)
+            layout = lay_out(block, self._width)
+            if len(block.text) > _COSTLY:
+                self._layouts[at + number] = layout
+            counts.append(layout.rows)
             offsets.append(_NO_OFFSET if block.start is None else block.start)
         return counts, offsets
 
@@ -191,9 +198,10 @@ class RowIndex:
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Put `blocks` in the place of `removed` ones. Only they are broken into rows."""
-        kept = self._source if isinstance(self._source, list) else [self.block(i) for i in range(len(self))]
-        kept[at : at + removed] = blocks
-        self._source = kept
+        if self._own is None:
+            self._own = [self.block(number) for number in range(len(self))]
+            self._source = self._own
+        self._own[at : at + removed] = blocks
         self._by_offset = self._by_key = None
         if removed == len(blocks):
             for index in range(at, at + removed):
@@ -201,7 +209,7 @@ class RowIndex:
         else:
             self._layouts.clear()
         if self._table is not None:
-            counts, offsets = self._measure(blocks)
+            counts, offsets = self._measure(blocks, at)
             self._table.counts[at : at + removed] = counts
             self._table.offsets[at : at + removed] = offsets
             self._table = _Table(self._table.counts, self._table.offsets)

@@ -45,6 +45,8 @@ class TextView(ScrollView, inherit_bindings=False):
         self._anchor = _BEGINNING
         """What stands in the top row, by the words a person scrolled to: no chain of widths wears it off."""
         self._margin = 0
+        self._fitted_height = 0
+        """Height of the widget, in rows, when the document was last fitted to it."""
         self._settling = False
         self._later: Callable[[], object] | None = None
         """Where to scroll once there is a size."""
@@ -76,7 +78,9 @@ class TextView(ScrollView, inherit_bindings=False):
         selected = self._selected()
         landmark = self._index.landmark(self._anchor) if at <= self._anchor.block < end else None
         self._index.splice(at, removed, blocks)
-        if landmark is not None:
+        if not len(self._index) or (end == 0 and growth == len(self._index)):
+            self._anchor = _BEGINNING
+        elif landmark is not None:
             found = self._index.recall(landmark, range(at, at + len(blocks)))
             self._anchor = found or self._anchor._replace(block=min(self._anchor.block, max(0, end + growth - 1)))
         elif self._anchor.block >= end and self._anchor is not _BEGINNING:
@@ -305,6 +309,7 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self._room
         if not width:
             return
+        self._fitted_height = self.size.height
         margin, column = self._column(width)
         if (margin, column) == (self._margin, self._index.width) and self.virtual_size.width == width:
             self._settle()

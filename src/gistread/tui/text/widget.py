@@ -84,12 +84,13 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         key, cursor = self.cursor_key, self._cursor_index
         super().splice(at, removed, blocks)
         if cursor is not None and cursor >= at:
-            self._cursor_index = None if key is None else self._index.find_key(key)
+            found = None if key is None else self._index.find_key(key)
+            self._cursor_index = self._nearest_keyed(cursor) if found is None else found
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # Where there is a cursor, it is what a person looks at, rather than the top row.
         current = self._cursor_at() if self._ready else None
-        watched = current is not None and self._in_view(current)
+        watched = current is not None and self._in_view(current, self._fitted_height)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         if watched and changed:
             self.scroll_to_key(self.cursor_key)
@@ -134,7 +135,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if index is None or not self.cursor:
             return
         forward = step > 0
-        if not self._in_view(index):
+        if not self._in_view(index, self.size.height):
             index = self._keyed_in_view(last=not forward)
             if index is None:
                 index = self._cursor_at()
@@ -190,10 +191,17 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             )
         return self._cursor_index
 
-    def _in_view(self, index: int) -> bool:
+    def _nearest_keyed(self, index: int) -> int | None:
+        """First block of the run with a key that is nearest to where one stood: there, before, behind."""
+        count = len(self._index)
+        numbers = (*range(min(index, count - 1), -1, -1), *range(index + 1, count))
+        found = next((number for number in numbers if self._index.block(number).key is not None), None)
+        return None if found is None else self._run(found)[0]
+
+    def _in_view(self, index: int, height: int) -> bool:
         start, end = self._run(index)
         top = self.scroll_offset.y
-        return self._index.first_row(end) > top and self._index.first_row(start) < top + self.size.height
+        return self._index.first_row(end) > top and self._index.first_row(start) < top + height
 
     def _keyed_in_view(self, *, last: bool) -> int | None:
         """The first (or last) block with a key whose text is in view."""
