@@ -333,6 +333,10 @@ async def test_the_mouse_selects_words_of_the_book_without_margins_and_broken_ro
         assert selected in book.text
         assert "\n\n" in selected
         assert not app.heard_of(LongText.Clicked)
+        drawn = [segment for segment in widget.render_line(3) if segment.text.strip()]
+        assert drawn[0].style is not None
+        assert drawn[0].style.bgcolor != widget.rich_style.bgcolor
+        assert drawn[0].style.color == widget.rich_style.color
         await pilot.resize_terminal(45, 30)
         await settle(pilot)
         assert app.screen.get_selected_text() == selected
@@ -602,3 +606,21 @@ async def test_what_is_written_into_an_empty_text_is_seen_from_its_beginning() -
         app.long_text.append([Block(f"paragraph {number}") for number in range(20)])
         await settle(pilot)
         assert row(app.long_text, 1).strip() == "paragraph 0"
+
+
+async def test_nothing_is_measured_before_there_is_a_size() -> None:
+    class Counted(Book):
+        made = 0
+
+        def __getitem__(self, index: int) -> Block:
+            Counted.made += 1
+            return super().__getitem__(index)
+
+    widget = LongText(Counted(500))
+    widget.show(Counted(1000))
+    widget.scroll_to_offset(5000)
+    assert widget.reading_offset is None
+    assert widget.block_at(0) is None
+    assert Counted.made == 0
+    async with Screen(widget).run_test(size=(70, 20)):
+        assert 1000 <= Counted.made < 1200

@@ -6,41 +6,43 @@ affair, and what is scrolled where the widget's. Text reaches a segment as it is
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.strip import Strip
+from textual.widget import Widget
 
 from gistread.tui.text.cells import cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout, label_of
-from gistread.tui.text.stylesheet import PREFIX
-
-if TYPE_CHECKING:
-    from gistread.tui.text.widget import LongText
-
-CURSOR_RAIL = "▌"
+from gistread.tui.text.stylesheet import PREFIX, STYLES
 
 
 class Palette:
     """What the names of styles look like in the widget as it stands now."""
 
-    def __init__(self, widget: "LongText") -> None:
+    def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self._known = widget.COMPONENT_CLASSES
         self.ground: Style = widget.rich_style
         """Of cells without text."""
         self._blocks: dict[tuple[str, int], Style] = {}
         self._layers: dict[str, Style] = {}
+        self._selection: Style | None = None
+
+    @property
+    def selection(self) -> Style:
+        """What selecting changes."""
+        if self._selection is None:
+            # Without colours nothing but attributes can tell what is selected.
+            no_color = self._widget.app.no_color
+            self._selection = Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
+        return self._selection
 
     def block(self, style: str, level: int = 0) -> Style:
         """The whole style of a block's text."""
         found = self._blocks.get((style, level))
         if found is None:
-            name = PREFIX + style
-            found = self._widget.get_component_rich_style(name if name in self._known else PREFIX + "text")
-            if level and f"{name}-{level}" in self._known:
+            found = self._widget.get_component_rich_style(PREFIX + (style if style in STYLES else "text"))
+            if f"{style}-{level}" in STYLES:
                 found += self.layer(f"{style}-{level}")
             self._blocks[style, level] = found
         return found
@@ -49,18 +51,17 @@ class Palette:
         """What a span or a mark changes about the style under it."""
         found = self._layers.get(style)
         if found is None:
-            name = PREFIX + style
-            if name not in self._known:
-                found = Style.null()
-            else:
-                own = self._widget.get_component_rich_style(name, partial=True)
-                # Colours that depend on the background (auto, transparency) are right in the whole style only.
-                whole = self._widget.get_component_rich_style(name)
-                found = own + Style(
-                    color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
-                )
+            found = _layer(self._widget, PREFIX + style) if style in STYLES else Style.null()
             self._layers[style] = found
         return found
+
+
+def _layer(widget: Widget, name: str) -> Style:
+    """What a component style changes about the style under it."""
+    own = widget.get_component_rich_style(name, partial=True)
+    # Colours that depend on the background (auto, half transparent) are right in the whole style only.
+    whole = widget.get_component_rich_style(name)
+    return own + Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
 
 
 def paint_row(
@@ -69,7 +70,6 @@ def paint_row(
     palette: Palette,
     marked: Sequence[Span] = (),
     selected: tuple[int, int] | None = None,
-    selection_style: Style | None = None,
     joined: bool = False,
 ) -> tuple[list[Segment], int]:
     """The row from the rail to the end of the text or of the tail (at most `layout.width` cells), and how many of
@@ -78,7 +78,6 @@ def paint_row(
     Args:
         marked: what is drawn over the block's own style and spans, the topmost last.
         selected: the part `[start, end)` of the block's text that is selected.
-        selection_style: laid over what is selected.
         joined: whether the block goes on from the one before, so that its rail runs through the empty rows between.
     """
     block = layout.block
@@ -99,7 +98,7 @@ def paint_row(
             segments.append(Segment(" " * gap, ground))
             used += gap
         lead = sum(len(segment.text) for segment in segments)
-        pieces = _pieces(layout, span, base, palette, marked, selected, selection_style)
+        pieces = _pieces(layout, span, base, palette, marked, selected)
         segments.extend(pieces)
         used += sum(cell_len(piece.text) for piece in pieces)
     if block.tail and row == layout.rows - 1:
@@ -116,7 +115,6 @@ def _pieces(
     palette: Palette,
     marked: Sequence[Span],
     selected: tuple[int, int] | None,
-    selection_style: Style | None,
 ) -> list[Segment]:
     """The row's text, cut where its style changes."""
     start, end = span
@@ -125,8 +123,8 @@ def _pieces(
         for piece in (*layout.block.spans, *marked)
         if piece.start < end and piece.end > start
     ]
-    if selected is not None and selection_style is not None and selected[0] < end and selected[1] > start:
-        layers.append((*selected, selection_style))
+    if selected is not None and selected[0] < end and selected[1] > start:
+        layers.append((*selected, palette.selection))
     if not layers:
         return [Segment(layout.shown[start:end], base)] if end > start else []
     cuts = sorted({start, end, *(min(max(cut, start), end) for first, last, _ in layers for cut in (first, last))})
@@ -138,12 +136,3 @@ def _pieces(
                 style += layer
         segments.append(Segment(layout.shown[left:right], style))
     return segments
-
-
-def finish(segments: list[Segment], margin: int, width: int, ground: Style, rail: Segment | None = None) -> Strip:
-    """A strip of exactly `width` cells: the margin, the block cursor's rail if there is one, the row, empty cells."""
-    line = [Segment(" " * margin, ground)] if margin else []
-    if rail is not None:
-        line.append(rail)
-    line.extend(segments)
-    return Strip(line).adjust_cell_length(width, ground)

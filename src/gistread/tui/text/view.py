@@ -57,7 +57,8 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
         """Show another document. The position is kept by the book's offset at the top, else by the key there."""
-        landmark = self._index.landmark(self._anchor) if keep_position and len(self._index) else None
+        keep = keep_position and self._ready and len(self._index) > 0
+        landmark = self._index.landmark(self._anchor) if keep else None
         self._index = RowIndex(source, self._index.width)
         place = None
         if landmark is not None:
@@ -74,9 +75,10 @@ class TextView(ScrollView, inherit_bindings=False):
         removed = min(max(0, removed), len(self._index) - at)
         end = at + removed
         growth = len(blocks) - removed
-        following = self.follow and self._at_end
+        following = self.follow and self._ready and self._at_end
         selected = self._selected()
-        landmark = self._index.landmark(self._anchor) if at <= self._anchor.block < end else None
+        inside = self._ready and at <= self._anchor.block < end
+        landmark = self._index.landmark(self._anchor) if inside else None
         self._index.splice(at, removed, blocks)
         if not len(self._index) or (end == 0 and growth == len(self._index)):
             self._anchor = _BEGINNING
@@ -112,8 +114,8 @@ class TextView(ScrollView, inherit_bindings=False):
         return self._index.find_key(key)
 
     def block_at(self, row: int) -> tuple[int, Block] | None:
-        """Index and block of a row of the document; None outside."""
-        if not 0 <= row < self._index.height:
+        """Index and block of a row of the document; None outside, and before there is a size."""
+        if not self._ready or not 0 <= row < self._index.height:
             return None
         index, _ = self._index.locate(row)
         return index, self._index.block(index)

@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.cache import LRUCache
 from textual.geometry import Offset, Size
@@ -132,7 +131,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def move_cursor(self, step: int) -> None:
         """Move the cursor by so many keys, and bring it into view. From out of view it comes back into view first."""
         index = self._cursor_at()
-        if index is None or not self.cursor:
+        if index is None or not self._ready:
             return
         forward = step > 0
         if not self._in_view(index, self.size.height):
@@ -261,8 +260,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         layout = self._index.layout(index)
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
-        style = self._selection_style(selected)
-        segments, lead = paint_row(layout, inner, palette, self._marked(block), selected, style, joined)
+        segments, lead = paint_row(layout, inner, palette, self._marked(block), selected, joined)
         line = [Segment(" " * self._margin, palette.ground)] if self._margin else []
         if self.gutter_cells:
             marked = (joined or inner >= block.blank_before) and self._is_current(index)
@@ -288,13 +286,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             return False
         start, end = self._run(current)
         return start <= index < end
-
-    def _selection_style(self, selected: tuple[int, int] | None) -> Style | None:
-        if selected is None:
-            return None
-        if self.app.no_color:
-            return Style(reverse=True)
-        return self.screen.get_component_rich_style("screen--selection")
 
     # The mouse
 

@@ -64,7 +64,11 @@ def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, 
     while end - start > width:
         limit = start + width
         space = text.rfind(" ", word, limit + 1)
-        dash = _last_dash(text, max(space, word) + 1, limit, end, dashes) if dashes else 0
+        floor, dash = (space if space > 0 else word) + 1, 0
+        for sign in dashes:
+            if text.find(sign, floor, limit) >= 0:
+                dash = _last_dash(text, floor, limit, end, dashes)
+                break
         if dash:
             stop = after = dash
         elif space > 0:
