@@ -30,7 +30,10 @@ def fault(text: str, page: str = PAGE, *, prompt_words: str = "", cut_off: bool 
     ("text", "page"),
     [
         (GOOD, PAGE),
-        ("ある日の暮方、一人の下人が羅生門の下で雨やみを待っていた。男のほかには誰もいない。", JAPANESE_PAGE),
+        (
+            "暮方に下人が羅生門で雨のやむのを待つ。広い門には男のほか誰もおらず、円柱に蟋蟀が一匹いるだけだ。",
+            JAPANESE_PAGE,
+        ),
         ("Наташа смотрит на дорогу, где уехал Андрей; граф Ростов пишет в Москву, графиня плачет.", RUSSIAN_PAGE),
         ("Der alte Mann sieht im Garten nach den Rosen. Er hat Angst vor der Nachricht im Brief.", GERMAN_PAGE),
     ],
@@ -94,11 +97,23 @@ def test_names_and_numbers_that_the_page_lacks() -> None:
     )
 
 
-def test_one_name_more_is_let_pass() -> None:
+@pytest.mark.parametrize("name", ["Utoya", "Captain Ahab", "1887"])
+def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
     assert (
-        fault("Then Holloway and Tamsin see that Marigold, his boat in Cornwall harbour, was cut from her rope.")
-        is None
+        fault(f"Then Holloway and old Tamsin see at {name} that the rope of his boat was cut.") is Fault.FOREIGN_NAMES
     )
+
+
+def test_one_name_more_among_many_is_let_pass() -> None:
+    names = "Anna Boris Clara Dmitri Elena Fedor Galina Helene Ivan Julie".split()
+    page = f"At the party of the old count there were {', '.join(names)} and many who danced until the morning. " * 3
+    danced = ", ".join(reversed(names))
+    assert fault(f"Among those who danced at the old count's party were {danced} and Kuragin.", page) is None
+
+
+def test_a_name_in_another_form_is_no_foreign_name() -> None:
+    page = PAGE + " The Englishman and the Prussians laughed."
+    assert fault("Holloway sees that the rope was cut; some English and a Prussian laugh.", page) is None
 
 
 def test_names_in_a_script_without_case() -> None:
@@ -124,6 +139,30 @@ def test_copied_prompt() -> None:
     text = "Holloway finds the boat gone. Write only the shortened passage in its own language. The rope was cut."
     assert fault(text, prompt_words=task) is Fault.PROMPT
     assert fault(text, PAGE + " " + task, prompt_words=task) is None
+
+
+def test_the_beginning_of_the_page_copied() -> None:
+    assert fault(" ".join(PAGE.split()[:60])) is Fault.COPIED
+
+
+def test_a_short_quotation_is_not_a_copy() -> None:
+    quoted = "nobody had gone out in the night, for the wind had been wrong"
+    gist = (
+        f"Holloway finds the Marigold gone. Tamsin says that {quoted}. But the loose rope was cut by somebody's knife."
+    )
+    assert fault(gist) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Holloway finds his boat gone and the rope cut.\nSummary:\nTold in detail with old Tamsin on the wall.",
+        "The passage is about Holloway, whose boat was gone from the harbour and the rope cut.",
+        "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is in it.",
+    ],
+)
+def test_what_speaks_about_itself(text: str) -> None:
+    assert fault(text) is Fault.ABOUT_ITSELF
 
 
 def test_cut_off_with_no_whole_sentence_left() -> None:

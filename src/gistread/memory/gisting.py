@@ -60,7 +60,7 @@ async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BAC
     room_tokens = gist_tokens(page_words, await engine.count(text))
     attempts = (
         ("gist", Sampling(max_tokens=room_tokens, repeat_penalty=1.1)),
-        ("gist_again", Sampling(room_tokens, temperature=0.7, seed=1, repeat_penalty=1.2, dry_multiplier=0.8)),
+        ("gist_again", Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8)),
     )
     faults: list[Fault] = []
     usage = NO_USAGE

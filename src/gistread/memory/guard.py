@@ -22,7 +22,9 @@ class Fault(StrEnum):
     EMPTY = "empty"
     REFUSAL = "a refusal"
     TOO_LONG = "hardly shorter than the page"
+    COPIED = "copied, not shortened"
     LOOP = "a loop"
+    ABOUT_ITSELF = "about itself"
     FOREIGN_NAMES = "names or numbers that the page lacks"
     UNRELATED = "not about the page"
     OTHER_SCRIPT = "another script"
@@ -42,9 +44,22 @@ class Draft:
     """The model was stopped, and no whole sentence of any length was left."""
 
 
+_FEW = 24
+"""Words in which neither a loop nor a copy can be told from chance."""
+
 Rule = Callable[[Draft], Fault | None]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ABOUT_ITSELF = re.compile(
+    r"""
+        \bi(?:['’]?ve|\ have)\ (?:re\w+|shortened|condensed|summari[sz]ed|tried|kept)\b
+      | \b(?:the|this)\ (?:(?:shortened|original|given|above|following)\ )?(?:passage|text|summary|version)
+        \ (?:is|was|has\ been|can\ be)\b
+      | \b(?:easy|easier)\ to\ (?:read|understand)\b
+      | ^\W*(?:summary|note|explanation|shortened\ (?:passage|version))\W*:
+    """,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -129,10 +144,34 @@ def not_too_long(draft: Draft) -> Fault | None:
     return Fault.TOO_LONG if count_words(draft.text) > 0.67 * count_words(draft.page) else None
 
 
+def not_copied(draft: Draft) -> Fault | None:
+    """Half of a gist or more is its model's own: not runs of eight words (sixteen characters) from the page.
+
+    A weak model copies the beginning of a page until it is stopped. Sentences chosen from the whole page tell
+    more, and it is said whose they are.
+    """
+    words = _tokens(draft.text)
+    if len(words) < _FEW:
+        return None
+    length = 16 if _UNSPACED.search(draft.text) else 8
+    on_page = _runs(draft.page, length)
+    copied = [False] * len(words)
+    for at in range(len(words) - length + 1):
+        if tuple(words[at : at + length]) in on_page:
+            copied[at : at + length] = [True] * length
+    return Fault.COPIED if sum(copied) > 0.5 * len(words) else None
+
+
+def not_about_itself(draft: Draft) -> Fault | None:
+    """Tells the story, not what was done to it. Where the page itself speaks so, the gist may."""
+    found = _ABOUT_ITSELF.search(draft.text)
+    return Fault.ABOUT_ITSELF if found and found[0].casefold().strip() not in draft.page.casefold() else None
+
+
 def not_a_loop(draft: Draft) -> Fault | None:
     """Few different words for so many, or the same four on end again and again, more than on the page itself."""
     words = _tokens(draft.text)
-    if len(words) < 24:
+    if len(words) < _FEW:
         return None
     distinct = len(set(words)) / len(words)
     # The longer a text, the fewer of its words are new: a square root is near to what prose does.
@@ -153,17 +192,14 @@ def same_script(draft: Draft) -> Fault | None:
 
 
 def no_foreign_names(draft: Draft) -> Fault | None:
-    """Names and numbers stand on the page, but for one, or for a quarter of them."""
+    """Names and numbers stand on the page in some form, all but one in ten."""
     names = _names(draft.text) if _capitals_tell(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
-    page_words = {word.casefold() for word in _WORD.findall(draft.page)}
-    stems = {_stem(word) for word in page_words}
-    foreign = {name for name in names if _stem(name.casefold()) not in stems and name not in draft.page}
+    page = " ".join(["", *(word.casefold() for word in _WORD.findall(draft.page))])
+    foreign = {name for name in names if f" {_stem(name.casefold())}" not in page and name not in draft.page}
     numbers = set(_NUMBER.findall(draft.text))
     foreign |= numbers - set(_NUMBER.findall(draft.page))
-    if len(foreign) < 2 or len(foreign) <= 0.25 * len(names | numbers):
-        return None
-    return Fault.FOREIGN_NAMES
+    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(names | numbers) else None
 
 
 def about_the_page(draft: Draft) -> Fault | None:
@@ -182,8 +218,10 @@ RULES: tuple[Rule, ...] = (
     not_cut_off,
     not_a_refusal,
     not_the_prompt,
+    not_about_itself,
     not_a_loop,
     not_too_long,
+    not_copied,
     same_script,
     no_foreign_names,
     about_the_page,

@@ -68,10 +68,12 @@ def turns_in_circles(text: str) -> bool:
 
 _DOES_NOT_SAY = re.compile(
     r"""
-      \b(?:book|text|passages?|stor(?:y|ies)|gists?|memory|pages?|narrative|novel|excerpts?|it)\ (?:above\ |given\ |provided\ )?
+      \b(?:book|text|passages?|stor(?:y|ies)|gists?|memory|pages?|narrative|novel|excerpts?|it)
+        \ (?:(?:above|given|provided)\ )?
         (?:does|do|did)\ ?(?:not|n['’]t)\ (?:\w+ly\ )?
         (?:say|tell|mention|state|specify|contain|provide|give|reveal|indicate|answer|describe|explain|include)
-    | \b(?:is|are|was)\ (?:not|never)\ (?:\w+ly\ )?(?:mentioned|stated|specified|given|told|said|described|revealed|provided)
+    | \b(?:is|are|was)\ (?:not|never)\ (?:\w+ly\ )?
+        (?:mentioned|stated|specified|given|told|said|described|revealed|provided)
         \ (?:anywhere|(?:in|by)\ the\ (?:\w+\ )?(?:book|text|passages?|story|gists?|memory|pages?|novel|excerpts?))\b
     | \b(?:there\ is|contains?|provides?)\ no\ (?:mention|information|indication)\b
     | \b(?:cannot|can['’]t|can\ not)\ be\ (?:determined|answered|known|found)\b

@@ -90,8 +90,8 @@ async def readagent_s(
         yield Expanded(page, Who.PERSON)
 
     while True:
-        async for event in _heed(search, steering):
-            yield event
+        async for opened in _heed(search, steering):
+            yield opened
         step = await _next_step(search, steering)
         if isinstance(step, StopReason):
             yield Stopped(step)
@@ -103,8 +103,8 @@ async def readagent_s(
             window.opened.add(step)
             yield Expanded(step, Who.AGENT)
 
-    async for event in _heed(search, steering):
-        yield event
+    async for opened in _heed(search, steering):
+        yield opened
     async for event in _answer(search):
         yield event
 
