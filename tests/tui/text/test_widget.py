@@ -524,13 +524,13 @@ async def test_a_book_of_three_million_characters_opens_and_jumps_at_once() -> N
     app = Screen(LongText(book, text_width=66))
     async with app.run_test(size=(100, 40)) as pilot:
         widget = app.long_text
-        start = time.perf_counter()
+        start = time.process_time()
         widget.show(book)
-        assert time.perf_counter() - start < 2
-        start = time.perf_counter()
+        assert time.process_time() - start < 2
+        start = time.process_time()
         widget.scroll_to_offset(book.starts[8_000])
         widget.render_lines(widget.region.reset_offset)
-        assert time.perf_counter() - start < 0.2
+        assert time.process_time() - start < 0.2
         await settle(pilot)
         assert row(widget, 0).strip().startswith("P8000 ")
 

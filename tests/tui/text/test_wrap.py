@@ -129,9 +129,9 @@ def test_the_first_row_and_continued_rows_can_be_narrower() -> None:
 def test_three_million_characters_wrap_in_linear_time(alphabet: str) -> None:
     def seconds(size: int) -> float:
         text = clean(alphabet * (size // len(alphabet)))
-        start = time.perf_counter()
+        start = time.process_time()
         wrap(text, 70)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = max(seconds(100_000), 0.005)
     assert seconds(1_000_000) < 40 * small

@@ -338,9 +338,12 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _settle(self) -> None:
         """Put the anchor into the top row."""
+        row = self._index.row_of(self._anchor)
+        if row == self.scroll_offset.y:
+            return  # a scroll that is under way is left alone
         self._settling = True
         try:
-            self._scroll_row(self._index.row_of(self._anchor))
+            self._scroll_row(row)
         finally:
             self._settling = False
 

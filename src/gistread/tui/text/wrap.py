@@ -17,10 +17,12 @@ from gistread.tui.text.cells import fit, get_character_cell_size, is_narrow
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
 _DASHES = "-‐—–"
 _SPACES = " \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000"
-_IDEOGRAPHIC = re.compile(
-    "[\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
-    "\U0001b000-\U0001b2ff\U00020000-\U0003ffff]"
+_IDEOGRAPHS = (
+    "\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
+    "\U0001b000-\U0001b2ff\U00020000-\U0003ffff"
 )
+_IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")
+_BREAKABLE = re.compile(f"[{_DASHES}{_SPACES}{_IDEOGRAPHS}]")
 _STARTS_NO_ROW = frozenset(
     "、。，．・：；？！゛゜ヽヾゝゞ々〻ー’”）〕］｝〉》」』】〗〙…‥〜～％"
     "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ｡､｣ﾞﾟ,.!?:;)]}»›"
@@ -104,7 +106,7 @@ def _ends_in_dash(text: str, place: int, end: int) -> bool:
 def _break_measured(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
     start, end, word = _trim(text, start, end, width)
     while (limit := fit(text, start, end, width)) < end:
-        place = limit
+        place = limit if _BREAKABLE.search(text, word, limit + 1) else word
         while place > word and not _may_break(text, place, end):
             place -= 1
         if place <= word:
