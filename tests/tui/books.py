@@ -45,7 +45,7 @@ def small_book(title: str = "The Lamp at Skerry Point", author: str = "A. Writer
     return Book(text, title, tuple(paragraphs), tuple(chapters), (author,), "en")
 
 
-def long_book(paragraphs: int = 600) -> Book:
+def long_book(paragraphs: int = 120) -> Book:
     """Twenty chapters of plain sentences, each of which says which it is."""
     text, parts, chapters = "", [], []
     for number in range(paragraphs):

@@ -1,14 +1,22 @@
 """An engine that a test lets go step by step, and the app around it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
+
+from textual.app import App
+from textual.pilot import Pilot
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
+from gistread.memory.model import GistMemory
 from gistread.paths import Paths
+from gistread.readers import ReaderOptions
+from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.tui.app import GistreadApp
+from gistread.tui.news import Reading
+from gistread.tui.screens.reading import ReadingScreen
 from tests.fake_engine import FakeEngine
 
 
@@ -21,6 +29,8 @@ class SteppedEngine(FakeEngine):
         self.gate.set()
         self.load_gate = asyncio.Event()
         self.load_gate.set()
+        self.stop_after: int | None = None
+        """Requests after which the gate closes by itself."""
         self.closed = False
         self._state = EngineState(Phase.STOPPED)
         self._watchers: list[Callable[[EngineState], None]] = []
@@ -54,7 +64,11 @@ class SteppedEngine(FakeEngine):
     ) -> Usage:
         self.be(EngineState(Phase.DECODE, tokens_per_s=41, priority=priority))
         try:
+            if self.stop_after is not None and len(self.calls) >= self.stop_after:
+                self.stop_after = None
+                self.gate.clear()
             await self.gate.wait()
+            self._seen.clear()  # Comparing with every earlier prompt takes longer than the tests.
             return await super()._take(kind, prompt, options, sampling, priority)
         finally:
             self.be(EngineState(Phase.IDLE))
@@ -71,7 +85,67 @@ def app_on(
     return GistreadApp(
         book,
         paths=paths_in(folder),
-        config=config or Config(),
+        config=config or Config(min_words=40, max_words=90),
         model="fake" if engine else "",
         make_engine=(lambda model: engine) if engine else None,
     )
+
+
+class ScriptedReader:
+    """A reader that says what the test puts into it, and keeps what it was given."""
+
+    def __init__(self) -> None:
+        self._events: asyncio.Queue[ReaderEvent] = asyncio.Queue()
+        self.questions: list[str] = []
+        self.steering = Steering()
+        self.pages_read = 0
+
+    def say(self, *events: ReaderEvent) -> None:
+        for event in events:
+            self._events.put_nowait(event)
+
+    async def __call__(
+        self, question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    ) -> AsyncGenerator[ReaderEvent, None]:
+        self.questions.append(question)
+        self.steering = steering
+        self.pages_read = len(memory.entries)
+        while True:
+            event = await self._events.get()
+            yield event
+            if isinstance(event, Answered):
+                return
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 8.0) -> None:
+    """Wait until the condition holds and the screen has been drawn."""
+    for _ in range(int(seconds / 0.02)):
+        if holds():
+            await pilot.pause()
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
+
+
+async def opened(pilot: Pilot[None]) -> ReadingScreen:
+    """The reading screen, once its book is on it and its session runs."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session is not None)
+    screen = pilot.app.screen
+    assert isinstance(screen, ReadingScreen)
+    return screen
+
+
+async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
+    """The reading screen, once the model has read the book."""
+    screen = await opened(pilot)
+    await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+    return screen
+
+
+def lines(app: App[None]) -> list[str]:
+    """What stands on the screen, row by row, without colours."""
+    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
+
+
+def text_of(app: App[None]) -> str:
+    return "\n".join(line.rstrip() for line in lines(app))

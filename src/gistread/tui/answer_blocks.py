@@ -95,10 +95,31 @@ def scope_of(started: Started) -> str:
 
 def exchange_blocks(exchange: Exchange, number: int) -> list[Block]:
     """The blocks of one exchange. Links: `page:N` in the answer, `citation:I` (from 0) in the list of sources."""
-    blocks = [Block(exchange.question, key=("question", number), style="question", indent=3, hanging="?", max_width=_WIDTH, blank_before=1)]
+    blocks = [
+        Block(
+            exchange.question,
+            key=("question", number),
+            style="question",
+            indent=3,
+            hanging="?",
+            max_width=_WIDTH,
+            blank_before=1,
+        )
+    ]
 
     def add(text: str, style: str, hanging: str = "", spans: tuple[Span, ...] = ()) -> None:
-        blocks.append(Block(text, key=("said", number), style=style, indent=3, hanging=hanging, max_width=_WIDTH, spans=spans, blank_before=0))
+        blocks.append(
+            Block(
+                text,
+                key=("said", number),
+                style=style,
+                indent=3,
+                hanging=hanging,
+                max_width=_WIDTH,
+                spans=spans,
+                blank_before=0,
+            )
+        )
 
     if exchange.scope:
         add(exchange.scope, "muted")

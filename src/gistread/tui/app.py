@@ -4,6 +4,8 @@ Small on purpose. A book that cannot be opened ends it with that error where it 
 and is a notice where it was chosen in the library. A defect ends it with one line; the details go to the log.
 """
 
+import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import Callable, Iterable
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from gistread.book.model import Book
@@ -21,15 +24,17 @@ from gistread.shelf import Shelf
 from gistread.tui import commands, themes
 from gistread.tui.commands import COMMANDS, Place
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.text.cells import clean
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
 
 Opened = Path | Book
+QUIT_S = 2.0
 log = logging.getLogger("gistread.tui")
 
 
-class Defect(Exception):
+class DefectError(Exception):
     """A defect, as Textual is to show it: one line, on the way out."""
 
     def __init__(self, error: BaseException, log_file: Path) -> None:
@@ -88,7 +93,7 @@ class GistreadApp(App[None]):
         else:
             self.open_book(self._first, self._first_path)
         for problem in self._problems:
-            self.notify(problem, severity="warning", markup=False, timeout=10)
+            self.notify(problem, severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
         """Show this book, in place of the one that is open."""
@@ -101,7 +106,19 @@ class GistreadApp(App[None]):
             self.exit(return_code=int(error.exit_status))
         else:
             self.pop_screen()
-            self.notify(str(error), severity="error", markup=False, timeout=10)
+            self.notify(str(error), severity="error", timeout=10)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """As Textual does, but never as markup or controls: books, models and files put words into notices."""
+        super().notify(clean(message), title=title, severity=severity, timeout=timeout, markup=False)
 
     def save(self, key: str, value: str | int | bool) -> None:
         """Remember a setting, in a thread; a disk that refuses is a notice."""
@@ -110,7 +127,7 @@ class GistreadApp(App[None]):
             try:
                 save_setting(self.paths.config_file, key, value)
             except GistreadError as error:
-                self.call_from_thread(self.notify, str(error), severity="warning", markup=False)
+                self.call_from_thread(self.notify, str(error), severity="warning")
 
         self.run_worker(write, thread=True)
 
@@ -132,7 +149,10 @@ class GistreadApp(App[None]):
         return action.startswith("app.") or hasattr(screen, f"action_{name}")
 
     def _runner(self, action: str, screen: Screen[object]) -> Callable[[], None]:
-        return lambda: self.call_later(self.run_action, action, screen)
+        def run() -> None:
+            self.call_later(self.run_action, action, screen)
+
+        return run
 
     def use_theme(self, name: str) -> None:
         """Change at once, and remember."""
@@ -168,6 +188,13 @@ class GistreadApp(App[None]):
             if isinstance(screen, ReadingScreen):
                 await screen.use_model(model)
 
+    async def action_quit(self) -> None:
+        """At once; what is slow to end has two seconds."""
+        closing = [screen.close() for screen in self.screen_stack if isinstance(screen, ReadingScreen)]
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*closing), QUIT_S)
+        self.exit()
+
     # What is wrong
 
     def _first_theme(self) -> str:
@@ -189,12 +216,10 @@ class GistreadApp(App[None]):
         # Textual would print the traceback over the person's terminal. It shows an error with `__rich__` as that
         # says, and keeps it for tests; there is no public hook for this.
         log.error("A defect ended the app", exc_info=error)
-        super()._handle_exception(Defect(error, self.paths.log_file))
+        super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
-def run(
-    book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None
-) -> int:
+def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None) -> int:
     """Show the app until the person leaves; return the exit status.
 
     `path` is where a book that is open already came from. Raises UsageError without a terminal, and the error of

@@ -11,7 +11,7 @@ from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
 from gistread.readers import DEFAULT_READER, READERS, ReaderOptions
-from gistread.readers.events import AnswerDelta, Answered, LookedUp, Restarted, Started, Steering, Stopped
+from gistread.readers.events import AnswerDelta, Steering, Stopped
 from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
 
 
@@ -50,13 +50,10 @@ class AskingTask:
         problem = ""
         try:
             memory, engine = await ready()
+            self._set(Asking.PAGE)
             async for event in READERS[self.reader](question, memory, engine, self.steering, self._options):
-                match event:
-                    case Started() | LookedUp():
-                        self._set(Asking.PAGE)
-                    case Stopped() | AnswerDelta() | Restarted() | Answered():
-                        if self.state is not Asking.ANSWER:
-                            self._set(Asking.ANSWER)
+                if isinstance(event, Stopped | AnswerDelta) and self.state is not Asking.ANSWER:
+                    self._set(Asking.ANSWER)
                 self._tell(ReaderSpoke(event))
         except GistreadError as error:
             problem = str(error).replace("\n", " ")

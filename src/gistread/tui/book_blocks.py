@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gistread.book.model import Book, Kind, Paragraph
 from gistread.tui.text.document import Block
 
-_ALIGN = {Kind.HEADING: "center", Kind.BREAK: "center"}
+_CENTRED = {Kind.HEADING, Kind.BREAK}
 
 
 class BookBlocks(Sequence[Block]):
@@ -33,7 +33,7 @@ def paragraph_block(book: Book, paragraph: Paragraph, key: object) -> Block:
         level=paragraph.level,
         indent=_indent(paragraph),
         blank_before=2 if kind is Kind.HEADING else 1,
-        align=_ALIGN.get(kind, "left"),
+        align="center" if kind in _CENTRED else "left",
     )
 
 

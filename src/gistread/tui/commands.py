@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 
 class Place(StrEnum):
@@ -50,17 +50,24 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "pin", "p", "pin", "Pin or unpin a page", R, "A pinned page stands open for the next question.", "pin", "memory"
     ),
-    Command(
-        "refuse", "x", "refuse", "Refuse the page the agent opened", R, "It closes; the agent goes on without it."
-    ),
+    Command("refuse", "x", "refuse", "Refuse the page the agent opened", R, "It closes; the agent goes on without it."),
     Command("stop-lookups", "s", "stop_lookups", "Stop the look-ups", R, "Answer now, with the pages that are open."),
-    Command("cancel", "escape", "cancel", "Cancel, pause, back", R, "The question; else back to the book; else the reading pauses."),
+    Command(
+        "cancel",
+        "escape",
+        "cancel",
+        "Cancel, pause, back",
+        R,
+        "The question; else back to the book; else the reading pauses.",
+    ),
     Command("resume", "r", "resume", "Let the model read on", R, "After a pause or an error."),
     Command("follow", "f", "follow", "Panes follow each other", R, "On or off.", "follow", "memory"),
     Command("next-pane", "tab", "next_pane", "Next pane", R, "Book, memory, question.", "pane"),
     Command("previous-pane", "shift+tab", "previous_pane", "Previous pane", R),
     Command("answers", "v", "answers", "Show or hide the answers", R, "", "answers", "answers"),
-    Command("citation-1", "1", "citation(1)", "Follow a source of the answer: 1 to 9", R, "In the memory and in the book."),
+    Command(
+        "citation-1", "1", "citation(1)", "Follow a source of the answer: 1 to 9", R, "In the memory and in the book."
+    ),
     *(Command(f"citation-{n}", str(n), f"citation({n})", "", R) for n in range(2, 10)),
     Command("back", "backspace,ctrl+o", "back", "Go back to where you were", R, "After a jump."),
     Command("page-down", "space,pagedown", "page_down", "One screen on", M),
@@ -81,7 +88,7 @@ COMMANDS: tuple[Command, ...] = (
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
 
 
-def bindings(*places: Place) -> list[Binding]:
+def bindings(*places: Place) -> list[BindingType]:
     """Key bindings of these places, for a `BINDINGS`."""
     return [command.binding() for command in COMMANDS if command.place in places]
 
@@ -118,7 +125,15 @@ def display_key(key: str) -> str:
     """Textual's name of a key, for people."""
     if len(key) == 1:
         return key
-    names = {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "backspace": "⌫", "up": "↑", "down": "↓", "enter": "⏎"}
+    names = {
+        "pagedown": "PgDn",
+        "pageup": "PgUp",
+        "escape": "Esc",
+        "backspace": "⌫",
+        "up": "↑",
+        "down": "↓",
+        "enter": "⏎",
+    }
     return "+".join(names.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
 
 
@@ -140,6 +155,8 @@ def _is_key(key: str) -> bool:
         return False
     if len(name) == 1:
         return True
-    return name in {item.value for item in Keys} or name in KEY_NAME_REPLACEMENTS.values() or bool(
-        name in {_character_to_key(chr(code)) for code in range(33, 127)}
+    return (
+        name in {item.value for item in Keys}
+        or name in KEY_NAME_REPLACEMENTS.values()
+        or bool(name in {_character_to_key(chr(code)) for code in range(33, 127)})
     )

@@ -12,6 +12,7 @@ from gistread.tui import news
 from gistread.tui.answer_blocks import strip_lines
 from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.status import Status, status_of
+from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import KeyLine, StatusLine, fitted
 
 if TYPE_CHECKING:
@@ -47,21 +48,22 @@ class Hearing:
                 screen.memory_pane.add(entry)
                 screen.memory_pane.set_here(screen.book_pane.place, scroll=False)
             case news.MemoryComplete():
-                screen.notify("The memory is complete: the whole book has been read.", markup=False)
+                screen.notify("The memory is complete: the whole book has been read.")
             case news.QuestionAsked(question=question):
                 self.asked = []
                 screen.memory_pane.clear_question()
                 screen.answers_pane.begin(question)
-                screen.show_answers()
+                screen.add_class("-answers")
             case news.ReaderSpoke(event=event):
                 self._reader_spoke(event)
             case news.QuestionEnded(problem=problem):
                 self._flush()
                 screen.answers_pane.end(problem)
+                screen.unseen = screen.pane is not Pane.ANSWERS
             case news.Notice(text=text, is_problem=is_problem):
-                screen.notify(text, severity="error" if is_problem else "information", markup=False, timeout=8)
+                screen.notify(text, severity="error" if is_problem else "information", timeout=8)
             case news.Crashed(error=error):
-                raise error
+                screen.call_later(_raise, error)
         self._gather()
 
     def _reader_spoke(self, event: ReaderEvent) -> None:
@@ -153,4 +155,9 @@ class Hearing:
         wanted = screen.narrow and screen.pane is not Pane.ANSWERS and bool(exchanges) and (running or screen.unseen)
         room = max(0, screen.size.width - 2)
         lines = strip_lines(exchanges[-1], STRIP_ROWS) if wanted else []
-        screen.show_strip([fitted(line, room) for line in lines])
+        screen.show_strip([fitted(clean(line), room) for line in lines])
+
+
+def _raise(error: Exception) -> None:
+    """Where Textual calls it, its handling of defects sees the error; in the session's task nothing would."""
+    raise error

@@ -65,7 +65,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
             key=("page", number),
             style="step",
             indent=_gutter(memory),
-                hanging=_number(memory, number, "▾"),
+            hanging=_number(memory, number, "▾"),
             tail=_tail(entry, view),
             blank_before=1,
         )
@@ -98,6 +98,20 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
     return blocks
 
 
+def empty_blocks(view: View) -> list[Block]:
+    """What stands where there is no memory yet."""
+    if view.reading:
+        return [Block("The model is reading the first page.", key=("rest", 1), style="muted")]
+    return [
+        Block("No page has been read yet.", key=("rest", 1), style="muted"),
+        Block(
+            "A model reads the book page by page and keeps here what each page says in a few words. Then you can ask.",
+            key=("rest", 1),
+            style="muted",
+        ),
+    ]
+
+
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     """What stands after the last page that has been read: the page in work, and what is to come."""
     if memory.complete:
@@ -107,8 +121,11 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     begun = view.begun
     if view.reading:
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
-        blocks.append(Block(said, key=("rest", read + 1), style="muted", indent=_gutter(memory),
-                hanging=_number(memory, read + 1)))
+        blocks.append(
+            Block(
+                said, key=("rest", read + 1), style="muted", indent=_gutter(memory), hanging=_number(memory, read + 1)
+            )
+        )
         read += 1
     last = memory.estimated_pages
     if last > read:
@@ -124,7 +141,12 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
         )
     elif view.here_unread and blocks:
         blocks[-1] = Block(
-            blocks[-1].text, key=blocks[-1].key, style="muted", indent=blocks[-1].indent, hanging=blocks[-1].hanging, tail="← you"
+            blocks[-1].text,
+            key=blocks[-1].key,
+            style="muted",
+            indent=blocks[-1].indent,
+            hanging=blocks[-1].hanging,
+            tail="← you",
         )
     return blocks
 

@@ -154,7 +154,9 @@ class Session:
             info = await engine.start()
             self._model_name = info.name
             if self._kept is None:
-                self._kept = await asyncio.to_thread(self._open_memory, info.name, info.fingerprint, info.context_tokens)
+                self._kept = await asyncio.to_thread(
+                    self._open_memory, info.name, info.fingerprint, info.context_tokens
+                )
                 self._memory = self._kept.memory
                 if self._kept.notice:
                     self._tell(Notice(self._kept.notice))

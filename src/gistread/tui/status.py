@@ -24,7 +24,9 @@ def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -
         return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
     name = tuple(filter(None, (activity.model, activity.device)))
     if activity.problem and activity.asking is Asking.NONE and activity.reading is not Reading.RUNNING:
-        return Status((f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error")
+        return Status(
+            (f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error"
+        )
     match state.phase:
         case Phase.LOADING:
             return Status((_with_share("loading", state.fraction), *name), "◌", "accent")

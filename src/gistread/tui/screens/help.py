@@ -1,9 +1,10 @@
 """Every key, from the one table of commands."""
 
 from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -29,7 +30,7 @@ class HelpText(LongText):
 class HelpScreen(ModalScreen[None]):
     """What there is and how to get at it."""
 
-    BINDINGS = [Binding("escape,q,f1,enter", "dismiss", "Close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,f1,enter", "dismiss", "Close", show=False)]
 
     def __init__(self, keymap: Mapping[str, str]) -> None:
         super().__init__()

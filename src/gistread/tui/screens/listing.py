@@ -5,15 +5,18 @@ The base of contents, models and library: they differ in their rows and in what 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
+
+from gistread.tui.text.cells import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Row:
 class ListScreen(ModalScreen[str | None]):
     """Dismissed with the id of the row, with what was typed, or with None."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss(None)", "Close", show=False),
         Binding("j", "list('cursor_down')", show=False),
         Binding("k", "list('cursor_up')", show=False),
@@ -48,7 +51,7 @@ class ListScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
-            yield Static(self._title, classes="panel-title", markup=False)
+            yield Static(clean(self._title), classes="panel-title", markup=False)
             yield Static(self._note, classes="panel-note", id="note", markup=False)
             yield OptionList(id="rows", markup=False)
             if self._prompt:
@@ -59,9 +62,9 @@ class ListScreen(ModalScreen[str | None]):
         options = self.query_one("#rows", OptionList)
         options.clear_options()
         for row in rows:
-            content = Content(row.text)
+            content = Content(clean(row.text))
             if row.about:
-                content = Content.assemble(row.text, "\n  ", (row.about, "$gr-muted"))
+                content = Content.assemble(clean(row.text), "\n  ", (clean(row.about), "$gr-muted"))
             options.add_option(Option(content, id=row.id, disabled=not row.enabled))
         options.display = bool(rows)
         if rows:

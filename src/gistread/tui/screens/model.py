@@ -2,8 +2,8 @@
 
 import asyncio
 
-from gistread.engine.models import STARTER, ModelFile, find_models
 from gistread.engine.model_places import starter_path
+from gistread.engine.models import STARTER, ModelFile, find_models
 from gistread.tui.screens.listing import ListScreen, Row
 
 NO_MODEL = "\0none"

@@ -17,16 +17,17 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from gistread.book.model import Book
-from gistread.errors import GistreadError, StorageError
+from gistread.errors import GistreadError
 from gistread.readers.events import Citation, Who
-from gistread.tui.answer_blocks import Exchange
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
 from gistread.tui.news import Reading
+from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.status import minutes
-from gistread.tui.text.widget import LongText
+from gistread.tui.text.marks import Mark
+from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import AnswersPane, BookPane
@@ -139,11 +140,6 @@ class ReadingScreen(Screen[None]):
         content = Content.assemble((parts[0], "bold"), ("   " + " · ".join(parts[1:]), "$gr-muted"))
         self.query_one("#memory-header", Line).show(parts, content)
 
-    def show_answers(self) -> None:
-        """A question is running: its answer is to be seen."""
-        self.unseen = self.narrow and self.pane is not Pane.ANSWERS
-        self.add_class("-answers")
-
     def show_strip(self, lines: list[str]) -> None:
         """What the agent does, where its pane is not on screen; nothing when there are no lines."""
         self.set_class(bool(lines), "-strip")
@@ -154,7 +150,7 @@ class ReadingScreen(Screen[None]):
     async def _open(self) -> None:
         """Read the file in a thread, show the book, then begin with the model."""
         try:
-            book, offset = await asyncio.to_thread(self._read_book)
+            book, offset = await asyncio.to_thread(read_book, self._wanted, self.gistread.shelf)
         except GistreadError as error:
             self.gistread.cannot_open(error)
             return
@@ -162,22 +158,8 @@ class ReadingScreen(Screen[None]):
         self.book_pane.show_book(book, offset)
         self.show_place()
         for line in book.notices:
-            self.notify(line, markup=False, timeout=8)
+            self.notify(line, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._begin()))
-
-    def _read_book(self) -> tuple[Book, int]:
-        """In a thread: the book, with what is slow to know of it, and where the person was."""
-        if isinstance(self._wanted, Book):
-            book = self._wanted
-        else:
-            from gistread.book.open import open_book
-
-            book = open_book(self._wanted)
-        _ = book.words
-        try:
-            return book, self.gistread.shelf.position(book.sha256)
-        except StorageError:
-            return book, 0
 
     async def _begin(self) -> None:
         """Everything that is not needed to read: session, memory, earlier questions, the model."""
@@ -185,39 +167,16 @@ class ReadingScreen(Screen[None]):
         assert book is not None
         self.keeping = Keeping(app.shelf, book, self._path, self._warn)
         self.keeping.opened()
-        self.session = await asyncio.to_thread(self._make_session, book)
-        asked = await asyncio.to_thread(self._earlier_questions, book)
+        self.session = await asyncio.to_thread(
+            make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear
+        )
+        asked = await asyncio.to_thread(earlier_questions, book, app.shelf)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
         await self.session.show_kept_memory()
         if self._model:
             await self.session.use_model(self._model)
         self.show_everything()
-
-    def _make_session(self, book: Book) -> "Session":
-        """In a thread: importing memories and readers takes longer than a frame."""
-        from gistread.memory.store import MemoryStore
-        from gistread.tui.session import Session
-
-        app = self.gistread
-        return Session(book, MemoryStore(app.paths.memories), app.config, app.make_engine, self.hearing.hear)
-
-    def _earlier_questions(self, book: Book) -> list[Exchange]:
-        """In a thread: what was asked of this book at other times."""
-        try:
-            kept = self.gistread.shelf.questions(book.sha256)
-        except StorageError:
-            return []
-        return [
-            Exchange(
-                one.question,
-                answer=one.answer,
-                citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
-                lookups=one.lookups,
-                found=one.found,
-            )
-            for one in kept
-        ]
 
     async def use_model(self, model: str) -> None:
         """Read with this model from now on; with none where it is empty."""
@@ -238,8 +197,8 @@ class ReadingScreen(Screen[None]):
 
     # Messages of the panes
 
-    @on(LongText.OffsetChanged, "#book")
-    def _book_moved(self, event: LongText.OffsetChanged) -> None:
+    @on(OffsetChanged, "#book")
+    def _book_moved(self, event: OffsetChanged) -> None:
         self.show_place()
         if self.book is not None and self.keeping is not None:
             self.keeping.place(event.offset)
@@ -261,14 +220,14 @@ class ReadingScreen(Screen[None]):
     def _memory_changed(self) -> None:
         self.show_memory_header()
 
-    @on(LongText.Clicked, "#memory")
-    def _memory_clicked(self, event: LongText.Clicked) -> None:
+    @on(Clicked, "#memory")
+    def _memory_clicked(self, event: Clicked) -> None:
         match event.block_key:
             case ("page", int(number)):
                 self.memory_pane.toggle_page(number)
 
-    @on(LongText.Clicked, "#answers")
-    def _answer_clicked(self, event: LongText.Clicked) -> None:
+    @on(Clicked, "#answers")
+    def _answer_clicked(self, event: Clicked) -> None:
         match str(event.link or "").partition(":"), event.block_key:
             case ("page", _, number), _:
                 self._go_to_page(int(number))
@@ -339,7 +298,7 @@ class ReadingScreen(Screen[None]):
             if citation.page not in self.memory_pane.view.opened:
                 self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
             self.memory_pane.bring_into_view(citation.page)
-        marks = ((citation.start, citation.end, "cited"),)
+        marks = (Mark(citation.start, citation.end, "cited"),)
         self.memory_pane.marks = self.book_pane.marks = marks
         self.jump(citation.start)
         if self.narrow:
@@ -350,7 +309,7 @@ class ReadingScreen(Screen[None]):
         return self.memory_pane.chosen if self.pane is Pane.MEMORY else self.memory_pane.view.here
 
     def _warn(self, text: str) -> None:
-        self.notify(text, severity="warning", markup=False, timeout=6)
+        self.notify(text, severity="warning", timeout=6)
 
     # Keys
 
@@ -462,10 +421,14 @@ class ReadingScreen(Screen[None]):
         if 0 <= at + step < len(self.book.chapters):
             self.book_pane.scroll_to_offset(self.book.chapters[at + step].start)
 
-    async def action_contents(self) -> None:
-        if self.book is None:
+    def action_contents(self) -> None:
+        book = self.book
+        if book is None:
             return
         from gistread.tui.screens.contents import ContentsScreen
 
-        chapter = self.book.chapter_index(self.book_pane.place)
-        self.app.push_screen(ContentsScreen(self.book, chapter), lambda start: None if start is None else self.jump(start))
+        def go(chapter: str | None) -> None:
+            if chapter is not None:
+                self.jump(book.chapters[int(chapter)].start)
+
+        self.app.push_screen(ContentsScreen(book, book.chapter_index(self.book_pane.place)), go)

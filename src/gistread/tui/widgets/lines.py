@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from gistread.tui.commands import COMMANDS, keys_of
 from gistread.tui.status import Status
-
+from gistread.tui.text.cells import clean
 
 _ACTION = "gistread-action"
 """Textual draws what carries `@click` as a link; a key is none."""
@@ -44,6 +44,7 @@ class HeaderLine(Line):
     def show_place(self, title: str, chapter: str, progress: str, panes: Sequence[tuple[str, bool]] = ()) -> None:
         """`panes`: names of the panes, and which is on screen, where only one fits."""
         room = self.room
+        title, chapter = clean(title), clean(chapter)
         tabs = Content.assemble(*(_tab(name, active) for name, active in panes)) if panes else Content("")
         right = Content.styled(progress, "$gr-muted")
         left_room = max(0, room - right.cell_length - tabs.cell_length - 2)
@@ -71,7 +72,7 @@ class StatusLine(Line):
         for part in status.said[1:]:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
-        said = fitted(said, room - 2)
+        said = fitted(clean(said), room - 2)
         gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
         content = Content.assemble(
             (f"{status.sign} ", f"$gr-{status.tone}"), (said, f"$gr-{status.tone}"), gap, (note, "$gr-muted")

@@ -9,7 +9,7 @@ from textual.message import Message
 from gistread.memory.model import Entry, GistMemory, Page
 from gistread.readers.events import Who
 from gistread.tui.commands import Place, bindings
-from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
+from gistread.tui.memory_blocks import Opening, View, empty_blocks, entry_blocks, rest_blocks
 from gistread.tui.text.widget import LongText
 
 
@@ -30,7 +30,7 @@ class MemoryPane(LongText):
         """Pages were opened, closed or pinned."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, cursor=True, side_margin=1)
+        super().__init__(empty_blocks(View()), id=id, cursor=True, side_margin=1)
         self.memory: GistMemory | None = None
         self.view = View()
         self._sizes: list[int] = []
@@ -48,7 +48,7 @@ class MemoryPane(LongText):
             of_page = entry_blocks(memory, entry, self.view) if memory else []
             self._sizes.append(len(of_page))
             blocks += of_page
-        rest = rest_blocks(memory, self.view) if memory else []
+        rest = rest_blocks(memory, self.view) if memory else empty_blocks(self.view)
         self._rest = len(rest)
         self.show([*blocks, *rest], keep_position=False)
 
@@ -144,11 +144,11 @@ class MemoryPane(LongText):
 
     # Keys
 
-    def action_line_down(self) -> None:
-        self._walk(1)
+    def action_line_down(self, count: int = 1) -> None:
+        self._walk(count)
 
-    def action_line_up(self) -> None:
-        self._walk(-1)
+    def action_line_up(self, count: int = 1) -> None:
+        self._walk(-count)
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:

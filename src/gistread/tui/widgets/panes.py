@@ -33,7 +33,8 @@ class BookPane(LongText):
 
     def show_book(self, book: Book, offset: int) -> None:
         self.show(BookBlocks(book), keep_position=False)
-        self.scroll_to_offset(offset)
+        if offset:
+            self.scroll_to_offset(offset)
 
 
 class AnswersPane(LongText):

@@ -1,7 +1,9 @@
 """The line a question is typed into, with the questions asked before."""
 
+from typing import ClassVar
+
 from textual import on
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Input
 
@@ -9,7 +11,7 @@ from textual.widgets import Input
 class QuestionInput(Input):
     """Up and Down bring back earlier questions of this book; what was being typed is kept below the last."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "earlier", "Earlier question", show=False),
         Binding("down", "later", "Later question", show=False),
     ]

@@ -1,0 +1,269 @@
+"""A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.config import Config
+from gistread.engine.protocol import NO_USAGE
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Citation,
+    Expanded,
+    LookedUp,
+    Restarted,
+    Started,
+    Stopped,
+    StopReason,
+    Who,
+)
+from gistread.tui.layout import Pane
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    read_whole,
+    text_of,
+    until,
+)
+
+WIDE, NARROW = (130, 44), (80, 24)
+STARTED = Started("readagent-s", 3, 3, True)
+
+
+def says(text: str) -> str:
+    return "The lamp and the boy are spoken of."
+
+
+def answered(text: str, *citations: Citation, found: bool = True, lookups: tuple[int, ...] = (2,)) -> Answered:
+    return Answered(text, found, citations, lookups, lookups, 80.0, NO_USAGE)
+
+
+def citation(screen: ReadingScreen, words: str) -> Citation:
+    """A citation of these words, which stand in the book."""
+    start = screen.book.text.index(words)
+    return Citation(screen.memory_pane.memory.page_at(start).number, start, start + len(words), words)
+
+
+async def ask(pilot: Pilot[None], question: str) -> None:
+    await pilot.press("a")
+    await pilot.press(*("space" if letter == " " else letter for letter in question))
+    await pilot.press("enter")
+
+
+async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await until(pilot, lambda: reader.questions == ["who lit it"])
+        await until(pilot, lambda: "choosing a page" in text_of(app))
+        assert screen.pane is Pane.BOOK
+        reader.say(STARTED, LookedUp(40, 1, "the road"), Expanded(40, Who.AGENT))
+        await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
+        assert "① page 40, the road" in text_of(app)
+        assert "page 41" not in text_of(app)
+        reader.say(LookedUp(41, 2, "why not"), Expanded(41, Who.AGENT), Stopped(StopReason.ENOUGH))
+        await until(pilot, lambda: "③ enough" in text_of(app))
+        assert "answering" in text_of(app)
+        reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
+        await until(pilot, lambda: "Finch did" in text_of(app))
+        reader.say(answered("Finch did [40]."))
+        await until(pilot, lambda: "Finch did [40]." in text_of(app))
+        await until(pilot, lambda: "memory complete" in text_of(app))
+
+
+async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_memory(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        source = citation(screen, "Finch relit it.")
+        await ask(pilot, "who")
+        reader.say(STARTED, answered(f"Finch [{source.page}].", source))
+        await until(pilot, lambda: "“Finch relit it.”" in text_of(app))
+        await pilot.press("1")
+        await until(pilot, lambda: source.page in screen.memory_pane.view.opened)
+        start, end = screen.book_pane.visible_range
+        assert start <= source.start < end
+        assert _marks(screen) == [(source.start, source.end)]
+        await pilot.press("2")
+        await until(pilot, lambda: "has no source 2" in text_of(app))
+
+
+def _marks(screen: ReadingScreen) -> list[tuple[int, int]]:
+    return [(mark.start, mark.end) for mark in screen.book_pane.marks]
+
+
+async def test_a_page_number_in_the_answer_is_a_link_for_the_mouse(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who")
+        reader.say(STARTED, answered("Somebody did [50]."))
+        await until(pilot, lambda: "Somebody did [50]." in text_of(app))
+        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [50]." in line)
+        await pilot.click(offset=(lines(app)[row].index("[50]") + 1, row))
+        await until(pilot, lambda: screen.book_pane.place == screen.memory_pane.memory.entry(50).page.start)
+
+
+async def test_the_person_refuses_a_page_and_stops_the_lookups(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who")
+        reader.say(STARTED, LookedUp(2, 1, "why not"), Expanded(2, Who.AGENT))
+        await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
+        await until(pilot, lambda: "refuse page" in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: 2 not in screen.memory_pane.view.opened)
+        assert reader.steering.refused == {2}
+        assert "refused" in text_of(app)
+        await pilot.press("s")
+        assert reader.steering.stop
+        reader.say(answered("Nobody.", lookups=()))
+        await until(pilot, lambda: "Nobody." in text_of(app))
+
+
+async def test_pinned_pages_are_handed_to_the_reader(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("tab", "down", "p")
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        assert reader.steering.pinned == {2}
+
+
+async def test_escape_cancels_the_question_and_the_screen_goes_on(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Cancelled." in text_of(app))
+        await ask(pilot, "again")
+        await until(pilot, lambda: reader.questions == ["who", "again"])
+
+
+async def test_a_question_while_the_book_is_being_read_says_over_how_much(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    engine = SteppedEngine(says=says)
+    engine.stop_after = 9
+    app = app_on(long_book(), tmp_path, engine, Config(min_words=200, max_words=300))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.entries)
+        await until(pilot, lambda: not engine.gate.is_set())
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        reader.say(Started("readagent-s", reader.pages_read, 46, False, shown=(1,)))
+        await until(pilot, lambda: f"Over the first {reader.pages_read} of ~46 pages." in text_of(app))
+        assert "larger than the model's window" in text_of(app)
+        assert "reading page" not in text_of(app)
+        await pilot.press("escape")
+        engine.gate.set()
+        count = len(screen.memory_pane.memory.entries)
+        await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
+
+
+async def test_asking_without_a_model_says_what_to_do(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await opened(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: "press m to choose one" in text_of(app))
+
+
+async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
+    engine = SteppedEngine(says=says)
+    engine.gate.clear()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "reading page 1" in text_of(app))
+        await ask(pilot, "who")
+        await until(pilot, lambda: "waits for the first page" in text_of(app))
+        assert not reader.questions
+        engine.gate.set()
+        await until(pilot, lambda: reader.questions == ["who"])
+
+
+async def test_the_book_may_not_say_and_a_restart_voids_what_was_said(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who")
+        reader.say(STARTED, AnswerDelta("Wrong words"), Restarted("the model ended"))
+        await until(pilot, lambda: "Asked again: the model ended" in text_of(app))
+        assert "Wrong words" not in text_of(app)
+        reader.say(answered("The book does not say.", found=False, lookups=(1, 3)))
+        await until(pilot, lambda: "Looked at: pages 1, 3." in text_of(app))
+
+
+async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        reader.say(STARTED, answered("Finch."))
+        await until(pilot, lambda: "Finch." in text_of(app))
+        await pilot.press("q")
+    again = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with again.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: "Finch." in text_of(again))
+        await pilot.press("a", "up")
+        assert screen.question.value == "who lit it"
+        await pilot.press("down")
+        assert screen.question.value == ""
+        await pilot.press("escape")
+        assert screen.pane is Pane.BOOK
+
+
+async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        await pilot.press("tab")
+        assert screen.pane is Pane.BOOK
+        reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, Who.AGENT))
+        await until(pilot, lambda: "because it tells of the boy" in text_of(app))
+        strip = lines(app)[-5:-2]
+        assert strip[0].strip() == "? who lit it"
+        assert strip[1].strip() == "① page 2, because it tells of the boy"
+        reader.say(answered("Finch did."))
+        await until(pilot, lambda: "Finch did." in text_of(app))
+        await pilot.press("v")
+        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        assert "Finch did." in text_of(app)
+
+
+@pytest.mark.parametrize("markup", ["[bold]not bold[/bold]", "[/]", "[@click=app.quit]x[/]"])
+async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: ScriptedReader, markup: str) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who")
+        reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, Who.AGENT), answered(markup))
+        await until(pilot, lambda: text_of(app).count(markup) == 2)
+        await pilot.press("tab")
+        screen.unseen = True
+        screen.show_everything()
+        await until(pilot, lambda: markup in lines(app)[-3])

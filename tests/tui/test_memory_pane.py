@@ -1,0 +1,154 @@
+"""The gist memory beside the book: pages, their states in words, opening, pinning, following."""
+
+from pathlib import Path
+
+from gistread.tui.layout import Pane
+from gistread.tui.news import Reading
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+
+WIDE = (130, 44)
+
+
+def gists(text: str) -> str:
+    """A gist that passes the guard whatever the page is: words of the page itself."""
+    return "The lamp and the boy are spoken of."
+
+
+async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    engine.gate.clear()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "being read" in text_of(app))
+        assert "not read yet" in text_of(app)
+        assert "reading page 1 of" in text_of(app)
+        engine.gate.set()
+        await until(pilot, lambda: screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: "not read yet" not in text_of(app))
+        pages = len(screen.memory_pane.memory.entries)
+        assert f"MEMORY   {pages} pages" in text_of(app)
+        assert "shorter" in text_of(app)
+
+
+async def test_the_page_where_one_reads_is_marked(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        assert screen.memory_pane.view.here == 1
+        assert "← you" in text_of(app)
+        await pilot.press("]", "]", "]")
+        await until(pilot, lambda: screen.memory_pane.view.here != 1)
+        page = screen.memory_pane.memory.page_at(screen.book_pane.place)
+        assert screen.memory_pane.view.here == page.number
+        await until(pilot, lambda: "← you" in text_of(app))
+
+
+async def test_where_a_gist_comes_from_is_said_in_words(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says="I cannot help with that."))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await until(pilot, lambda: "extractive" in text_of(app))
+
+
+async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: "opened by you" in text_of(app))
+        assert "end of page 1" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "opened by you" not in text_of(app))
+        row = next(row for row, line in enumerate(lines(app)) if " 2 " in line[70:84])
+        await pilot.click(offset=(100, row))
+        await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
+
+
+async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab", "down", "down", "p")
+        await until(pilot, lambda: "◆ pinned" in text_of(app))
+        assert screen.memory_pane.view.pinned == {3}
+        await pilot.press("o")
+        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        assert screen.book_pane.place == screen.memory_pane.memory.entry(3).page.start
+        await pilot.press("backspace")
+        await pilot.press("p")
+        await until(pilot, lambda: len(screen.memory_pane.view.pinned) != 1)
+
+
+async def test_walking_through_the_memory_moves_the_book_only_while_they_follow(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab", "down", "down")
+        third = screen.memory_pane.memory.entry(3).page
+        await until(pilot, lambda: screen.book_pane.place == third.start)
+        await pilot.press("f")
+        await until(pilot, lambda: "not following" in text_of(app))
+        await pilot.press("down")
+        await pilot.pause(0.1)
+        assert screen.book_pane.place == third.start
+
+
+async def test_a_finished_memory_is_there_at_once_without_a_model(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("q")
+    again = app_on(small_book(), tmp_path)
+    async with again.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "The lamp and the boy are spoken of." in text_of(again))
+
+
+async def test_reading_pauses_and_goes_on_by_key(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    app = app_on(long_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: len(screen.memory_pane.memory.entries if screen.memory_pane.memory else ()) > 3)
+        engine.gate.clear()
+        await pilot.press("escape")
+        await until(pilot, lambda: "paused after page" in text_of(app))
+        count = len(screen.memory_pane.memory.entries)
+        engine.gate.set()
+        await pilot.pause(0.2)
+        assert len(screen.memory_pane.memory.entries) == count
+        await pilot.press("r")
+        await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
+
+
+async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    engine.load_gate.clear()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "loading 40%" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Loading was stopped" in text_of(app))
+        engine.load_gate.set()
+        await pilot.press("r")
+        await until(pilot, lambda: "memory complete" in text_of(app))
+
+
+async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_path: Path) -> None:
+    from gistread.errors import EngineError
+
+    failing = [True]
+
+    def says(text: str) -> str | Exception:
+        return EngineError("The model ended twice.", "Choose another with m.") if failing[0] else gists(text)
+
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "stopped: The model ended twice." in text_of(app))
+        await pilot.press("space")
+        failing[0] = False
+        await pilot.press("r")
+        await until(pilot, lambda: "memory complete" in text_of(app))

@@ -1,0 +1,157 @@
+"""The book on the screen: moving in it, coming back to it, and the sizes of a terminal."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.shelf import Shelf
+from gistread.tui.app import DefectError
+from gistread.tui.layout import Pane
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
+
+WIDE, NARROW = (120, 40), (80, 24)
+
+
+async def test_a_book_is_shown_before_any_model_is_chosen(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        shown = text_of(app)
+        assert "Ada Brennan kept the lamp" in shown
+        assert "The Lamp at Skerry Point · A. Writer" in shown
+        assert "m chooses one" in shown
+
+
+@pytest.mark.parametrize(
+    ("keys", "back"),
+    [
+        (["space"], ["b"]),
+        (["pagedown"], ["pageup"]),
+        (["ctrl+d"], ["ctrl+u"]),
+        (["j", "j"], ["k", "k"]),
+        (["down"], ["up"]),
+        (["G"], ["g"]),
+        (["end"], ["home"]),
+    ],
+)
+async def test_keys_move_in_the_book_and_back(tmp_path: Path, keys: list[str], back: list[str]) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        before = screen.book_pane.scroll_offset.y
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert screen.book_pane.scroll_offset.y > before
+        await pilot.press(*back)
+        await pilot.pause()
+        assert screen.book_pane.scroll_offset.y == before
+
+
+async def test_chapters_are_reached_by_key_and_from_the_contents(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        chapters = screen.book.chapters
+        await pilot.press("]", "]")
+        await until(pilot, lambda: screen.book_pane.place == chapters[2].start)
+        await pilot.press("[")
+        await until(pilot, lambda: screen.book_pane.place == chapters[1].start)
+        await pilot.press("t", "down", "down", "enter")
+        await until(pilot, lambda: screen.book_pane.place == chapters[3].start)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place == chapters[1].start)
+
+
+async def test_the_place_is_kept_after_closing(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space", "space", "space")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        place = screen.book_pane.place
+        await pilot.press("q")
+    assert Shelf(paths_in(tmp_path).books).position(book.sha256) == place
+    again = app_on(book, tmp_path)
+    async with again.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.book_pane.place == place)
+
+
+async def test_the_place_is_kept_when_the_terminal_changes(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("]", "]", "space", "space")
+        await pilot.pause()
+        shown = screen.book_pane.visible_range
+        for size in ((80, 24), (160, 50), (20, 5), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.1)
+        start = screen.book_pane.place
+        assert shown[0] - 200 <= start <= shown[1]
+
+
+async def test_progress_and_time_left_are_in_the_header(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        assert "0%" in lines(app)[0]
+        assert "h" in lines(app)[0].split("·")[-1]
+        await pilot.press("G")
+        await until(pilot, lambda: "100% · under a minute left" in lines(app)[0])
+
+
+async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        await read_whole(pilot)
+        assert "[Book]" in lines(app)[0]
+        assert "MEMORY" not in text_of(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: "[Memory]" in lines(app)[0])
+        assert "MEMORY" in text_of(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: "[Question]" in lines(app)[0])
+        assert "Ask the book" in text_of(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: "[Book]" in lines(app)[0])
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 3), (10, 60), (99, 13), (400, 100)])
+async def test_no_size_of_terminal_is_too_small_or_too_large(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=size) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
+        await pilot.press("escape", "space", "G", "g")
+        await pilot.pause()
+        assert screen.pane in Pane
+        if size == (20, 5):
+            assert any("Lamp" in line for line in lines(app))
+
+
+async def test_control_characters_of_a_book_reach_no_terminal(tmp_path: Path) -> None:
+    app = app_on(small_book(title="Evil \x1b[31mred\x1b[0m [bold]markup[/bold]"), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        shown = text_of(app)
+        assert "\x1b" not in shown
+        assert "[bold]markup[/bold]" in shown
+
+
+async def test_a_defect_ends_with_one_line_and_no_traceback(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+
+    async def break_it() -> None:
+        async with app.run_test(size=NARROW) as pilot:
+            screen = await opened(pilot)
+            screen.call_later(lambda: 1 / 0)
+            await pilot.pause()
+
+    with pytest.raises(DefectError) as caught:
+        await break_it()
+    assert app.return_code == 1
+    assert "gistread.log" in caught.value.__rich__()
+    assert "\n" not in caught.value.__rich__()
