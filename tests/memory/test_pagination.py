@@ -73,6 +73,12 @@ def test_a_long_paragraph_is_divided_at_its_sentences() -> None:
     assert all(book.text[:end].rstrip().endswith(".") for end in passage.pauses)
 
 
+def test_a_scrap_before_a_long_paragraph_is_filled_with_its_sentences() -> None:
+    book = make_book([prose(10), prose(95, seed=1), prose(60, seed=2)])
+    passage = find_passage(book, 0, PageSize(50, 100))
+    assert [words_between(book, 0, end) for end in passage.pauses] == [50, 60, 70, 80, 90, 100]
+
+
 def test_a_sentence_longer_than_a_page_is_divided_between_words() -> None:
     book = make_book(["word " * 999 + "word."])
     passage = find_passage(book, 0, PageSize(50, 100))

@@ -60,19 +60,18 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
     """The passage that begins at the pause point `start`, and its legal pause points.
 
     Within the chapter. A pause that would leave a scrap of the chapter (less than half of `min_words`) is no
-    label while there is another; a rest of the chapter below `min_words` is one page.
+    label while there is another; a rest of the chapter below `min_words` is one page. Where a scrap stands
+    before a paragraph that does not fit after it, sentences of that paragraph fill the page.
     """
     chapter_end = _chapter_end(book, start)
-    units: list[_Unit] = []
-    total = 0
-    left = 0
-    for unit in _units(book, start, chapter_end, size.max_words):
-        too_long = total + unit.words > size.max_words or unit.end - start > size.max_words * _CHARACTERS_PER_WORD
-        if units and too_long:
-            left = _words_left(book, units[-1].end, chapter_end, size.min_words)
-            break
-        units.append(unit)
-        total += unit.words
+    units, left_over = _filled(_units(book, start, chapter_end, size.max_words), start, size)
+    total = sum(unit.words for unit in units)
+    if left_over is not None and total < size.min_words / 2:
+        more, _ = _filled(_pieces_of(book.text, left_over, size.max_words), start, size, total)
+        units += more
+        total += sum(unit.words for unit in more)
+    end = units[-1].end
+    left = _words_left(book, end, chapter_end, size.min_words) if end < chapter_end else 0
     labels: list[tuple[int, int]] = []
     at = 0
     for unit in units:
@@ -81,6 +80,21 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
             labels.append((unit.end, total - at + left))
     tidy = [end for end, rest in labels if rest >= size.min_words / 2 or end == chapter_end]
     return Passage(start, tuple(tidy or [end for end, _ in labels] or [units[-1].end]))
+
+
+def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
+    """As many units as fit a page that begins at `start` and has so many words; and the first that does not.
+
+    A page that has none yet takes one, whatever its length.
+    """
+    taken: list[_Unit] = []
+    for unit in units:
+        words += unit.words
+        too_long = words > size.max_words or unit.end - start > size.max_words * _CHARACTERS_PER_WORD
+        if too_long and (taken or words > unit.words):
+            return taken, unit
+        taken.append(unit)
+    return taken, None
 
 
 async def next_page(
@@ -178,16 +192,31 @@ def _divided(text: str, start: int, paragraph: Paragraph, end: int, max_words: i
         if words <= max_words:
             yield _Unit(start, end, words, paragraph.kind is Kind.HEADING)
             return
-    # Looked at through a window of twice a page: a paragraph may be a whole book, and a page is all that is asked.
+    for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
+        yield from _pieces(text, sentence.start, sentence.end, max_words)
+
+
+def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
+    """The sentences of a unit that is no longer than a page."""
+    return _sentences(text, unit.start, unit.end, unit.end, max_words * _CHARACTERS_PER_WORD)
+
+
+def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
+    """The sentences of `text[start:stop]`, the last with the space up to `end`.
+
+    Looked at through a window of so many characters: a paragraph may be a whole book, and a page is all that
+    is asked for.
+    """
     at = start
     while at < end:
-        stop = min(paragraph.end, at + 2 * most_characters)
-        starts = [at + begin for begin, _ in sentence_spans(text[at:stop])][1:]
-        if stop < paragraph.end and starts:
-            stop = starts.pop()  # The last sentence may go on behind the window.
-        for begin, finish in zip([at, *starts], [*starts, stop if stop < paragraph.end else end], strict=True):
-            yield from _pieces(text, begin, finish, max_words)
-        at = stop if stop < paragraph.end else end
+        until = min(stop, at + window)
+        starts = [at + begin for begin, _ in sentence_spans(text[at:until])][1:]
+        if until < stop and starts:
+            until = starts.pop()  # The last sentence may go on behind the window.
+        until = until if until < stop else end
+        for begin, finish in zip([at, *starts], [*starts, until], strict=True):
+            yield _Unit(begin, finish, count_words(text[begin:finish]))
+        at = until
 
 
 def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
