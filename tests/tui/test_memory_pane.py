@@ -28,7 +28,7 @@ async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread
         await until(pilot, lambda: screen.session.reading.state is Reading.DONE)
         await until(pilot, lambda: "not read yet" not in text_of(app))
         pages = len(screen.memory_pane.memory.entries)
-        assert f"MEMORY   {pages} pages" in text_of(app)
+        await until(pilot, lambda: f"MEMORY   {pages} pages" in text_of(app))
         assert "shorter" in text_of(app)
 
 
@@ -107,11 +107,11 @@ async def test_a_finished_memory_is_there_at_once_without_a_model(tmp_path: Path
 
 async def test_reading_pauses_and_goes_on_by_key(tmp_path: Path) -> None:
     engine = SteppedEngine(says=gists)
+    engine.stop_after = 9
     app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: len(screen.memory_pane.memory.entries if screen.memory_pane.memory else ()) > 3)
-        engine.gate.clear()
+        await until(pilot, lambda: not engine.gate.is_set())
         await pilot.press("escape")
         await until(pilot, lambda: "paused after page" in text_of(app))
         count = len(screen.memory_pane.memory.entries)

@@ -1,7 +1,6 @@
 """The application: themes, keys, screens, and what happens when something is wrong.
 
-Small on purpose. A book that cannot be opened ends it with that error where it was named on the command line,
-and is a notice where it was chosen in the library. A defect ends it with one line; the details go to the log.
+Small on purpose. A defect ends it with one line; the details go to the log.
 """
 
 import asyncio
@@ -96,17 +95,23 @@ class GistreadApp(App[None]):
             self.notify(problem, severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
-        """Show this book, in place of the one that is open."""
+        """Show this book."""
         self.push_screen(ReadingScreen(book, path=path, model=self.model))
 
     def cannot_open(self, error: GistreadError) -> None:
-        """The book that was to be shown cannot be read."""
+        """The book that was to be shown cannot be read: the end where it was named, a notice in the library."""
         if self._first is not None:
             self.failure = error
             self.exit(return_code=int(error.exit_status))
-        else:
-            self.pop_screen()
-            self.notify(str(error), severity="error", timeout=10)
+            return
+        self.pop_screen()
+        self.notify(str(error), severity="error", timeout=10)
+        self.action_library()
+
+    @property
+    def reading(self) -> ReadingScreen | None:
+        """The screen with the open book."""
+        return next((screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)), None)
 
     def notify(
         self,
@@ -171,7 +176,20 @@ class GistreadApp(App[None]):
     def action_library(self) -> None:
         from gistread.tui.screens.library import LibraryScreen
 
-        self.push_screen(LibraryScreen(self.shelf))
+        self.push_screen(LibraryScreen(self.shelf), self._open_from_library)
+
+    async def _open_from_library(self, path: str | None) -> None:
+        """In place of the open book; without a choice and without a book there is nothing left to show."""
+        current = self.reading
+        if path is None:
+            if current is None:
+                self.exit()
+            return
+        self._first = None
+        if current is not None:
+            await current.close()
+            self.pop_screen()
+        self.open_book(Path(path))
 
     async def action_choose_model(self) -> None:
         from gistread.tui.screens.model import ModelScreen
@@ -184,15 +202,14 @@ class GistreadApp(App[None]):
             return
         self.model = model
         self.save("model", model)
-        for screen in self.screen_stack:
-            if isinstance(screen, ReadingScreen):
-                await screen.use_model(model)
+        if self.reading is not None:
+            await self.reading.use_model(model)
 
     async def action_quit(self) -> None:
         """At once; what is slow to end has two seconds."""
-        closing = [screen.close() for screen in self.screen_stack if isinstance(screen, ReadingScreen)]
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*closing), QUIT_S)
+        if self.reading is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.reading.close(), QUIT_S)
         self.exit()
 
     # What is wrong

@@ -31,8 +31,8 @@ class View:
     refused: set[int] = field(default_factory=set)
     here: int | None = None
     """The page where the person reads."""
-    here_unread: bool = False
-    """They read where the model has not been yet."""
+    unread_at: int | None = None
+    """Offset where they read, when the model has not been there yet."""
     begun: Page | None = None
     """The page the model is shortening."""
     reading: bool = False
@@ -119,11 +119,18 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     blocks = []
     read = len(memory.entries)
     begun = view.begun
+    in_work = view.reading and view.unread_at is not None and view.unread_at < _work_ends(memory, begun)
+    ahead = view.unread_at is not None and not in_work
     if view.reading:
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
         blocks.append(
             Block(
-                said, key=("rest", read + 1), style="muted", indent=_gutter(memory), hanging=_number(memory, read + 1)
+                said,
+                key=("rest", read + 1),
+                style="muted",
+                indent=_gutter(memory),
+                hanging=_number(memory, read + 1),
+                tail="← you" if in_work else "",
             )
         )
         read += 1
@@ -136,19 +143,15 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
                 key=("rest", read + 1),
                 style="muted",
                 indent=1,
-                tail="← you" if view.here_unread else "",
+                tail="← you" if ahead else "",
             )
         )
-    elif view.here_unread and blocks:
-        blocks[-1] = Block(
-            blocks[-1].text,
-            key=blocks[-1].key,
-            style="muted",
-            indent=blocks[-1].indent,
-            hanging=blocks[-1].hanging,
-            tail="← you",
-        )
     return blocks
+
+
+def _work_ends(memory: GistMemory, begun: Page | None) -> int:
+    """Offset where the page in work ends, as far as can be told."""
+    return begun.end if begun else memory.read_until + len(memory.book.text) // memory.estimated_pages
 
 
 def _tail(entry: Entry, view: View) -> str:

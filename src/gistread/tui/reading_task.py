@@ -12,7 +12,7 @@ from gistread.memory.estimate import estimate, pace_of
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.store import KeptMemory
-from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, PageBegun, PageRead, Reading
+from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
 
 
 class ReadingTask:
@@ -44,6 +44,7 @@ class ReadingTask:
             self._set(state)
 
     async def _run(self, kept: KeptMemory, engine: Engine) -> None:
+        notice = kept.notice
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
                 match event:
@@ -56,6 +57,9 @@ class ReadingTask:
                         self.page = None
                         self._estimate(kept.memory)
                         self._tell(PageRead(entry))
+                        if kept.notice != notice:
+                            notice = kept.notice
+                            self._tell(Notice(notice, is_problem=True))
                     case Finished():
                         self._set(Reading.DONE)
                         self._tell(MemoryComplete())

@@ -19,6 +19,8 @@ class Status:
 def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -> Status:
     """The truth about the model. The name comes last: what it does matters more."""
     state = activity.engine
+    if state is None and activity.problem:
+        return Status((f"no model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
         kept = f"{activity.pages_read} pages from another time" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")

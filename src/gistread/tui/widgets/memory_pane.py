@@ -10,6 +10,7 @@ from gistread.memory.model import Entry, GistMemory, Page
 from gistread.readers.events import Who
 from gistread.tui.commands import Place, bindings
 from gistread.tui.memory_blocks import Opening, View, empty_blocks, entry_blocks, rest_blocks
+from gistread.tui.text.document import Block
 from gistread.tui.text.widget import LongText
 
 
@@ -30,18 +31,21 @@ class MemoryPane(LongText):
         """Pages were opened, closed or pinned."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(empty_blocks(View()), id=id, cursor=True, side_margin=1)
+        super().__init__(empty_blocks(View()), id=id, side_margin=1)
         self.memory: GistMemory | None = None
         self.view = View()
         self._sizes: list[int] = []
-        self._rest = 0
+        self._rest: list[Block] = []
 
     # What is known
 
     def show_memory(self, memory: GistMemory | None) -> None:
         """Show this memory from scratch; what was open belongs to the one before."""
+        same = memory is not None and self.memory is not None and memory.size == self.memory.size
+        pinned = self.view.pinned if same else set()
         self.memory = memory
-        self.view = View(here=self.view.here, reading=self.view.reading)
+        self.view = View(here=self.view.here, reading=self.view.reading, pinned=pinned)
+        self.cursor = memory is not None
         blocks = []
         self._sizes = []
         for entry in memory.entries if memory else ():
@@ -49,7 +53,7 @@ class MemoryPane(LongText):
             self._sizes.append(len(of_page))
             blocks += of_page
         rest = rest_blocks(memory, self.view) if memory else empty_blocks(self.view)
-        self._rest = len(rest)
+        self._rest = rest
         self.show([*blocks, *rest], keep_position=False)
 
     def add(self, entry: Entry) -> None:
@@ -59,9 +63,9 @@ class MemoryPane(LongText):
         self.view.begun = None
         blocks = entry_blocks(self.memory, entry, self.view)
         rest = rest_blocks(self.memory, self.view)
-        self.splice(sum(self._sizes), self._rest, [*blocks, *rest])
+        self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
         self._sizes.append(len(blocks))
-        self._rest = len(rest)
+        self._rest = rest
 
     def set_progress(self, *, begun: Page | None, reading: bool) -> None:
         """What the model is doing to the next page."""
@@ -72,17 +76,16 @@ class MemoryPane(LongText):
     def set_here(self, offset: int, *, scroll: bool) -> None:
         """Mark the page where the person reads, and bring it into view if the panes follow each other."""
         page = self.memory.page_at(offset) if self.memory else None
-        unread = page is None
-        before = self.view.here
-        number = page.number if page else None
-        if (number, unread) == (before, self.view.here_unread):
+        before, self.view.here = self.view.here, page.number if page else None
+        if page is None or self.view.unread_at is not None:
+            self.view.unread_at = offset if page is None else None
+            self._redraw_rest()
+        if self.view.here == before:
             return
-        self.view.here, self.view.here_unread = number, unread
-        for changed in (before, number):
-            self._redraw(changed)
-        self._redraw_rest()
-        if scroll and number is not None:
-            self.bring_into_view(number)
+        self._redraw(before)
+        self._redraw(self.view.here)
+        if scroll and page is not None:
+            self.bring_into_view(page.number)
 
     # Pages
 
@@ -137,10 +140,12 @@ class MemoryPane(LongText):
         self._sizes[number - 1] = len(blocks)
 
     def _redraw_rest(self) -> None:
-        if self.memory is not None:
-            rest = rest_blocks(self.memory, self.view)
-            self.splice(sum(self._sizes), self._rest, rest)
-            self._rest = len(rest)
+        if self.memory is None:
+            return
+        rest = rest_blocks(self.memory, self.view)
+        if rest != self._rest:
+            self.splice(sum(self._sizes), len(self._rest), rest)
+            self._rest = rest
 
     # Keys
 

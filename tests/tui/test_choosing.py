@@ -1,0 +1,231 @@
+"""Choosing a model, a book, a theme, a command."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.config import Config, load_config
+from gistread.engine.models import ModelFile
+from gistread.errors import BookError, EngineError
+from gistread.tui.app import GistreadApp
+from gistread.tui.screens.library import LibraryScreen
+from gistread.tui.screens.model import ModelScreen
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.books import small_book
+from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+
+SIZE = (110, 40)
+
+
+def model(name: str, *, usable: bool = True) -> ModelFile:
+    return ModelFile(
+        path=Path("/models") / f"{name}.gguf",
+        name=name,
+        size_bytes=98_000_000,
+        quantization="Q4_1",
+        architecture="llama",
+        context_length=8192,
+        parameters=135_000_000,
+        licence="apache-2.0",
+        usable=usable,
+        problem="" if usable else "the file is cut off",
+    )
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
+    """Two models on this machine, one of them broken."""
+    found = [model("small-model"), model("broken-model", usable=False)]
+    monkeypatch.setattr("gistread.tui.screens.model.find_models", lambda: list(found))
+    monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: found[0].path if found else None)
+    return found
+
+
+async def test_models_are_listed_with_what_one_has_to_know_and_the_choice_is_remembered(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
+    engine = SteppedEngine()
+    asked_for: list[str] = []
+
+    def make(name: str) -> SteppedEngine:
+        asked_for.append(name)
+        return engine
+
+    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "small-model  (starter)" in text_of(app))
+        shown = text_of(app)
+        assert "98 MB · Q4_1 · llama · 8,192 tokens of context" in shown
+        assert "cannot be used: the file is cut off" in shown
+        assert "Read without a model" in shown
+        await pilot.press("enter")
+        await until(pilot, lambda: "memory complete" in text_of(app))
+        assert asked_for == [str(models[0].path)]
+        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path))
+
+
+async def test_without_models_the_screen_says_how_to_get_the_starter(tmp_path: Path, models: list[ModelFile]) -> None:
+    models.clear()
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "pip install 'gistread[starter]'" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
+
+
+async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[ModelFile]) -> None:
+    asked_for: list[str] = []
+
+    def make(name: str) -> SteppedEngine:
+        asked_for.append(name)
+        return SteppedEngine()
+
+    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "small-model" in text_of(app))
+        await pilot.press("tab", *"q.gguf", "enter")
+        await until(pilot, lambda: asked_for == ["q.gguf"])
+
+
+async def test_a_model_that_cannot_be_used_is_one_line_and_the_book_stays_readable(tmp_path: Path) -> None:
+    def make(name: str) -> SteppedEngine:
+        raise EngineError("missing.gguf does not exist.", "Choose another.")
+
+    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), model="missing.gguf", make_engine=make)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "missing.gguf does not exist." in text_of(app))
+        await pilot.press("space", "g")
+        assert "Ada Brennan" in text_of(app)
+
+
+async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
+    engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of.")
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=SIZE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app))
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: "no model" in text_of(app))
+        assert engine.closed
+        assert "The lamp and the boy are spoken" in text_of(app)
+
+
+async def test_the_engine_is_closed_on_quitting(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=SIZE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("q")
+    assert engine.closed
+    assert app.return_code == 0
+
+
+async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "The sample story" in text_of(app))
+        assert "gistread BOOK" in text_of(app)
+        await pilot.press("enter")
+        screen = await opened(pilot)
+        assert screen.book.words > 5000
+
+
+async def test_the_library_lists_what_was_opened_and_opens_it_again(tmp_path: Path) -> None:
+    story = tmp_path / "A Short Tale.txt"
+    story.write_text("A Short Tale\n\n" + "Once upon a time there was a fox. " * 60)
+    app = app_on(story, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("q")
+    again = app_on(None, tmp_path)
+    async with again.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "Short Tale" in text_of(again))
+        await pilot.press("enter")
+        await opened(pilot)
+        assert "Once upon a time" in text_of(again)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(again.screen, LibraryScreen) and "sample" in text_of(again))
+        await pilot.press("tab", *"nowhere", "enter")
+        await until(pilot, lambda: isinstance(again.screen, LibraryScreen))
+
+
+async def test_a_book_that_was_named_and_cannot_be_read_ends_the_app_with_that_error(tmp_path: Path) -> None:
+    app = app_on(tmp_path / "nothing.txt", tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.failure is not None)
+    assert isinstance(app.failure, BookError)
+    assert app.return_code == BookError.exit_status
+
+
+async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        before = app.theme
+        await pilot.press("T")
+        await until(pilot, lambda: app.theme != before)
+        chosen = app.theme
+        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen)
+    again = app_on(small_book(), tmp_path, config=load_config(paths_in(tmp_path).config_file))
+    async with again.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        assert again.theme == chosen
+
+
+async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
+    folder = paths_in(tmp_path).user_themes
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text("name = 'mine'\n[colors]\nbackground = 'red'\n")
+    app = app_on(small_book(), tmp_path, config=Config(theme="mine"))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "mine.toml" in text_of(app))
+        assert "There is no theme 'mine'" in text_of(app)
+
+
+async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_path: Path) -> None:
+    config = Config(keys={"page-down": "z", "no-such-thing": "y"})
+    app = app_on(small_book(), tmp_path, config=config)
+    async with app.run_test(size=(80, 12), notifications=True) as pilot:
+        screen = await opened(pilot)
+        assert "no-such-thing" in text_of(app)
+        await pilot.press("z")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y > 0)
+        at = screen.book_pane.scroll_offset.y
+        await pilot.press("space")
+        assert screen.book_pane.scroll_offset.y == at
+
+
+async def test_the_palette_finds_commands_by_name(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.2)
+        await pilot.press(*"contents")
+        await until(pilot, lambda: "Contents" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: type(app.screen).__name__ == "ContentsScreen")
+
+
+async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(keys={"ask": "z"}))
+    async with app.run_test(size=(110, 90)) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: "Ask the book" in text_of(app))
+        shown = text_of(app)
+        line = next(line for line in shown.splitlines() if "Ask the book" in line)
+        assert " z " in line
+        for title in ("Contents", "Pin or unpin a page", "Next theme", "Quit", "One screen on"):
+            assert title in shown

@@ -1,0 +1,189 @@
+"""What needs no screen: the status line's words, commands and their keys, themes, blocks of memory and answers."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.readers.events import Started, Who
+from gistread.tui.answer_blocks import page_links, scope_of
+from gistread.tui.commands import COMMANDS, check_keys, help_lines
+from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
+from gistread.tui.news import Activity, Asking, Reading
+from gistread.tui.status import minutes, status_of
+from gistread.tui.themes import TEXT_ROLES, contrast, packaged_themes, read_themes
+from tests.tui.books import small_book
+
+
+def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
+    state = EngineState(
+        phase,
+        fraction=about.pop("fraction", None),
+        tokens_per_s=about.pop("speed", None),
+        priority=about.pop("priority", None),
+        notice=about.pop("notice", ""),
+    )
+    return Activity(model="SmolLM2", device="CPU", engine=state, **about)
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (Activity(), "no model: m chooses one"),
+        (Activity(problem="It is cut off."), "no model: It is cut off. · m chooses another"),
+        (activity(Phase.LOADING, fraction=0.4), "loading 40% · SmolLM2 · CPU"),
+        (
+            activity(Phase.DECODE, speed=41, reading=Reading.RUNNING, pages_read=11, pages_total=60, seconds_left=360),
+            "reading page 12 of ~60 · 41 tok/s · 6 min left · SmolLM2 · CPU",
+        ),
+        (
+            activity(Phase.PREFILL, fraction=0.6, asking=Asking.PAGE, priority=Priority.PERSON),
+            "reading the prompt 60% · SmolLM2 · CPU",
+        ),
+        (activity(Phase.DECODE, asking=Asking.PAGE), "choosing a page · SmolLM2 · CPU"),
+        (activity(Phase.DECODE, asking=Asking.ANSWER, speed=30), "answering · 30 tok/s · SmolLM2 · CPU"),
+        (activity(), "idle · SmolLM2 · CPU"),
+        (
+            activity(reading=Reading.PAUSED, pages_read=3, pages_total=9),
+            "paused after page 3 of ~9 · r to go on · SmolLM2 · CPU",
+        ),
+        (
+            activity(reading=Reading.DONE, pages_read=9, pages_total=9),
+            "idle · memory complete: 9 pages · SmolLM2 · CPU",
+        ),
+        (
+            activity(Phase.FAILED, notice="it ended twice"),
+            "stopped: it ended twice · r to go on · SmolLM2 · CPU",
+        ),
+        (
+            activity(reading=Reading.FAILED, problem="The disk is full."),
+            "stopped: The disk is full. · r to go on · m another model",
+        ),
+    ],
+)
+def test_the_status_line_tells_the_truth(now: Activity, said: str) -> None:
+    assert " · ".join(status_of(now).said) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "under a minute"), (240, "4 min"), (7800, "2 h 10 min"), (3600, "1 h 0 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> None:
+    assert minutes(seconds) == said
+
+
+def test_no_two_commands_have_one_key() -> None:
+    usable, problems = check_keys({})
+    assert (usable, problems) == ({}, [])
+
+
+def test_every_command_stands_in_the_help_or_is_one_of_a_family() -> None:
+    shown = [title for _, _, title, _ in help_lines({})]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == {command.title for command in COMMANDS if command.title}
+
+
+def test_wrong_keys_are_named_and_right_ones_used() -> None:
+    usable, problems = check_keys({"ask": "z", "nothing": "y", "pin": "no+such+key", "follow": "x"})
+    assert usable == {"ask": "z", "follow": "x"}
+    assert len(problems) == 3
+    assert "nothing" in problems[0]
+    assert "no+such+key" in problems[1]
+    assert "refuse" in problems[2]
+    assert "follow" in problems[2]
+
+
+THEMES, PROBLEMS = read_themes(packaged_themes())
+
+
+def test_there_are_a_light_a_dark_a_sepia_and_a_high_contrast_theme() -> None:
+    assert not PROBLEMS
+    assert {"paper", "night", "sepia", "contrast"} <= set(THEMES)
+    assert {palette.dark for palette in THEMES.values()} == {True, False}
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_every_text_of_a_theme_can_be_read(name: str) -> None:
+    colors = THEMES[name].colors
+    for ground in ("background", "surface", "panel"):
+        for role in TEXT_ROLES:
+            assert contrast(colors[role], colors[ground]) >= 7, (role, ground)
+    for ground in ("cursor", "mark"):
+        assert contrast(colors["text"], colors[ground]) >= 7, ground
+        assert contrast(colors["muted"], colors[ground]) >= 4.5, ground
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_without_any_theme_file_there_is_still_a_theme(tmp_path: Path) -> None:
+    found, problems = read_themes(tmp_path / "nowhere")
+    assert len(found) == 1
+    assert problems == []
+
+
+def memory(pages: int = 2, source: GistSource = GistSource.MODEL) -> GistMemory:
+    book = small_book()
+    length = len(book.text) // 4
+    entries = [
+        Entry(
+            Page(number, (number - 1) * length, number * length, 40),
+            Gist(f"Gist {number}\nin two lines.", 5, source),
+        )
+        for number in range(1, pages + 1)
+    ]
+    return GistMemory(book, PageSize(10, 50), "m", entries)
+
+
+def test_a_page_says_every_state_in_words() -> None:
+    known = memory(source=GistSource.EXTRACTIVE)
+    view = View(pinned={1}, refused={1}, here=1)
+    *_, block = entry_blocks(known, known.entry(1), view)
+    assert block.text == "Gist 1 in two lines."
+    assert block.tail == "extractive · ◆ pinned · refused · ← you"
+
+
+def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
+    known = memory()
+    view = View(opened={2: Opening(Who.AGENT, "it tells of the boy")})
+    header, *body, last = entry_blocks(known, known.entry(2), view)
+    assert header.text == "opened by the agent: it tells of the boy"
+    assert "end of page 2" in last.text
+    page = known.entry(2).page
+    for block in body:
+        if block.start is not None:
+            assert known.book.text[block.start : block.start + len(block.text)] == block.text
+            assert page.start <= block.start < page.end
+    joined = "".join(block.text for block in body if block.start is not None)
+    assert "".join(joined.split()) == "".join(known.text_of(page).split())
+
+
+def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
+    known = memory()
+    begun = Page(3, known.read_until, known.read_until + 100, 20)
+    working, ahead = rest_blocks(known, View(reading=True, begun=begun, unread_at=begun.start + 5))
+    assert "being read" in working.text
+    assert "← you" in working.tail
+    assert ahead.text == "4 … not read yet"
+    assert not ahead.tail
+    (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1))
+    assert only.text == "3 to about 4 … not read yet"
+    assert "← you" in only.tail
+
+
+def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> None:
+    assert scope_of(Started("r", 9, 9, True)) == ""
+    said = scope_of(Started("r", 18, 46, False, shown=(1, 2, 3)))
+    assert "Over the first 18 of ~46 pages." in said
+    assert "3 of 18 gists" in said
+
+
+def test_page_numbers_in_brackets_are_links() -> None:
+    answer = "A bar is cracked [11], a rail bent [14]; [x] is not a page."
+    assert [(answer[link.start : link.end], link.link) for link in page_links(answer)] == [
+        ("[11]", "page:11"),
+        ("[14]", "page:14"),
+    ]

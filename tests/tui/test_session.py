@@ -1,0 +1,116 @@
+"""The session without a screen: what goes on behind it, told as news."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from gistread.config import Config
+from gistread.errors import EngineError
+from gistread.memory.store import MemoryStore
+from gistread.tui import news
+from gistread.tui.session import Session
+from tests.tui.books import small_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine
+
+CONFIG = Config(min_words=40, max_words=90)
+
+
+class Told(list[news.News]):
+    """Everything a session told."""
+
+    def of(self, kind: type) -> list[news.News]:
+        return [item for item in self if isinstance(item, kind)]
+
+
+def session_on(folder: Path, engine: SteppedEngine) -> tuple[Session, Told]:
+    told = Told()
+    return Session(small_book(), MemoryStore(folder), CONFIG, lambda _: engine, told.append), told
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.01)
+
+
+async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
+    session, told = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await until(lambda: told.of(news.MemoryComplete))
+    pages = [item.entry.page.number for item in told.of(news.PageRead)]
+    assert pages == list(range(1, len(pages) + 1))
+    assert session.activity.reading is news.Reading.DONE
+    await session.close()
+    again, told_again = session_on(tmp_path, SteppedEngine())
+    await again.show_kept_memory()
+    assert len(told_again.of(news.MemoryOpened)[0].memory.entries) == len(pages)
+
+
+async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_goes_on(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    engine.stop_after = 5
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await until(lambda: not engine.gate.is_set())
+    done = len(told.of(news.PageRead))
+    await session.close()
+    assert engine.closed
+    assert session.memory is not None
+    assert len(session.memory.entries) == done
+    again, told_again = session_on(tmp_path, SteppedEngine())
+    await again.use_model("fake")
+    await until(lambda: told_again.of(news.MemoryComplete))
+    assert told_again.of(news.PageRead)[0].entry.page.number == done + 1
+    await again.close()
+
+
+async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path: Path, reader: ScriptedReader) -> None:
+    first = SteppedEngine()
+    session, told = session_on(tmp_path, first)
+    await session.use_model("first")
+    await until(lambda: told.of(news.MemoryComplete))
+    session.ask("who", set())
+    await until(lambda: reader.questions)
+    await session.use_model("second")
+    assert first.closed
+    assert told.of(news.QuestionEnded)
+    assert not session.asking.running
+    await session.close()
+
+
+async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_path: Path) -> None:
+    class Broken(SteppedEngine):
+        async def start(self) -> None:
+            await self.load_gate.wait()
+            raise EngineError("The model does not fit into memory.")
+
+    engine = Broken()
+    engine.load_gate.clear()
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    session.ask("who", set())
+    await asyncio.sleep(0.05)
+    engine.load_gate.set()
+    await until(lambda: told.of(news.QuestionEnded))
+    assert told.of(news.QuestionEnded)[0].problem == "The model does not fit into memory."
+    await session.close()
+
+
+async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
+    session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
+    await session.use_model("fake")
+    await until(lambda: told.of(news.Notice))
+    assert "context" in told.of(news.Notice)[0].text
+    assert session.activity.problem
+    await session.close()
+
+
+async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> None:
+    def says(_: str) -> str:
+        raise ZeroDivisionError
+
+    session, told = session_on(tmp_path, SteppedEngine(says=says))
+    await session.use_model("fake")
+    await until(lambda: told.of(news.Crashed))
+    assert isinstance(told.of(news.Crashed)[0].error, ZeroDivisionError)
+    await session.close()
