@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.sniff import HEAD_BYTES, Unreadable, identify, identify_zip
 from gistread.errors import BookError
@@ -43,7 +44,7 @@ def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES)
     return data
 
 
-def open_file(source: Path) -> BinaryIO:
+def open_file(source: Path) -> io.BufferedReader:
     """The regular file `source`, open for reading. Raises BookError with the reason where it cannot be opened."""
     try:
         # Not blocking: opening a pipe that nobody writes to would wait for ever.
@@ -51,17 +52,18 @@ def open_file(source: Path) -> BinaryIO:
     except FileNotFoundError as error:
         raise BookError(f"There is no file {source}.") from error
     except PermissionError as error:
+        if source.is_dir():  # Windows does not even open them
+            raise _directory(source) from error
         raise BookError(f"{source} cannot be read: you have no permission to.") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BookError(f"{source} cannot be opened: {reason}.") from error
-    stream = os.fdopen(descriptor, "rb")
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
-        return stream
-    stream.close()
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise BookError(f"{source} is a directory, not a book.", "Name a file inside it.")
+        raise _directory(source)
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, give - as the book.")
 
 
@@ -76,17 +78,12 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) ->
             return _read_zip(stream, name)
         if isinstance(kind, Unreadable):
             raise _refusal(name, kind)
-        data = head + stream.read(limit_bytes + 1 - len(head))
+        if stream.seek(0, 2) > limit_bytes:
+            raise _too_large(name, limit_bytes)
+        stream.seek(0)
+        data = stream.read(limit_bytes)
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
-    if len(data) > limit_bytes:
-        raise _too_large(name, limit_bytes)
-    return _read_text(data, name)
-
-
-def _read_text(data: bytes, name: str) -> Book:
-    from gistread.book.formats.text import read_text
-
     return read_text(data, name)
 
 
@@ -104,6 +101,10 @@ def _read_zip(stream: BinaryIO, name: str) -> Book:
     from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
+
+
+def _directory(source: Path) -> BookError:
+    return BookError(f"{source} is a directory, not a book.", "Name a file inside it.")
 
 
 def _refusal(name: str, kind: Unreadable) -> BookError:

@@ -80,9 +80,11 @@ def decode(data: bytes) -> Decoded | None:
 
 def _lenient(data: bytes, encoding: str) -> Decoded:
     text = data.decode(encoding, errors="replace")
-    # A replacement character may stand in the file itself; counting it as damage would be a false alarm.
-    replaced = text.count("\ufffd") - (data.count("\ufffd".encode(encoding)) if "\ufffd" in text else 0)
-    return Decoded(text, encoding, max(0, replaced))
+    replaced = text.count("\ufffd")
+    if replaced and encoding.startswith("utf"):
+        # A replacement character may stand in the file itself; counting it as damage would be a false alarm.
+        replaced = max(0, replaced - data.count("\ufffd".encode(encoding)))
+    return Decoded(text, encoding, replaced)
 
 
 def _strictly(data: bytes, name: str) -> Decoded | None:

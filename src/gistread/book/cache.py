@@ -1,0 +1,125 @@
+"""Keeps what was extracted from a file, so that a long book opens at once the second time.
+
+A file is known by the SHA-256 of its bytes, never by its name. What is kept carries a checksum and the version of the
+extraction; whatever is damaged, older or newer is ignored and made again. Losing any of it costs half a second.
+"""
+
+import contextlib
+import hashlib
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.open import open_file, read_book
+
+EXTRACTION = 1
+"""To be raised whenever the same file would give another text, paragraphs or chapters than before."""
+
+_KEPT_BOOKS = 40
+_SUFFIX = ".book"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_KINDS = tuple(Kind)
+
+
+def open_cached(source: Path, directory: Path) -> Book:
+    """`open_book`, by way of what `directory` keeps of the same file. Raises BookError as that does.
+
+    The directory is made when there is something to keep; one that cannot be written to is no error.
+    """
+    with open_file(source) as stream:
+        kept = directory / f"{_digest(stream)}-{EXTRACTION}{_SUFFIX}"
+        book = _load(kept)
+        if book is None:
+            book = read_book(stream, source.name)
+            _store(kept, book)
+        return book
+
+
+def _digest(stream: io.BufferedReader) -> str:
+    try:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        stream.seek(0)
+    except OSError:
+        # A disk that fails: reading the book says so in words.
+        return "unreadable"
+    return digest
+
+
+def _load(kept: Path) -> Book | None:
+    try:
+        data = kept.read_bytes()
+        if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
+            return None
+        book = _book(orjson.loads(data[_DIGEST_BYTES:]))
+    except (OSError, ValueError, TypeError, IndexError):
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(kept)
+    return book
+
+
+def _store(kept: Path, book: Book) -> None:
+    payload = orjson.dumps(_record(book))
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=kept.parent, prefix=".", suffix=_SUFFIX)
+    except OSError:
+        return
+    beside = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(hashlib.sha256(payload).digest())
+            file.write(payload)
+        # Renamed when whole, so that nobody ever reads a part of it.
+        beside.replace(kept)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+    _forget_old(kept.parent)
+
+
+def _forget_old(directory: Path) -> None:
+    """Keep the books that were opened last."""
+    with contextlib.suppress(OSError):
+        kept = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in kept[_KEPT_BOOKS:]:
+            path.unlink()
+
+
+def _record(book: Book) -> list[Any]:
+    """The fields of a book in order; paragraphs as four columns, which JSON reads much faster than objects."""
+    return [
+        book.text,
+        book.title,
+        book.authors,
+        book.language,
+        book.source_format,
+        book.notices,
+        [
+            [paragraph.start for paragraph in book.paragraphs],
+            [paragraph.end for paragraph in book.paragraphs],
+            [_KINDS.index(paragraph.kind) for paragraph in book.paragraphs],
+            [paragraph.level for paragraph in book.paragraphs],
+        ],
+        [[chapter.title, chapter.start, chapter.end, chapter.level] for chapter in book.chapters],
+    ]
+
+
+def _book(record: list[Any]) -> Book:
+    text, title, authors, language, source_format, notices, columns, chapters = record
+    starts, ends, kinds, levels = columns
+    return Book(
+        text=text,
+        title=title,
+        paragraphs=tuple(map(Paragraph, starts, ends, [_KINDS[kind] for kind in kinds], levels)),
+        chapters=tuple(Chapter(*chapter) for chapter in chapters),
+        authors=tuple(authors),
+        language=language,
+        source_format=source_format,
+        notices=tuple(notices),
+    )

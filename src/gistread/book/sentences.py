@@ -1,0 +1,119 @@
+"""Where sentences begin and end, in any text: for paragraphs longer than a page, and for gists made of sentences.
+
+Rules, not a model: full stops that end no sentence (Mr., initials, numbers) are known for the languages that most
+books are in, and full stops of scripts without spaces end one wherever they stand. Time is linear in the text, also in
+a megabyte without any full stop. Knows nothing of pages.
+"""
+
+import re
+from collections.abc import Iterator
+
+LONGEST_CHARACTERS = 4000
+"""A sentence longer than this is cut at white space, or anywhere where there is none."""
+
+# What may end a sentence, and what may close after it.
+_CLOSING = "\"'”’»«›‹)\\]」』）】》〉"
+# Possessive, and not from the middle of a run: a page of dots would otherwise be looked at once from each dot.
+_END = re.compile(
+    f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
+    f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
+    "|\\n\\n++"
+)
+# Particles and commas with which Japanese and Chinese go on after speech: 「はい。」と言った。
+_GOING_ON = "とっ、，,"
+
+_ABBREVIATIONS = frozenset(
+    """mr mrs ms messrs mme mlle mm dr prof rev fr sr sra srta jr st ste gen col maj capt lt sgt cpl adm gov sen rep hon
+    pres esq vol vols ch chap sec fig figs no nos nr pp ed eds trans cf vs viz etc eg ie al op cit ibid ca approx dept
+    jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp bros
+    hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
+    av bd ud uds vd vds pág págs núm sig sigs dna d dott""".split()  # noqa: SIM905
+)
+# Abbreviations that may also end a sentence do so where a capital follows.
+_MAY_END = frozenset("etc jr sr esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
+_LOOK_BACK = 24
+_GAP = re.compile(r"\s*")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Bounds of the sentences of `text`, in order, without the white space between them.
+
+    Every character that is not white space lies in exactly one span, and no span is longer than
+    `LONGEST_CHARACTERS`.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _END.finditer(text):
+        if match[0][0] == "." and not _ends_sentence(text, match.start(), match.end()):
+            continue
+        if match[0][0] in "!?…" and _goes_on(text, match.end()):
+            continue
+        if match["closed"] and text[match.end() : match.end() + 1] in tuple(_GOING_ON):
+            continue
+        _add(spans, text, start, match.end())
+        start = match.end()
+    _add(spans, text, start, len(text))
+    return spans
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether the sentence goes on after a mark inside it: "Oh!" said she."""
+    following = text[end : end + 8].lstrip()
+    return bool(following) and following[0].islower()
+
+
+def _ends_sentence(text: str, dot: int, end: int) -> bool:
+    """Whether a full stop at `dot`, whose closing marks end at `end`, ends a sentence."""
+    if _goes_on(text, end):
+        return False
+    before = text[max(0, dot - _LOOK_BACK) : dot]
+    match = _LAST_WORD.search(before)
+    word = match[0] if match else ""
+    if end - dot > 1:
+        # An ellipsis, or a closing quotation mark: an abbreviation rarely stands before either.
+        return True
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        # An initial, unless the sentence ends with "I".
+        return word == "I" and not _before_is_capitalised(before, word)
+    if word.lower() in _ABBREVIATIONS:
+        following = text[end : end + 8].lstrip()
+        return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
+    if _DOTTED.match(word):
+        # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
+        following = text[end : end + 8].lstrip()
+        return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
+    # "3. Kapitel", "der 5. Mai": ordinals stay with their word; years and larger numbers end sentences.
+    return not (word.isdigit() and len(word) <= 2 and end < len(text) and _starts_line(text, dot - len(word)))
+
+
+def _before_is_capitalised(before: str, word: str) -> bool:
+    """Whether the word before an initial is a name: "Charles I." or "J. I. Packer"."""
+    words = before[: len(before) - len(word)].split()
+    return bool(words) and words[-1][:1].isupper()
+
+
+def _starts_line(text: str, start: int) -> bool:
+    return start <= 0 or text[start - 1] == "\n"
+
+
+def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    words = piece.strip()
+    if words:
+        start += len(piece) - len(piece.lstrip())
+        spans.extend(_cut(text, start, start + len(words)))
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A span, in pieces where it is longer than any sentence should be."""
+    while end - start > LONGEST_CHARACTERS:
+        limit = start + LONGEST_CHARACTERS
+        at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit)) + 1 or limit
+        piece = text[start:at]
+        yield start, start + len(piece.rstrip())
+        gap = _GAP.match(text, at)
+        start = gap.end() if gap else at
+    if start < end:
+        yield start, end

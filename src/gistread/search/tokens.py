@@ -1,0 +1,106 @@
+"""A text becomes the terms that a ranked search compares: words in lower case, pairs of characters where words are
+not parted, stems by language.
+
+Knows nothing of ranking.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from typing import Protocol
+
+# Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_TOKEN = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}_])\\w)+(?:['’](?:(?![{_UNSPACED}_])\\w)+)*")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+
+# Snowball's name of each language it stems, by ISO 639-1.
+_SNOWBALL = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+# An article that elides before a vowel is a word of its own there.
+_ELIDING = frozenset(("ca", "fr", "ga", "it"))
+# Their stemmers take off beginnings as well, so that a stem need not begin like its word.
+_STEMS_BEGINNINGS = frozenset(("ar", "id", "nl", "ta"))
+
+
+class Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802  (snowballstemmer's name)
+
+
+class Terms:
+    """Cuts texts of one language into words, and gives the stem of a word."""
+
+    def __init__(self, language: str) -> None:
+        """`language` in BCP 47; where it is empty, English is assumed, where it is not known, words stay whole."""
+        code = language.replace("_", "-").partition("-")[0].lower() or "en"
+        self._elides = code in _ELIDING
+        self.keeps_beginnings = code in _SNOWBALL and code not in _STEMS_BEGINNINGS
+        """Whether the stem of a word begins with the word's first letter, diacritics aside."""
+        self._stemmer = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else None
+
+    def words(self, text: str) -> list[str]:
+        """The words of `text` in order, in lower case; of unspaced scripts each pair of neighbours."""
+        text = text.lower()
+        if text.isascii():
+            return _ASCII_TOKEN.findall(text)
+        words: list[str] = []
+        for token in _TOKEN.findall(text.replace("’", "'")):
+            if _UNSPACED_START.match(token):
+                words += [token[i : i + 2] for i in range(len(token) - 1)] or [token]
+            elif self._elides and "'" in token:
+                words += token.split("'")
+            else:
+                words.append(token)
+        return words
+
+    def stem(self, word: str) -> str:
+        """What all forms of `word` have in common, without diacritics: people leave them out when they search."""
+        stem = self._stemmer.stemWord(word) if self._stemmer else word
+        return stem if stem.isascii() else folded(stem)
+
+
+def folded(word: str) -> str:
+    """`word` without its diacritics."""
+    return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
+
+
+@cache
+def _stemmer(name: str) -> Stemmer:
+    import snowballstemmer  # imported here: it takes 0.1 s, and only a ranked search needs it
+
+    stemmer: Stemmer = snowballstemmer.stemmer(name)
+    return stemmer

@@ -1,0 +1,24 @@
+"""Real books, where the checkout has them beside it."""
+
+from pathlib import Path
+
+import pytest
+
+_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+needs_books = pytest.mark.skipif(not (_DATA / "books").is_dir(), reason="needs ../shared/data/books")
+needs_epubs = pytest.mark.skipif(not (_DATA / "epub").is_dir(), reason="needs ../shared/data/epub")
+
+
+def text_book(name: str) -> Path:
+    """The plain-text book whose file name contains `name`."""
+    return next(path for path in sorted((_DATA / "books").iterdir()) if name in path.name)
+
+
+def epub_book(name: str) -> Path:
+    return next(path for path in sorted((_DATA / "epub" / "standardebooks").iterdir()) if name in path.name)
+
+
+def all_epubs() -> list[Path]:
+    if not (_DATA / "epub").is_dir():
+        return []
+    return sorted(path for path in (_DATA / "epub").rglob("*") if path.suffix.lower() == ".epub")

@@ -1,0 +1,274 @@
+"""EPUB: chapters from the contents, paragraphs from XHTML, and what a hostile or broken archive cannot do."""
+
+import contextlib
+import io
+import zipfile
+
+import pytest
+
+from gistread.book import Book, Kind
+from gistread.book.formats import archive
+from gistread.book.open import open_bytes
+from gistread.errors import BookError, ExitStatus
+from tests.book.make_epub import epub, package, page, read_pages
+from tests.book.promises import assert_keeps_promises
+
+_NAV = (
+    '<nav epub:type="toc"><h1>Contents</h1><ol><li><a href="a.xhtml">Part One</a><ol>'
+    '<li><a href="a.xhtml#one">The Rain</a></li><li><a href="b.xhtml">The Bridge</a></li></ol></li></ol></nav>'
+)
+_NAV_ITEM = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+
+
+def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+    return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
+
+
+def kinds(book: Book) -> list[Kind]:
+    return [p.kind for p in book.paragraphs]
+
+
+class TestChapters:
+    def test_come_from_the_navigation_document_with_its_nesting_and_its_anchors(self) -> None:
+        files = {
+            "nav.html": page(_NAV),
+            "a.xhtml": page('<h1>Part One</h1><h2 id="one">The Rain</h2><p>It rained.</p>'),
+            "b.xhtml": page("<p>There was a bridge.</p>"),
+        }
+        book = open_bytes(epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x")
+        assert [(c.title, c.level, book.text[c.start : c.end].strip()) for c in book.chapters] == [
+            ("Part One", 1, "Part One"),
+            ("The Rain", 2, "The Rain\n\nIt rained."),
+            ("The Bridge", 2, "There was a bridge."),
+        ]
+
+    def test_come_from_the_ncx_of_epub_2(self) -> None:
+        ncx = (
+            '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>'
+            "<navPoint><navLabel><text>The Rain</text></navLabel>"
+            '<content src="a.xhtml"/><navPoint><navLabel><text>The Bridge</text></navLabel><content src="a.xhtml#b"/>'
+            "</navPoint></navPoint></navMap></ncx>"
+        )
+        files = {"toc.ncx": ncx, "a.xhtml": page('<p>It rained.</p><p>There was <i id="b">a bridge</i>.</p>')}
+        item = '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
+        book = open_bytes(epub(files, package(["a.xhtml"], manifest=item, toc=' toc="ncx"')), "x")
+        assert [(c.title, c.level) for c in book.chapters] == [("The Rain", 1), ("The Bridge", 2)]
+        assert book.text[book.chapters[1].start :] == "There was a bridge."
+
+    def test_come_from_headings_where_there_are_no_contents(self) -> None:
+        book = read_pages(
+            "<h1>I</h1><h2>The Rain</h2><p>It rained.</p>", "<p>And rained.</p>", "<h1>II</h1><p>Dry.</p>"
+        )
+        assert [c.title for c in book.chapters] == ["I. The Rain", "II"]
+
+    def test_a_file_that_the_contents_leave_out_belongs_to_the_chapter_before(self) -> None:
+        files = {
+            "nav.html": page('<nav epub:type="toc"><ol><li><a href="a.xhtml">The Rain</a></li></ol></nav>'),
+            "a.xhtml": page("<p>It rained.</p>"),
+            "b.xhtml": page("<p>It went on.</p>"),
+        }
+        book = open_bytes(epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x")
+        assert [(c.title, book.text[c.start : c.end]) for c in book.chapters] == [
+            ("The Rain", "It rained.\n\nIt went on.")
+        ]
+
+    def test_a_part_and_a_chapter_that_begin_at_one_place_are_one_entry(self) -> None:
+        nav = (
+            '<nav epub:type="toc"><ol><li><a href="a.xhtml">One</a>'
+            '<ol><li><a href="a.xhtml">Rain</a></li></ol></li></ol></nav>'
+        )
+        files = {"nav.html": page(nav), "a.xhtml": page("<p>It rained.</p>")}
+        book = open_bytes(epub(files, package(["a.xhtml"], manifest=_NAV_ITEM)), "x")
+        assert [(c.title, c.level) for c in book.chapters] == [("One: Rain", 1)]
+
+
+class TestMetadata:
+    def test_title_authors_and_language(self) -> None:
+        metadata = (
+            '<dc:creator id="a">Ann Author</dc:creator><dc:creator id="t">Tom Translator</dc:creator>'
+            '<meta refines="#a" property="role">aut</meta><meta refines="#t" property="role">trl</meta>'
+            "<dc:language>en-GB</dc:language>"
+        )
+        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml"], metadata=metadata)), "x")
+        assert (book.title, book.authors, book.language) == ("A Book", ("Ann Author",), "en-GB")
+        assert book.source_format == "epub"
+
+
+class TestParagraphs:
+    def test_kinds_follow_the_elements(self) -> None:
+        book = read_pages(
+            "<h2>Rain</h2><p>It rained.</p><hr/><blockquote><p>Said he.</p></blockquote>"
+            "<ul><li>Bread</li><li><p>Cheese</p></li></ul><ol start='3'><li>Rope</li></ol>"
+            "<table><tr><th>Day</th><th>Rain</th></tr><tr><td>1</td><td>2 mm</td></tr></table>"
+            '<aside epub:type="footnote"><p>A note.</p></aside>'
+        )
+        assert paragraphs(book) == [
+            (Kind.HEADING, "Rain"),
+            (Kind.TEXT, "It rained."),
+            (Kind.BREAK, "* * *"),
+            (Kind.QUOTE, "Said he."),
+            (Kind.LIST, "• Bread"),
+            (Kind.LIST, "• Cheese"),
+            (Kind.LIST, "3. Rope"),
+            (Kind.TABLE, "Day | Rain\n1 | 2 mm"),
+            (Kind.NOTE, "A note."),
+        ]
+        assert book.paragraphs[0].level == 2
+
+    def test_inline_markup_neither_loses_nor_adds_spaces(self) -> None:
+        book = read_pages(
+            "<p>\n  An <b>un</b>believ<i>able</i>\n <em>day</em>, <span>said</span> <a href='#'>he</a>.\n</p>"
+        )
+        assert book.text == "An unbelievable day, said he."
+
+    def test_line_breaks_are_kept(self) -> None:
+        book = read_pages("<p>Roses are red,<br/>violets are blue,<br />\n rain is wet.</p>")
+        assert paragraphs(book) == [(Kind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")]
+
+    def test_lines_of_a_stanza_are_one_paragraph(self) -> None:
+        book = read_pages('<div class="stanza"><div>April is the</div><div>cruellest month</div></div><p>Prose.</p>')
+        assert paragraphs(book) == [(Kind.VERSE, "April is the\ncruellest month"), (Kind.TEXT, "Prose.")]
+
+    def test_named_entities_are_read(self) -> None:
+        assert (
+            read_pages("<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>").text == "café — & <tea> &unknown;"
+        )
+
+    def test_marks_of_notes_do_not_grow_into_words(self) -> None:
+        body = '<p>It rained<a epub:type="noteref" href="#n">1</a> and<sup><a href="#m">2</a></sup> rained.</p>'
+        assert read_pages(body).text == "It rained[1] and[2] rained."
+
+    def test_pictures_give_their_words_in_brackets(self) -> None:
+        assert (
+            read_pages('<p>See <img src="a.png" alt="a grey  bridge"/>.</p><img src="b.png"/>').text
+            == "See [a grey bridge]."
+        )
+
+    def test_readings_of_ruby_follow_in_brackets(self) -> None:
+        assert read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text == "昨夕（ゆうべ）は"
+
+    def test_preformatted_text_keeps_its_spaces(self) -> None:
+        assert read_pages("<pre>a   b\n  c</pre>").text == "a   b\n  c"
+
+    def test_what_is_hidden_or_no_text_is_left_out(self) -> None:
+        book = read_pages(
+            "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: none'>no</p>"
+            "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
+        )
+        assert book.text == "yes"
+
+    def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
+        prose = "It rained and rained. " * 20
+        book = read_pages(f"<table><tr><td><p>{prose}</p><p>{prose}</p></td></tr></table>")
+        assert kinds(book) == [Kind.TEXT, Kind.TEXT]
+
+    def test_escapes_in_a_book_are_harmless(self) -> None:
+        assert read_pages("<p>a\u202eb \u009b31m</p>").text == "ab 31m"
+
+
+class TestDamage:
+    def test_xhtml_that_is_not_well_formed_is_read_and_reported(self) -> None:
+        book = read_pages("<p>It <b>rained.</p><p>And<br>rained.")
+        assert "It rained." in book.text
+        assert "And\nrained." in book.text
+        assert len(book.notices) == 1
+        assert "not well-formed" in book.notices[0]
+
+    def test_a_self_closed_title_does_not_swallow_a_broken_page(self) -> None:
+        files = {"a.xhtml": "<html><head><title/></head><body><p>It <b>rained.</p></body></html>"}
+        assert open_bytes(epub(files), "x").text == "It rained."
+
+    def test_a_missing_file_is_a_notice(self) -> None:
+        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x")
+        assert book.text == "It rained."
+        assert book.notices == ("OEBPS/gone.xhtml is missing; it was left out.",)
+
+    def test_a_book_without_text_is_refused(self) -> None:
+        with pytest.raises(BookError, match="no text that can be read"):
+            read_pages("<p><img src='a.png'/></p>")
+
+    def test_encryption_is_named(self) -> None:
+        encryption = (
+            '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+            '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
+            '<e:CipherData><e:CipherReference URI="OEBPS/a.xhtml"/></e:CipherData></e:EncryptedData></encryption>'
+        )
+        files = {"a.xhtml": b"\x8a\x01\x02", "/META-INF/encryption.xml": encryption}
+        with pytest.raises(BookError, match="DRM") as caught:
+            open_bytes(epub(files), "locked.epub")
+        assert caught.value.exit_status is ExitStatus.BOOK
+
+    def test_obfuscated_fonts_lock_nothing(self) -> None:
+        encryption = (
+            '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
+            '<e:EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
+            '<e:CipherData><e:CipherReference URI="OEBPS/f.otf"/></e:CipherData></e:EncryptedData></encryption>'
+        )
+        files = {"a.xhtml": page("<p>It rained.</p>"), "/META-INF/encryption.xml": encryption}
+        assert open_bytes(epub(files), "x").text == "It rained."
+
+    def test_every_cut_of_an_archive_is_a_book_or_a_book_error(self) -> None:
+        data = epub({"a.xhtml": page("<p>It rained.</p>" * 50)})
+        for size in range(0, len(data), 7):
+            with pytest.raises(BookError):
+                open_bytes(data[:size], "cut.epub")
+
+    def test_every_flipped_byte_is_a_book_or_a_book_error(self) -> None:
+        data = epub({"a.xhtml": page("<p>It rained.</p>" * 50)})
+        for at in range(0, len(data), 5):
+            broken = bytearray(data)
+            broken[at] ^= 0xFF
+            with contextlib.suppress(BookError):
+                assert_keeps_promises(open_bytes(bytes(broken), "broken.epub"))
+
+
+class TestHostility:
+    def test_a_zip_bomb_is_not_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archive, "ENTRY_LIMIT_BYTES", 1024 * 1024)
+        files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": b" " * (50 * 1024 * 1024)}
+        book = open_bytes(epub(files), "bomb.epub")
+        assert book.text == "It rained."
+        assert book.notices == ("OEBPS/b.xhtml unpacks to more than 1 MB; it was left out.",)
+
+    def test_many_files_that_are_large_together_are_not_all_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archive, "TOTAL_LIMIT_BYTES", 1024 * 1024)
+        files = {f"{n}.xhtml": page(f"<p>{'rain ' * 50_000}</p>") for n in range(9)}
+        assert len(open_bytes(epub(files), "bomb.epub").text) < 1024 * 1024
+
+    def test_an_archive_of_too_many_files_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archive, "ENTRIES_LIMIT", 10)
+        with pytest.raises(BookError, match="more than any book"):
+            open_bytes(epub({f"{n}.xhtml": page("<p>a</p>") for n in range(20)}), "x.epub")
+
+    def test_entities_do_not_expand(self) -> None:
+        bomb = '<!DOCTYPE html [<!ENTITY a "rain"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
+        files = {"a.xhtml": f"{bomb}<html><body><p>It &c; rained.</p></body></html>"}
+        assert "rainrain" not in open_bytes(epub(files), "x").text
+
+    def test_files_outside_the_book_are_not_read(self) -> None:
+        outside = '<!DOCTYPE html [<!ENTITY p SYSTEM "file:///etc/passwd">]>'
+        files = {"a.xhtml": f"{outside}<html><body><p>It &p; rained.</p></body></html>"}
+        assert "root" not in open_bytes(epub(files), "x").text
+
+    def test_paths_do_not_leave_the_archive(self) -> None:
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "../../../../etc/passwd.xhtml"])), "x"
+        )
+        assert book.notices == ("etc/passwd.xhtml is missing; it was left out.",)
+
+    def test_deep_nesting_is_survived(self) -> None:
+        depth = 5000
+        body = f"<p>It rained.</p>{'<div>' * depth}deep{'</div>' * depth}"
+        assert "It rained." in read_pages("<p>It rained.</p>", body).text
+
+    def test_a_locked_zip_is_refused(self) -> None:
+        data = bytearray(epub({"a.xhtml": page("<p>It rained.</p>")}))
+        with zipfile.ZipFile(io.BytesIO(bytes(data))) as sound:
+            assert sound.namelist()
+        # The flag of encryption in every record of the directory.
+        at = data.find(b"PK\x01\x02")
+        while at >= 0:
+            data[at + 8] |= 1
+            at = data.find(b"PK\x01\x02", at + 4)
+        with pytest.raises(BookError, match="locked with a password"):
+            open_bytes(bytes(data), "locked.epub")

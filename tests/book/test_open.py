@@ -1,0 +1,165 @@
+"""What cannot be read is named, in one or two lines, and nothing hangs."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gistread.book import open_book
+from gistread.book.open import open_bytes, read_limited
+from gistread.errors import BookError, ExitStatus
+from tests.permissions import obey_permissions
+
+
+def zip_of(names: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in names.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "PDF"),
+        (b"\0" * 60 + b"BOOKMOBI" + b"\0" * 20, "Kindle"),
+        (b"{\\rtf1\\ansi Hello}", "RTF"),
+        (b"AT&TFORM\0\0\0\0DJVM", "DjVu"),
+        (b"\x7fELF\x02\x01\x01" + b"\0" * 40, "ELF"),
+        (b"GGUF\x03\0\0\0" + b"\0" * 40, "GGUF"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG"),
+        (b"<!DOCTYPE html>\n<html><body><p>Hi</p></body></html>", "HTML"),
+        (b"\xef\xbb\xbf  <html><p>Hi</p>", "HTML"),
+        (b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>', "HTML"),
+        (b'<?xml version="1.0"?>\n<FictionBook xmlns="x"><body/></FictionBook>', "FB2"),
+        (b'<?xml version="1.0"?>\n<catalog/>', "XML"),
+        (gzip.compress(b"Once upon a time"), "gzip"),
+        (zip_of({"story.txt": "Once upon a time"}), "zip archive"),
+        (zip_of({"[Content_Types].xml": "", "word/document.xml": ""}), "DOCX"),
+        (zip_of({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}), "ODT"),
+        (zip_of({"1.jpg": "", "2.jpg": ""}), "images"),
+        (bytes(range(256)) * 40, "binary"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_what_can_be_is_said(data: bytes, name: str) -> None:
+    with pytest.raises(BookError, match=name) as caught:
+        open_bytes(data, "thing")
+    assert caught.value.exit_status is ExitStatus.BOOK
+    assert len(str(caught.value).splitlines()) <= 2
+    assert "EPUB" in str(caught.value)
+
+
+def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:
+    path = tmp_path / "story.pdf"
+    path.write_text("Once upon a time.")
+    assert open_book(path).text == "Once upon a time."
+
+
+def test_text_about_formats_is_text() -> None:
+    assert open_bytes(b"MZ is how Windows programs begin, and %PDF- is how PDFs do.", "x").words == 12
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="There is no file"):
+        open_book(tmp_path / "gone.txt")
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="is a directory"):
+        open_book(tmp_path)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.touch()
+    with pytest.raises(BookError, match="is empty"):
+        open_book(path)
+
+
+@pytest.mark.parametrize("data", [b" \n\t\r\n", "\ufeff\u200b\u00a0\n".encode(), b"\0\0"])
+def test_nothing_but_white_space(data: bytes) -> None:
+    with pytest.raises(BookError, match="no text in it"):
+        open_bytes(data, "blank.txt")
+
+
+def test_a_path_that_no_system_can_open() -> None:
+    with pytest.raises(BookError):
+        open_book(Path("a\0b"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(BookError, match="pipe or a device"):
+        open_book(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_device_is_refused() -> None:
+    with pytest.raises(BookError, match="pipe or a device"):
+        open_book(Path("/dev/zero"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="gives up the superuser's rights the Linux way")
+def test_a_file_without_permission(tmp_path: Path) -> None:
+    path = tmp_path / "secret.txt"
+    path.write_text("Once upon a time.")
+    path.chmod(0)
+    program = (
+        "import pathlib\nfrom gistread.book import open_book\nfrom gistread.errors import BookError\n"
+        f"try:\n    open_book(pathlib.Path({str(path)!r}))\nexcept BookError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, preexec_fn=obey_permissions, check=True
+    )
+    assert "no permission" in done.stdout
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    with path.open("wb") as file:
+        file.write(b"Once upon a time. ")
+        file.truncate(200 * 1024 * 1024)
+    with pytest.raises(BookError, match="larger than 64 MB"):
+        open_book(path)
+
+
+def test_a_stream_that_does_not_end_is_cut_off() -> None:
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            assert size > 0
+            return b"a" * size
+
+    with pytest.raises(BookError, match="larger than 1 MB"):
+        read_limited(Endless(), "standard input", limit_bytes=1024 * 1024)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word " * 600_000, "x" * 3_000_000, "- " * 1_500_000, "_a " * 1_000_000, "a" + " " * 3_000_000 + "b"],
+    ids=["no full stop", "no space", "dashes", "underscores", "spaces"],
+)
+def test_one_paragraph_of_three_megabytes_is_read(text: str) -> None:
+    book = open_bytes(text.encode(), "long.txt")
+    assert book.text == " ".join(text.split())
+    assert len(book.paragraphs) == 1
+
+
+def test_opening_text_imports_neither_lxml_nor_charset_normalizer(tmp_path: Path) -> None:
+    path = tmp_path / "story.txt"
+    path.write_text("Once upon a time.")
+    program = (
+        "import sys, pathlib\nfrom gistread.book import open_book\n"
+        f"open_book(pathlib.Path({str(path)!r}))\n"
+        "print([name for name in ('lxml', 'charset_normalizer', 'numpy', 'orjson') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,215 @@
+"""Plain text: layouts, headings, encodings and characters."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gistread.book import Book, Kind
+from gistread.book.open import open_bytes
+from gistread.errors import BookError
+from tests.book.promises import assert_keeps_promises
+
+_LONG = "He had been walking for an hour when the rain began, and he did not stop until the bridge was in sight. " * 6
+
+
+def read(text: str | bytes) -> Book:
+    return open_bytes(text.encode() if isinstance(text, str) else text, "story.txt")
+
+
+def paragraphs(book: Book) -> list[str]:
+    return [book.text[p.start : p.end] for p in book.paragraphs]
+
+
+def wrapped(text: str, width: int = 72) -> str:
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return "\n".join([*lines, line])
+
+
+class TestLayouts:
+    def test_hard_wrapped_lines_are_joined(self) -> None:
+        book = read(f"{wrapped(_LONG)}\n\n{wrapped(_LONG)}\n")
+        assert paragraphs(book) == [_LONG.strip(), _LONG.strip()]
+
+    def test_paragraphs_without_empty_lines_show_by_their_indents(self) -> None:
+        book = read("\n".join("    " + wrapped(_LONG) for _ in range(5)))
+        assert paragraphs(book) == [_LONG.strip()] * 5
+
+    def test_a_line_can_be_a_paragraph(self) -> None:
+        book = read("\n".join([_LONG] * 4))
+        assert paragraphs(book) == [_LONG.strip()] * 4
+
+    def test_short_lines_that_end_in_full_stops_are_paragraphs(self) -> None:
+        lines = [f"“Is it you, number {n}?” she asked." for n in range(60)]
+        assert paragraphs(read("\n".join(lines))) == lines
+
+    def test_a_list_keeps_its_lines(self) -> None:
+        book = read(f"{wrapped(_LONG)}\n\n1. Bread\n2. Cheese\n3. A long rope\n\n{wrapped(_LONG)}")
+        assert book.paragraphs[1].kind is Kind.LIST
+        assert paragraphs(book)[1] == "1. Bread\n2. Cheese\n3. A long rope"
+
+    def test_a_table_keeps_its_columns(self) -> None:
+        book = read(f"{wrapped(_LONG)}\n\nBread     2    4\nCheese    1   12\n\n{wrapped(_LONG)}")
+        assert book.paragraphs[1].kind is Kind.TABLE
+        assert paragraphs(book)[1] == "Bread     2    4\nCheese    1   12"
+
+    def test_a_row_of_asterisks_is_a_scene_break(self) -> None:
+        book = read(f"{wrapped(_LONG)}\n\n     * * * * *\n\n{wrapped(_LONG)}")
+        assert book.paragraphs[1].kind is Kind.BREAK
+
+    def test_quotations_in_a_narrow_column_are_joined(self) -> None:
+        narrow = "\n".join("     " + line for line in wrapped(_LONG.lower(), 52).split("\n"))
+        book = read(f"{wrapped(_LONG)}\n\n{narrow}\n\n{wrapped(_LONG)}")
+        assert book.paragraphs[1].kind is Kind.QUOTE
+        assert paragraphs(book)[1] == _LONG.lower().strip()
+
+
+class TestChapters:
+    @pytest.mark.parametrize(
+        "headings",
+        [
+            ["Chapter I", "Chapter II", "Chapter III"],
+            ["CHAPTER ONE", "CHAPTER TWO", "CHAPTER TWENTY-THREE"],
+            ["CHAPTER 1. The Rain", "CHAPTER 2. The Bridge"],
+            ["I", "II", "III", "IV"],
+            ["1.", "2.", "3."],
+            ["PROLOGUE", "Chapter 1", "EPILOGUE"],
+            ["Letter 1", "Letter 2"],
+            ["Erstes Kapitel", "Zweites Kapitel", "Drittes Kapitel"],
+            ["Chapitre premier", "Chapitre II", "Chapitre III"],
+            ["Capítulo primero", "Capítulo segundo"],
+            ["Глава первая", "Глава вторая", "Глава 3"],
+            ["第一章", "第二章", "第十二章"],
+            ["# The Rain", "# The Bridge", "# The Inn"],
+            ["THE RAIN", "THE BRIDGE", "THE INN"],
+        ],
+    )
+    def test_headings_begin_chapters(self, headings: list[str]) -> None:
+        book = read("".join(f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}" for heading in headings))
+        assert [chapter.title for chapter in book.chapters] == [heading.lstrip("# ") for heading in headings]
+        assert len([p for p in book.paragraphs if p.kind is Kind.HEADING]) == len(headings)
+
+    def test_a_title_in_the_next_line_belongs_to_the_heading(self) -> None:
+        book = read("".join(f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n" for n in range(1, 4)))
+        assert [chapter.title for chapter in book.chapters][1] == "CHAPTER 2. The Bridge of Stone"
+
+    def test_chapters_stand_one_level_below_parts(self) -> None:
+        body = f"\n\n{wrapped(_LONG)}\n\n"
+        book = read(f"PART ONE\n\n\nChapter 1{body}Chapter 2{body}PART TWO\n\n\nChapter 1{body}")
+        assert [(c.title, c.level) for c in book.chapters] == [
+            ("PART ONE", 1),
+            ("Chapter 1", 2),
+            ("Chapter 2", 2),
+            ("PART TWO", 1),
+            ("Chapter 1", 2),
+        ]
+
+    def test_a_table_of_contents_makes_no_chapters(self) -> None:
+        contents = "\n\n".join(f"CHAPTER {n}. On Rain" for n in range(1, 9))
+        chapters = "".join(f"\n\n\nCHAPTER {n}. On Rain\n\n{wrapped(_LONG)}" for n in range(1, 9))
+        book = read(f"A STORY\n\nCONTENTS\n\n{contents}\n\n\n{chapters}")
+        assert [c.title for c in book.chapters] == [f"CHAPTER {n}. On Rain" for n in range(1, 9)]
+        assert all(c.end - c.start > 500 for c in book.chapters)
+
+    def test_a_sentence_about_a_chapter_is_no_heading(self) -> None:
+        book = read(
+            f"{wrapped(_LONG)}\n\nChapter 3 of the book was lost.\n\nPart one, he said, was over.\n\n{wrapped(_LONG)}"
+        )
+        assert len(book.chapters) == 1
+
+    def test_a_pronoun_and_a_year_are_no_chapters(self) -> None:
+        book = read("\n\n".join([wrapped(_LONG), "I", wrapped(_LONG), "1849", wrapped(_LONG), "I"]))
+        assert len(book.chapters) == 1
+
+    def test_page_numbers_are_no_chapters(self) -> None:
+        book = read("\n\n".join(f"{wrapped(_LONG * 2)}\n\n{n}" for n in range(1, 50)))
+        assert len(book.chapters) == 1
+
+    def test_a_book_without_headings_is_one_chapter(self) -> None:
+        book = read(f"The Rain\n\n\n{wrapped(_LONG)}")
+        assert [(c.title, c.start, c.end) for c in book.chapters] == [("The Rain", 0, len(book.text))]
+
+
+class TestEncodings:
+    @pytest.mark.parametrize(
+        ("encoding", "text"),
+        [
+            ("utf-8", "Grüße, dit-il — déjà 「はい」"),
+            ("utf-8-sig", "Grüße"),
+            ("utf-16", "Grüße, 「はい」"),
+            ("utf-16-le", "Plain words, and many of them. Grüße. " * 9),
+            ("utf-16-be", "Plain words, and many of them. Grüße. " * 9),
+            ("utf-32", "Grüße"),
+            ("cp1252", "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt brûlée. " * 9),
+            ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
+            ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
+            ("iso8859-1", "Die Stra\xdfe war naß, die H\xe4user grau. " * 9),
+            ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Kdož ví, proč byl tak smutný. " * 20),
+            ("cp1251", "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива. " * 9),
+        ],
+    )
+    def test_is_told_from_the_bytes(self, encoding: str, text: str) -> None:
+        assert read(text.encode(encoding)).text == text.strip()
+
+    def test_what_a_gutenberg_header_declares_is_believed(self) -> None:
+        header = (
+            "The Project Gutenberg EBook of X, by Y\n\nCharacter set encoding: ISO-8859-2\n\n"
+            "*** START OF THIS PROJECT GUTENBERG EBOOK X ***\n\n"
+        )
+        assert read((header + "Łódź, źle").encode("iso8859-2")).text == "Łódź, źle"
+
+    def test_a_few_broken_bytes_in_utf8_leave_the_rest_as_it_is(self) -> None:
+        data = ("Grüße über Grüße. " * 20).encode() + b"\xff" + b" Ende"
+        book = read(data)
+        assert book.text.startswith("Grüße über Grüße.")
+        assert book.text.count("\ufffd") == 1
+        assert book.notices == ("1 unreadable characters are shown as \ufffd.",)
+
+
+class TestCharacters:
+    def test_terminal_escapes_become_harmless_text(self) -> None:
+        book = read("Red \x1b[31malert\x1b[0m and \x1b]0;title\x07 and \x9b2J.")
+        assert book.text == "Red [31malert[0m and ]0;title and 2J."
+
+    def test_overrides_of_direction_and_invisible_characters_go(self) -> None:
+        assert read("a\u202eb\u2066c\u200bd\u00ade\ufefff\U000e0041g").text == "abcdefg"
+
+    def test_joiners_that_spell_words_stay(self) -> None:
+        assert read("می\u200cخواهم").text == "می\u200cخواهم"
+
+    def test_spaces_that_do_not_break_are_spaces(self) -> None:
+        assert read("10\u00a0000\u202f€").text == "10 000 €"
+
+    def test_decomposed_letters_are_composed(self) -> None:
+        assert read("cafe\u0301").text == "café"
+
+    def test_a_few_nuls_are_dropped_and_reported(self) -> None:
+        book = read(b"Once upon\x00 a time. " + b"There was a king who had a son. " * 20 + b"\x00")
+        assert book.text.startswith("Once upon a time.")
+        assert book.notices == ("2 control characters were left out.",)
+
+    @pytest.mark.parametrize("end", ["\r\n", "\r"])
+    def test_line_ends_of_every_system(self, end: str) -> None:
+        assert paragraphs(read(f"One.{end}{end}Two.")) == ["One.", "Two."]
+
+    def test_underscores_of_names_stay(self) -> None:
+        assert read("It is _very_ good, my_file_name too, and __init__.").text == (
+            "It is very good, my_file_name too, and __init__."
+        )
+
+    @given(st.text(min_size=1, max_size=400))
+    def test_whatever_stands_in_a_file_the_book_keeps_its_promises(self, text: str) -> None:
+        with contextlib.suppress(BookError):
+            assert_keeps_promises(open_bytes(text.encode("utf-8", errors="replace"), "any.txt"))
+
+    @given(st.binary(min_size=1, max_size=400))
+    def test_whatever_bytes_are_in_a_file_it_is_a_book_or_a_book_error(self, data: bytes) -> None:
+        with contextlib.suppress(BookError):
+            assert_keeps_promises(open_bytes(data, "any"))

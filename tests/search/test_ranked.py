@@ -1,0 +1,101 @@
+"""Ranked search puts the text that answers first."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread.search.ranked import Ranker
+
+_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+PAGES = [
+    "The prince rode to the battle and was wounded.",
+    "Natásha danced at the ball until the morning came.",
+    "It rained, and the bridges were swept away by the river.",
+    "The bridge keeper slept.",
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("Who was wounding princes?", 0),
+        ("NATASHA dancing", 1),
+        ("natásha", 1),
+        ("Which bridge did the river sweep away?", 2),
+    ],
+)
+def test_the_page_that_answers_comes_first(query: str, first: int) -> None:
+    assert Ranker(PAGES, "en").top(query, 2)[0] == first
+
+
+def test_only_pages_that_match_are_given_and_equals_keep_their_order() -> None:
+    ranker = Ranker(["a cat", "a dog", "a cat", "a cat"], "en")
+    assert ranker.top("cat", 10) == [0, 2, 3]
+    assert ranker.top("cat", 2) == [0, 2]
+    assert ranker.top("cat", 0) == []
+    assert ranker.top("unicorn", 3) == []
+
+
+def test_there_is_a_score_for_each_page_and_none_is_negative() -> None:
+    scores = Ranker(PAGES, "en").scores("the bridge")
+    assert len(scores) == len(PAGES)
+    assert min(scores) >= 0
+    assert scores[3] > scores[2] > 0
+
+
+def test_a_word_in_every_page_never_lowers_a_score() -> None:
+    ranker = Ranker(["the cat", "the dog"], "en")
+    assert ranker.scores("the cat")[0] >= ranker.scores("cat")[0] > 0
+
+
+@pytest.mark.parametrize("documents", [[], [""], ["", "  ", "…"]])
+def test_nothing_to_search_gives_nothing(documents: list[str]) -> None:
+    ranker = Ranker(documents, "en")
+    assert ranker.scores("rain") == [0.0] * len(documents)
+    assert ranker.top("rain", 3) == []
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "…"])
+def test_an_empty_question_matches_nothing(query: str) -> None:
+    assert Ranker(PAGES, "en").top(query, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "document", "query"),
+    [
+        ("de", "Die Häuser brannten.", "Haus"),
+        ("fr", "L’élève est arrivé hier.", "eleves"),
+        ("es-MX", "Los caballos corrían.", "caballo"),
+        ("ru", "Князь увидел сражение.", "сражения"),
+        ("ja", "昨夕は妙な気持ちがした。", "気持ち"),
+        ("zh", "他在桥上等了很久。", "桥上"),
+        ("", "The houses burned.", "house"),
+        ("tlh", "jatlhpu' qaghwI'", "qaghwI'"),
+    ],
+)
+def test_words_are_compared_as_the_language_forms_them(language: str, document: str, query: str) -> None:
+    assert Ranker(["nothing at all", document], language).top(query, 1) == [1]
+
+
+def test_a_long_book_is_indexed_while_a_person_waits() -> None:
+    words = [f"w{n % 7919}x" for n in range(560_000)]
+    documents = [" ".join(words[n : n + 46]) for n in range(0, len(words), 46)]
+    start = time.process_time()
+    Ranker(documents, "en")
+    assert time.process_time() - start < 1.5
+
+
+@pytest.mark.skipif(not (_DATA / "fairytaleqa").is_dir(), reason="needs ../shared/data/fairytaleqa")
+def test_the_section_with_the_answer_is_mostly_among_the_first_three() -> None:
+    questions = hits = 0
+    for line in (_DATA / "fairytaleqa" / "fairytaleqa_dev.jsonl").read_text("utf-8").splitlines():
+        tale = json.loads(line)
+        ranker = Ranker(tale["sections"], "en")
+        for question in tale["questions"]:
+            gold = {int(number) - 1 for number in question["cor_section"].replace(",", " ").split()}
+            questions += 1
+            hits += bool(gold & set(ranker.top(question["question"], 3)))
+    assert hits / questions > 0.78
