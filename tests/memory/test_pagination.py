@@ -104,10 +104,11 @@ async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked
 
 async def test_the_models_choice_is_the_page() -> None:
     book = make_book([prose(40, seed=i) for i in range(20)])
-    engine = FakeEngine(chooses=["<3>"])
+    engine = FakeEngine(chooses=["<5>"])
     page, usage = await next_page(book, 0, 1, PageSize(100, 300), engine)
     assert page == Page(1, 0, find_passage(book, 0, PageSize(100, 300)).pauses[2], 200)
-    assert engine.calls[0].options == ("<1>", "<2>", "<3>", "<4>", "<5>")
+    # The label of a pause is the number of paragraphs before it.
+    assert engine.calls[0].options == ("<3>", "<4>", "<5>", "<6>", "<7>")
     assert usage.generated == 1
 
 
@@ -120,7 +121,7 @@ async def test_nobody_is_asked_where_there_is_one_way_only() -> None:
 
 async def test_braces_and_labels_in_the_book_are_text() -> None:
     book = make_book(["{passage} <1> <99> " + prose(40), *(prose(40, seed=i) for i in range(1, 10))])
-    engine = FakeEngine(chooses=["<2>"])
+    engine = FakeEngine(chooses=["<3>"])
     page, _ = await next_page(book, 0, 1, PageSize(60, 200), engine)
     assert "{passage} <1> <99>" in engine.calls[0].text
     assert page.end == find_passage(book, 0, PageSize(60, 200)).pauses[1]

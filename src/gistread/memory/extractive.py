@@ -14,6 +14,8 @@ from gistread.book.words import count_words
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 _SHORTEST_STEM = 4
+_FEWEST_WORDS = 4
+"""A shorter sentence tells nothing without the one before it."""
 _LEADING_BONUS = 1.25
 """The first sentence of a page says where we are."""
 
@@ -41,7 +43,9 @@ def extract(text: str, budget_words: int) -> str:
         fitting = [
             index
             for index, sentence in enumerate(sentences)
-            if index not in chosen and scores[index] > 0 and words + count_words(sentence) <= budget_words * 1.1
+            if index not in chosen
+            and scores[index] > 0
+            and _FEWEST_WORDS <= count_words(sentence) <= budget_words * 1.1 - words
         ]
         if not fitting:
             break

@@ -39,6 +39,11 @@ class Passage:
     start: int
     pauses: tuple[int, ...]
     """Offsets in ascending order, at least one. The last is the end of the passage."""
+    numbers: tuple[int, ...]
+    """The label of each: how many paragraphs of the passage stand before it, as in the paper's Figure 2.
+
+    Labels counted from 1 instead make a weak model answer 1 whatever it reads (SmolLM2-135M: always).
+    """
 
     @property
     def end(self) -> int:
@@ -72,14 +77,17 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
         total += sum(unit.words for unit in more)
     end = units[-1].end
     left = _words_left(book, end, chapter_end, size.min_words) if end < chapter_end else 0
-    labels: list[tuple[int, int]] = []
-    at = 0
-    for unit in units:
-        at += unit.words
-        if at >= size.min_words and not unit.heading:
-            labels.append((unit.end, total - at + left))
-    tidy = [end for end, rest in labels if rest >= size.min_words / 2 or end == chapter_end]
-    return Passage(start, tuple(tidy or [end for end, _ in labels] or [units[-1].end]))
+    legal: dict[int, int] = {}
+    tidy: dict[int, int] = {}
+    words = 0
+    for number, unit in enumerate(units, start=1):
+        words += unit.words
+        if words >= size.min_words and not unit.heading:
+            legal[unit.end] = number
+            if total - words + left >= size.min_words / 2 or unit.end == chapter_end:
+                tidy[unit.end] = number
+    labels = tidy or legal or {end: len(units)}
+    return Passage(start, tuple(labels), tuple(labels.values()))
 
 
 def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
@@ -119,7 +127,7 @@ async def next_page(
     usage = NO_USAGE
     end = passage.end
     if len(passage.pauses) > 1:
-        labels = [_label(index) for index in range(1, len(passage.pauses) + 1)]
+        labels = [_label(number) for number in passage.numbers]
         choice = await engine.choose(prompt, labels, priority)
         usage = choice.usage
         end = passage.pauses[choice.index]
@@ -152,15 +160,15 @@ def _prompt(book: Book, passage: Passage) -> Prompt:
     """The passage with its labels. Book text that looks like a label does no harm: it is no legal answer."""
     pieces: list[str] = []
     at = passage.start
-    for index, pause in enumerate(passage.pauses, start=1):
-        pieces += [book.text[at:pause].rstrip(), f"\n\n{_label(index)}\n\n"]
+    for number, pause in zip(passage.numbers, passage.pauses, strict=True):
+        pieces += [book.text[at:pause].rstrip(), f"\n\n{_label(number)}\n\n"]
         at = pause
     template = prompts.load("pagination")
     return (Message("user", template.fill(passage="".join(pieces).strip())),)
 
 
-def _label(index: int) -> str:
-    return f"<{index}>"
+def _label(number: int) -> str:
+    return f"<{number}>"
 
 
 def _chapter_end(book: Book, start: int) -> int:
