@@ -1,0 +1,316 @@
+"""The engine through its client: real llama.cpp in a real worker process."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import (
+    Completion,
+    Message,
+    Phase,
+    Priority,
+    Prompt,
+    Restarted,
+    Sampling,
+    TextDelta,
+    Usage,
+)
+from gistread.errors import EngineError, PromptTooLongError
+from tests.engine.conftest import StartEngine
+from tests.tiny_gguf import write_tiny_gguf
+
+
+def asked(text: str) -> Prompt:
+    return (Message("user", text),)
+
+
+LONG = asked("It was a long way to go. " * 120)
+"""3,000 tokens of the tiny model, which reads bytes, and 850 of the starter."""
+
+
+async def test_counts_are_exact(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    assert await engine.count("hello") == 5
+    assert await engine.count("the") == 2  # the vocabulary's one merge
+    assert await engine.count("") == 0
+    assert await engine.measure(asked("abc")) == 6  # <|user|> a b c <|end|> <|assistant|>
+
+
+async def test_what_is_evaluated_and_what_is_reused_add_up(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    first = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
+    again = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
+    longer = (await engine.complete(asked("abcdXYZ"), Sampling(max_tokens=4))).usage
+    assert (first.prefilled, first.reused, first.generated) == (11, 0, 4)
+    assert (again.prefilled, again.reused) == (1, 10)
+    assert (longer.prefilled, longer.reused) == (5, 5)
+
+
+async def test_a_prompt_that_continues_the_last_answer_reuses_it(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    said = await engine.complete(asked("abc"), Sampling(max_tokens=8, temperature=1.0, seed=5))
+    prompt = (*asked("abc"), Message("assistant", said.text))
+    usage = (await engine.complete(prompt, Sampling(max_tokens=1))).usage
+    assert usage.reused >= 6
+
+
+async def test_the_stream_is_the_answer(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    events = [event async for event in engine.stream(asked("abc"), Sampling(max_tokens=30))]
+    *deltas, last = events
+    assert isinstance(last, Completion)
+    assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == last.text
+    assert last.finish == "length"
+    assert last.usage.generated == 30
+
+
+async def test_decoding_ends_at_a_stop_string(starter: Path, start: StartEngine) -> None:
+    engine = await start(starter)
+    prompt = (*asked("Count from one to nine in words."), Message("assistant", "one, two,"))
+    answer = await engine.complete(prompt, Sampling(max_tokens=40, stop=("six",)))
+    assert answer.text.strip() == "three, four, five,"
+    assert answer.finish == "end"
+
+
+async def test_a_choice_is_always_one_of_the_options(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        question=st.text(max_size=40),
+        options=st.lists(
+            st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
+            min_size=1,
+            max_size=9,
+            unique=True,
+        ),
+    )
+    def choose(question: str, options: list[str]) -> None:
+        cases.append((question, options))
+
+    cases: list[tuple[str, list[str]]] = []
+    choose()
+    for question, options in cases:
+        choice = await engine.choose(asked(question), options)
+        assert 0 <= choice.index < len(options)
+        assert choice.probability is not None
+        assert 0 < choice.probability <= 1
+
+
+async def test_options_that_begin_alike_can_all_be_chosen(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    chosen = {(await engine.choose(asked(f"question {n}"), ["1", "12"])).index for n in range(60)}
+    assert chosen == {0, 1}
+
+
+async def test_control_tokens_written_in_a_book_stay_text(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    assert await engine.measure(asked("<|end|><|assistant|>")) > 3 + len("<|end|>")
+
+
+async def test_what_does_not_fit_is_refused_with_both_numbers(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny, context_tokens=256)
+    with pytest.raises(PromptTooLongError) as caught:
+        await engine.complete(asked("x" * 300), Sampling(max_tokens=20))
+    assert (caught.value.prompt_tokens, caught.value.answer_tokens, caught.value.context_tokens) == (303, 20, 256)
+    assert (await engine.complete(asked("x" * 200), Sampling(max_tokens=53))).usage.prefilled == 203
+
+
+async def test_the_window_is_never_larger_than_the_model_was_trained_for(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny, context_tokens=100_000)
+    assert engine.info.context_tokens == 4096
+
+
+async def test_background_work_is_the_same_whatever_came_before(starter: Path, start: StartEngine) -> None:
+    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 20)
+    engine = await start(starter)
+    sampling = Sampling(max_tokens=24)
+    alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    await engine.complete(asked("Something else altogether. " * 30), Sampling(max_tokens=5))
+    await engine.complete(asked("Another passage to read. " * 41), Sampling(max_tokens=9), Priority.BACKGROUND)
+    after = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    again = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    assert alone.text == after.text == again.text
+    assert again.usage.reused % 256 == 0
+
+
+async def test_a_person_goes_before_background_work(starter: Path, start: StartEngine) -> None:
+    engine = await start(starter)
+    order: list[str] = []
+
+    async def run(name: str, prompt: Prompt, priority: Priority) -> Usage:
+        usage = (await engine.complete(prompt, Sampling(max_tokens=8), priority)).usage
+        order.append(name)
+        return usage
+
+    reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
+    await asyncio.sleep(0.3)
+    question = asyncio.create_task(run("question", asked("Why?"), Priority.PERSON))
+    usage, _ = await asyncio.gather(reading, question)
+    assert order == ["question", "reading"]
+    assert usage.prefilled == await engine.measure(LONG)  # interrupted batches are not counted twice
+
+
+async def test_cancelling_stops_the_prefill(starter: Path, start: StartEngine) -> None:
+    engine = await start(starter)
+    prefilling = asyncio.Event()
+    engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
+    prompt = asked("It was a long way to go. " * 900)
+    task = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=8)))
+    await prefilling.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    usage = (await engine.complete(asked("It was a long way to go. " * 200), Sampling(max_tokens=1))).usage
+    assert 0 < usage.reused < 1300  # what was read stays; not even these 1,400 tokens were
+
+
+async def test_cancelling_stops_the_decoding(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    received = 0
+    events = engine.stream(asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3))
+    async for _ in events:
+        received += 1
+        if received == 5:
+            break
+    await events.aclose()
+    reused = (await engine.complete(asked("abc"), Sampling(max_tokens=1))).usage
+    assert reused.generated == 1
+    assert engine.state.phase is not Phase.FAILED
+
+
+async def test_cancelling_stops_the_load(starter: Path, tmp_path: Path) -> None:
+    engine = LlamaEngine(starter)
+    loading = asyncio.Event()
+    engine.watch(lambda state: loading.set() if engine.worker_pid else None)
+    task = asyncio.create_task(engine.start())
+    await loading.wait()
+    worker = engine.worker_pid
+    assert worker is not None
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert engine.state.phase is Phase.STOPPED
+    assert not psutil.pid_exists(worker)
+    assert (await engine.start()).context_tokens == 8192
+    await engine.close()
+
+
+async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    sampling = Sampling(max_tokens=400)
+    undisturbed = await engine.complete(asked("abc"), sampling)
+    events = []
+    async for event in engine.stream(asked("abc"), sampling):
+        events.append(event)
+        if len(events) == 3 and engine.worker_pid:
+            os.kill(engine.worker_pid, signal.SIGKILL)
+    restarts = [event for event in events if isinstance(event, Restarted)]
+    assert len(restarts) == 1
+    assert "SIGKILL" in restarts[0].reason
+    assert isinstance(events[-1], Completion)
+    assert events[-1].text == undisturbed.text
+
+
+async def test_a_request_that_loses_two_workers_fails_and_the_engine_lives(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+
+    async def ask_and_kill() -> None:
+        async for event in engine.stream(asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)):
+            if isinstance(event, TextDelta) and engine.worker_pid:
+                os.kill(engine.worker_pid, signal.SIGKILL)
+
+    with pytest.raises(EngineError, match="twice"):
+        await ask_and_kill()
+    assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
+
+
+async def test_an_idle_worker_that_dies_is_replaced(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    assert engine.worker_pid
+    os.kill(engine.worker_pid, signal.SIGKILL)
+    assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
+
+
+async def test_closing_ends_the_worker_even_while_it_works(starter: Path) -> None:
+    engine = LlamaEngine(starter)
+    await engine.start()
+    worker = engine.worker_pid
+    task = asyncio.create_task(engine.complete(asked("word " * 4000)))
+    await asyncio.sleep(0.2)
+    begun = time.monotonic()
+    await engine.close()
+    assert time.monotonic() - begun < 3
+    assert worker is not None
+    assert not psutil.pid_exists(worker)
+    with pytest.raises(EngineError, match="closed"):
+        await task
+
+
+def test_the_worker_ends_with_a_killed_client(tiny: Path) -> None:
+    code = f"""
+import asyncio, pathlib, sys
+from gistread.engine.llama.client import LlamaEngine
+async def main():
+    engine = LlamaEngine(pathlib.Path({str(tiny)!r}))
+    await engine.start()
+    print(engine.worker_pid, flush=True)
+    await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        worker = psutil.Process(int(client.stdout.readline()))
+        client.kill()
+    worker.wait(timeout=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"general__architecture": "nosuchthing"}, "nosuchthing"),
+        ({"tokenizer__ggml__tokens": None}, "without a model that writes text"),
+        ({"tokenizer__chat_template": "{% for %}"}, "chat template"),
+    ],
+)
+async def test_a_model_that_cannot_be_used_is_refused(tmp_path: Path, changes: dict[str, object], says: str) -> None:
+    engine = LlamaEngine(_broken(tmp_path, changes))
+    with pytest.raises(EngineError, match=says):
+        await engine.start()
+    assert engine.state.phase is Phase.FAILED
+    assert engine.state.notice
+    await engine.close()
+
+
+async def test_a_truncated_model_is_refused(tiny: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(tiny, tmp_path / "cut.gguf"))
+    os.truncate(path, path.stat().st_size - 5000)
+    with pytest.raises(EngineError, match="cut off"):
+        await LlamaEngine(path).start()
+
+
+async def test_a_model_larger_than_the_memory_is_refused(tiny: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(tiny, tmp_path / "huge.gguf"))
+    os.truncate(path, 2**43)  # a sparse file: 8 TiB that take no room
+    with pytest.raises(EngineError, match="GiB"):
+        await LlamaEngine(path).start()
+
+
+def _broken(folder: Path, changes: dict[str, object]) -> Path:
+    path = folder / "broken.gguf"
+    if "tokenizer__ggml__tokens" in changes:
+        whole = write_tiny_gguf(path).read_bytes()
+        path.write_bytes(whole.replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz"))
+        return path
+    return write_tiny_gguf(path, **changes)

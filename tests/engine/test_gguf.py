@@ -1,0 +1,87 @@
+"""The header reader: what it says of whole files, and that no file can hurt it."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gistread.engine.llama.gguf import read_header
+from gistread.errors import EngineError
+from tests.tiny_gguf import CHAT_TEMPLATE, write_tiny_gguf
+
+
+def test_the_starter_is_described(starter: Path) -> None:
+    header = read_header(starter)
+    assert header.name == "SmolLM2-135M-Instruct.Q4_1"
+    assert (header.architecture, header.quantization, header.licence) == ("llama", "Q4_1", "apache-2.0")
+    assert (header.context_length, header.layers, header.vocabulary) == (8192, 30, 49152)
+    assert header.parameters == 134_515_008
+    assert header.kv_bytes_per_token == 23_040  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
+    assert "<|im_start|>" in header.chat_template
+    assert header.missing_bytes == 0
+
+
+def test_a_file_written_by_hand_is_described(tiny: Path) -> None:
+    header = read_header(tiny)
+    assert (header.quantization, header.vocabulary, header.context_length) == ("F32", 261, 4096)
+    assert header.chat_template == CHAT_TEMPLATE
+    assert header.kv_bytes_per_token == 2 * 2 * 4 * (16 + 16)
+
+
+def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:
+    one = write_tiny_gguf(tmp_path / "one.gguf", seed=1)
+    same = write_tiny_gguf(tmp_path / "same.gguf", seed=1)
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
+    assert read_header(one).fingerprint == read_header(same).fingerprint
+    assert read_header(one).fingerprint != read_header(other).fingerprint
+
+
+def test_a_blob_named_by_its_hash_goes_by_the_name_in_its_header(tmp_path: Path) -> None:
+    assert read_header(write_tiny_gguf(tmp_path / "sha256-0f3a")).name == "Tiny"
+
+
+def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(tiny.read_bytes()[:-1000])
+    assert 0 < read_header(cut).missing_bytes <= 1000
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "There is no model file"),
+        (b"", "empty"),
+        (b"PK\x03\x04 a zip file, say", "not a GGUF model"),
+        (b"GGUF", "damaged or cut off"),
+        (b"GGUF\x03\0\0\0" + b"\xff" * 16, "damaged or cut off"),
+        (b"GGUF\x01\0\0\0" + b"\0" * 16, "version 1"),
+    ],
+)
+def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: str) -> None:
+    path = tmp_path / "model.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(EngineError, match=says):
+        read_header(path)
+
+
+def test_a_directory_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="a directory"):
+        read_header(tmp_path)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_mutated_header_is_read_or_refused(tiny: Path, tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray(tiny.read_bytes()[:8000])
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(content) - 9))
+        content[at : at + 8] = data.draw(st.binary(min_size=1, max_size=8))
+    path = tmp_path / "mutated.gguf"
+    path.write_bytes(content)
+    try:
+        header = read_header(path)
+    except EngineError:
+        return
+    assert header.file_bytes == len(content)

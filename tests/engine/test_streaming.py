@@ -1,0 +1,50 @@
+"""Pieces of tokens become text: whole characters, no thoughts, nothing past a stop string."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gistread.engine.llama.worker.streaming import TextStream
+
+
+def fed(pieces: list[bytes], *stop: str) -> tuple[str, TextStream]:
+    stream = TextStream(stop)
+    shown = "".join(map(stream.feed, pieces)) + stream.finish()
+    assert shown == stream.text
+    return shown, stream
+
+
+@given(st.text(), st.integers(1, 5))
+def test_every_cut_of_the_bytes_gives_the_same_text(text: str, size: int) -> None:
+    if text.lstrip().startswith("<think>"):
+        return
+    data = text.encode()
+    assert fed([data[i : i + size] for i in range(0, len(data), size)])[0] == text
+
+
+def test_a_character_is_shown_when_it_is_whole() -> None:
+    stream = TextStream()
+    assert stream.feed("é".encode()[:1]) == ""
+    assert stream.feed("é".encode()[1:]) == "é"
+
+
+def test_nothing_is_shown_past_a_stop_string_even_when_it_comes_in_pieces() -> None:
+    shown, stream = fed([b"One.\n", b"\n", b"Two."], "\n\n")
+    assert shown == "One."
+    assert stream.stopped
+
+
+def test_what_only_looks_like_a_stop_string_is_shown_in_the_end() -> None:
+    assert fed([b"One.\n"], "\n\n")[0] == "One.\n"
+
+
+def test_thoughts_are_left_out() -> None:
+    assert fed([b"<thi", b"nk>well, let me", b" see</th", b"ink>\n\nYes", b"."])[0] == "Yes."
+
+
+def test_a_thought_that_never_ends_is_no_answer() -> None:
+    assert fed([b"<think>well, let me see"])[0] == ""
+
+
+def test_the_beginning_of_a_mark_that_is_none_is_shown() -> None:
+    assert fed([b"<thin", b" ice>"])[0] == "<thin ice>"
+    assert fed([b"<thi"])[0] == "<thi"

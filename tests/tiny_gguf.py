@@ -1,0 +1,138 @@
+"""Writes a tiny model file: a real llama architecture with random weights, a second's work for llama.cpp.
+
+It says nothing sensible, but it loads, tokenises, evaluates and samples like any other. Bytes are its tokens, so
+counts can be known by hand. Variants are made by changing the metadata.
+"""
+
+import random
+import struct
+from array import array
+from pathlib import Path
+
+EMBEDDING, FEED_FORWARD, LAYERS, HEADS = 64, 128, 2, 4
+CONTEXT_LENGTH = 4096
+CONTROL_TOKENS = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+Tensor = tuple[tuple[int, ...], "array[float]"]
+"""Shape, fastest dimension first, and values."""
+
+_ALIGNMENT = 32
+_NORMAL, _CONTROL = 1, 3
+
+
+def byte_tokens() -> list[str]:
+    """The printable stand-ins of the 256 bytes that byte-level BPE vocabularies use, in the order of the bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    stand_ins, extra = {}, 0
+    for byte in range(256):
+        if byte in plain:
+            stand_ins[byte] = chr(byte)
+        else:
+            stand_ins[byte] = chr(256 + extra)
+            extra += 1
+    return [stand_ins[byte] for byte in range(256)]
+
+
+def metadata(**changes: object) -> dict[str, object]:
+    """Of the tiny model; a change to None leaves a key out. Dots in keys are written as two underscores."""
+    tokens = [*byte_tokens(), *CONTROL_TOKENS, "th"]
+    values: dict[str, object] = {
+        "general.architecture": "llama",
+        "general.name": "Tiny",
+        "general.license": "cc0-1.0",
+        "general.file_type": 0,
+        "llama.context_length": CONTEXT_LENGTH,
+        "llama.embedding_length": EMBEDDING,
+        "llama.block_count": LAYERS,
+        "llama.feed_forward_length": FEED_FORWARD,
+        "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": HEADS,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5,
+        "llama.rope.dimension_count": EMBEDDING // HEADS,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "gpt-2",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [_CONTROL if token in CONTROL_TOKENS else _NORMAL for token in tokens],
+        "tokenizer.ggml.merges": ["t h"],
+        "tokenizer.ggml.eos_token_id": 256,
+        "tokenizer.ggml.bos_token_id": 256,
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": CHAT_TEMPLATE,
+    }
+    values.update({key.replace("__", "."): value for key, value in changes.items()})
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def write_tiny_gguf(path: Path, seed: int = 1, **changes: object) -> Path:
+    """Write the model (about 400 kB) and return its path."""
+    values = metadata(**changes)
+    vocabulary = values["tokenizer.ggml.tokens"]
+    assert isinstance(vocabulary, list)
+    tensors = _tensors(len(vocabulary), random.Random(seed))
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
+    head += b"".join(_string(key) + _value(value) for key, value in values.items())
+    data = b""
+    for name, (shape, floats) in tensors.items():
+        head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
+        data += _aligned(floats.tobytes())
+    path.write_bytes(_aligned(head) + data)
+    return path
+
+
+def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
+    def matrix(columns: int, rows: int) -> Tensor:
+        scale = 3.0 / columns**0.5
+        return (columns, rows), array("f", (source.gauss(0, scale) for _ in range(columns * rows)))
+
+    def ones(size: int) -> Tensor:
+        return (size,), array("f", [1.0] * size)
+
+    tensors = {
+        "token_embd.weight": matrix(EMBEDDING, vocabulary),
+        "output_norm.weight": ones(EMBEDDING),
+        "output.weight": matrix(EMBEDDING, vocabulary),
+    }
+    for layer in range(LAYERS):
+        tensors |= {
+            f"blk.{layer}.attn_norm.weight": ones(EMBEDDING),
+            f"blk.{layer}.attn_q.weight": matrix(EMBEDDING, EMBEDDING),
+            f"blk.{layer}.attn_k.weight": matrix(EMBEDDING, EMBEDDING),
+            f"blk.{layer}.attn_v.weight": matrix(EMBEDDING, EMBEDDING),
+            f"blk.{layer}.attn_output.weight": matrix(EMBEDDING, EMBEDDING),
+            f"blk.{layer}.ffn_norm.weight": ones(EMBEDDING),
+            f"blk.{layer}.ffn_gate.weight": matrix(EMBEDDING, FEED_FORWARD),
+            f"blk.{layer}.ffn_up.weight": matrix(EMBEDDING, FEED_FORWARD),
+            f"blk.{layer}.ffn_down.weight": matrix(FEED_FORWARD, EMBEDDING),
+        }
+    return tensors
+
+
+def _string(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<Q", len(data)) + data
+
+
+def _value(value: object) -> bytes:
+    match value:
+        case bool():
+            return struct.pack("<I?", 7, value)
+        case int():
+            return struct.pack("<II", 4, value)
+        case float():
+            return struct.pack("<If", 6, value)
+        case str():
+            return struct.pack("<I", 8) + _string(value)
+        case [str(), *_]:
+            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_string, value))
+        case [int(), *_]:
+            return struct.pack(f"<IIQ{len(value)}i", 9, 5, len(value), *value)
+    raise TypeError(value)
+
+
+def _aligned(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % _ALIGNMENT)
