@@ -31,6 +31,8 @@ class SteppedEngine(FakeEngine):
         self.load_gate.set()
         self.stop_after: int | None = None
         """Requests after which the gate closes by itself."""
+        self.pace_s = 0.0
+        """How long each request takes."""
         self.closed = False
         self._state = EngineState(Phase.STOPPED)
         self._watchers: list[Callable[[EngineState], None]] = []
@@ -68,6 +70,7 @@ class SteppedEngine(FakeEngine):
                 self.stop_after = None
                 self.gate.clear()
             await self.gate.wait()
+            await asyncio.sleep(self.pace_s)
             self._seen.clear()  # Comparing with every earlier prompt takes longer than the tests.
             return await super()._take(kind, prompt, options, sampling, priority)
         finally:
@@ -143,8 +146,11 @@ async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
 
 
 def lines(app: App[None]) -> list[str]:
-    """What stands on the screen, row by row, without colours."""
-    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
+    """What stands on the screen, row by row, without colours; a space is a space, whether one may break there or not."""
+    return [
+        "".join(segment.text for segment in strip).replace("\u00a0", " ")
+        for strip in app.screen._compositor.render_strips()
+    ]
 
 
 def text_of(app: App[None]) -> str:

@@ -57,14 +57,14 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, scope=scope_of(event))
         case LookedUp(page=page, step=step, reason=reason):
             because = f", {reason}" if reason else ""
-            return replace(exchange, steps=(*exchange.steps, f"{circled(step)} page {page}{because}"))
+            return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
         case Expanded(page=page, by=Who.PERSON):
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
         case Expanded():
             return exchange
         case Stopped(reason=reason):
             last = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
-            return replace(exchange, steps=(*exchange.steps, f"{last} {STOPPED[reason]}"))
+            return replace(exchange, steps=(*exchange.steps, f"{last}\u00a0{STOPPED[reason]}"))
         case AnswerDelta(text=text):
             return replace(exchange, answer=exchange.answer + text)
         case Restarted(reason=reason):

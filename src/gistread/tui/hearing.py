@@ -36,8 +36,8 @@ class Hearing:
         """In the event loop, at once; quick."""
         screen = self._screen
         match item:
-            case news.ActivityChanged():
-                pass
+            case news.ActivityChanged() | news.MemoryComplete():
+                pass  # The status line says it.
             case news.MemoryOpened(memory=memory):
                 screen.memory_pane.show_memory(memory)
                 if screen.book is not None:
@@ -47,8 +47,6 @@ class Hearing:
             case news.PageRead(entry=entry):
                 screen.memory_pane.add(entry)
                 screen.memory_pane.set_here(screen.book_pane.place, scroll=False)
-            case news.MemoryComplete():
-                screen.notify("The memory is complete: the whole book has been read.")
             case news.QuestionAsked(question=question):
                 self.asked = []
                 screen.memory_pane.clear_question()
