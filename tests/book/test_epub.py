@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from gistread.book import Book, Kind
-from gistread.book.formats import archive
+from gistread.book.formats import archive, markup
 from gistread.book.open import open_bytes
 from gistread.errors import BookError, ExitStatus
 from tests.book.make_epub import epub, package, page, read_pages
@@ -193,7 +193,7 @@ class TestDamage:
             '<e:EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
             '<e:CipherData><e:CipherReference URI="OEBPS/a.xhtml"/></e:CipherData></e:EncryptedData></encryption>'
         )
-        files = {"a.xhtml": b"\x8a\x01\x02", "/META-INF/encryption.xml": encryption}
+        files: dict[str, str | bytes] = {"a.xhtml": b"\x8a\x01\x02", "/META-INF/encryption.xml": encryption}
         with pytest.raises(BookError, match="DRM") as caught:
             open_bytes(epub(files), "locked.epub")
         assert caught.value.exit_status is ExitStatus.BOOK
@@ -225,7 +225,7 @@ class TestDamage:
 class TestHostility:
     def test_a_zip_bomb_is_not_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archive, "ENTRY_LIMIT_BYTES", 1024 * 1024)
-        files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": b" " * (50 * 1024 * 1024)}
+        files: dict[str, str | bytes] = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": b" " * (50 * 1024 * 1024)}
         book = open_bytes(epub(files), "bomb.epub")
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/b.xhtml unpacks to more than 1 MB; it was left out.",)
@@ -233,7 +233,15 @@ class TestHostility:
     def test_many_files_that_are_large_together_are_not_all_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archive, "TOTAL_LIMIT_BYTES", 1024 * 1024)
         files = {f"{n}.xhtml": page(f"<p>{'rain ' * 50_000}</p>") for n in range(9)}
-        assert len(open_bytes(epub(files), "bomb.epub").text) < 1024 * 1024
+        book = open_bytes(epub(files), "bomb.epub")
+        assert len(book.text) < 1024 * 1024
+        assert "beyond the 1 MB that are read of one book" in book.notices[0]
+
+    def test_a_file_of_nothing_but_tags_is_not_made_into_a_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
+        book = read_pages("<p>It rained.</p>", "<p/>" * 2000)
+        assert book.text == "It rained."
+        assert len(book.notices) == 1
 
     def test_an_archive_of_too_many_files_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archive, "ENTRIES_LIMIT", 10)

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024
 """Of one file, unpacked. War and Peace in one XHTML file has 4 MB."""
-TOTAL_LIMIT_BYTES = 256 * 1024 * 1024
+TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
+"""Of all that is read of one archive: text, never pictures or fonts."""
 ENTRIES_LIMIT = 20_000
 # Python makes an object of half a kilobyte of each entry of the directory before anybody can count them.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
@@ -86,11 +87,12 @@ class Archive:
                 data = entry.read(left + 1)
         except _DAMAGE as error:
             raise ArchiveError("is damaged") from error
-        if len(data) > left:
-            self._read = TOTAL_LIMIT_BYTES if left < ENTRY_LIMIT_BYTES else self._read + left
-            raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
-        self._read += len(data)
-        return data
+        self._read += min(len(data), left)
+        if len(data) <= left:
+            return data
+        if left < ENTRY_LIMIT_BYTES:
+            raise ArchiveError(f"lies beyond the {TOTAL_LIMIT_BYTES // 1024 // 1024} MB that are read of one book")
+        raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
 
 
 def normalised(path: str) -> str:

@@ -20,8 +20,6 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
 # Of a book without a table of contents these headings begin chapters.
 _CHAPTER_HEADINGS = 3
-# Books up to this long are looked at whole; a single limit for text of any format is `open.LIMIT_BYTES`.
-_LIMIT_CHARACTERS = 64 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -30,7 +28,13 @@ class _Report:
 
     failed: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
-    truncated: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why nothing at all could be read."""
+        if self.failed:
+            return self.failed[0]
+        return f"{self.repaired[0]} is damaged." if self.repaired else "It may hold pictures alone."
 
     def notices(self, package: Package) -> tuple[str, ...]:
         lines = [*package.notices, *self.failed]
@@ -39,8 +43,6 @@ class _Report:
         if self.repaired:
             files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
             lines.append(f"{files} not well-formed ({self.repaired[0]}); read as a browser would.")
-        if self.truncated:
-            lines.append("The book is longer than the most that is read; its end was left out.")
         return tuple(lines)
 
 
@@ -59,8 +61,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     report = _Report()
     _fill(builder, archive, package, report)
     if not builder.characters:
-        reason = f" {report.failed[0]}" if report.failed else " It may hold pictures alone."
-        raise BookError(f"{name} is an EPUB with no text that can be read.{reason}")
+        raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
@@ -83,9 +84,6 @@ def _fill(builder: BookBuilder, archive: Archive, package: Package, report: _Rep
                 builder.chapter(title, mark_level)
                 level = mark_level
             builder.add(piece.text, piece.kind, piece.level, lines=piece.lines)
-        if builder.characters > _LIMIT_CHARACTERS:
-            report.truncated = True
-            return
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:

@@ -17,6 +17,9 @@ _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+# War and Peace in one file has some 60,000. A megabyte of "<p/>", which packs into a kilobyte, would fill the memory.
+_MOST_TAGS = 1_500_000
+
 _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are closed by their nature, and mean the same either way.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
@@ -32,6 +35,8 @@ class Tree:
 def parse(data: bytes) -> Tree | None:
     """The tree of an XHTML document, or None where nothing can be made of it."""
     data = _as_utf8(data)
+    if data.count(b"<") > _MOST_TAGS:
+        return None
     root = _xml(_numeric_entities(data))
     if root is not None:
         return Tree(root, repaired=False)

@@ -79,6 +79,8 @@ class _Walker:
 
     pieces: list[Piece] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
+    _ids: list[str] = field(default_factory=list)
+    """The keys of `anchors` in order."""
     _buffer: list[str] = field(default_factory=list)
     _marker: str = ""
     """Bullet or number that the next paragraph of a list begins with."""
@@ -123,8 +125,9 @@ class _Walker:
         """Note where an id stands: at the paragraph that is being collected, or the one that comes next."""
         for name in ("id", "{http://www.w3.org/XML/1998/namespace}id", "name"):
             value = element.get(name)
-            if value:
-                self.anchors.setdefault(value, len(self.pieces))
+            if value and value not in self.anchors:
+                self.anchors[value] = len(self.pieces)
+                self._ids.append(value)
 
     def _children(self, element: etree._Element, context: _Context) -> None:
         if element.text:
@@ -185,14 +188,14 @@ class _Walker:
 
     def _stanzas(self, element: etree._Element, context: _Context) -> None:
         """A poem or one stanza. Where each of its lines is an element of its own, they become one paragraph."""
-        first, known = len(self.pieces), len(self.anchors)
+        first, known = len(self.pieces), len(self._ids)
         self._children(element, context)
         self.flush(context)
         lines = self.pieces[first:]
         if len(lines) < 2 or any(piece.kind is not Kind.VERSE or "\n" in piece.text for piece in lines):
             return
         self.pieces[first:] = [Piece("\n".join(piece.text for piece in lines), Kind.VERSE, lines=True)]
-        for name in list(self.anchors)[known:]:
+        for name in self._ids[known:]:
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
 
     def _inline(self, element: etree._Element, name: str, types: frozenset[str], context: _Context) -> None:
