@@ -1,11 +1,15 @@
-"""`gistread sample`: the screen, on the story that comes with gistread."""
+"""`gistread sample`: the screen, on the story that comes with gistread, with the model that comes with it."""
 
 import argparse
 
+from gistread.cli.opening import settings
 from gistread.cli.read import open_screen
+from gistread.engine.models import STARTER, starter_path
 from gistread.errors import ExitStatus
 from gistread.sample import story_path
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    if not arguments.model and not settings(arguments).model and starter_path() is not None:
+        arguments.model = STARTER
     return open_screen(story_path(), arguments)
