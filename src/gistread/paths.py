@@ -39,6 +39,11 @@ class Paths:
         return self.cache / "memories"
 
     @property
+    def texts(self) -> Path:
+        """What was extracted from books, so that they open at once the second time."""
+        return self.cache / "texts"
+
+    @property
     def books(self) -> Path:
         """What is known of each book the person opened: one file a book."""
         return self.data / "books"

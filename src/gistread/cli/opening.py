@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from gistread.book.cache import open_cached
 from gistread.book.model import Book
-from gistread.book.open import open_book, open_bytes, read_limited
+from gistread.book.open import open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config, load_config
@@ -29,7 +30,7 @@ def open_named(name: str) -> Book:
         what = "standard input"
         book = open_bytes(read_limited(sys.stdin.buffer, what), what)
     else:
-        book = open_book(Path(name))
+        book = open_cached(Path(name), default_paths().texts)
     for notice in book.notices:
         say(f"Note: {notice}")
     return book

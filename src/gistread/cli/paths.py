@@ -14,6 +14,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         "themes": paths.user_themes,
         "books": paths.books,
         "memories": paths.memories,
+        "texts": paths.texts,
         "log_file": paths.log_file,
         "worker_log": paths.worker_log,
     }
