@@ -146,7 +146,7 @@ async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
 
 
 def lines(app: App[None]) -> list[str]:
-    """What stands on the screen, row by row, without colours; a space is a space, whether one may break there or not."""
+    """What stands on the screen, row by row, without colours. A space is a space, whether it may break or not."""
     return [
         "".join(segment.text for segment in strip).replace("\u00a0", " ")
         for strip in app.screen._compositor.render_strips()

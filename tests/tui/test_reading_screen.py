@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from textual.filter import Monochrome
 
+from gistread.config import Config
 from gistread.shelf import Shelf
 from gistread.tui.app import DefectError
 from gistread.tui.layout import Pane
@@ -139,6 +141,18 @@ async def test_control_characters_of_a_book_reach_no_terminal(tmp_path: Path) ->
         shown = text_of(app)
         assert "\x1b" not in shown
         assert "[bold]markup[/bold]" in shown
+
+
+async def test_no_color_is_respected_and_nothing_is_lost_with_the_colours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(theme="sepia", min_words=40, max_words=90))
+    async with app.run_test(size=NARROW) as pilot:
+        await read_whole(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: "← you" in text_of(app) and "[Memory]" in text_of(app))
+        assert any(isinstance(a_filter, Monochrome) for a_filter in app.get_line_filters())
 
 
 async def test_a_defect_ends_with_one_line_and_no_traceback(tmp_path: Path) -> None:

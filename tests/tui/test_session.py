@@ -80,6 +80,28 @@ async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path:
     await session.close()
 
 
+async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_only_on_demand(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    session, told = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await until(lambda: told.of(news.MemoryComplete))
+    await session.close()
+    other = SteppedEngine(name="other", fingerprint="other-1")
+    again, told_again = session_on(tmp_path, other)
+    await again.show_kept_memory()
+    await again.use_model("other")
+    await until(lambda: again.activity.reading is news.Reading.OFFERED)
+    assert not other.calls
+    again.ask("who", set())
+    await until(lambda: reader.questions)
+    assert reader.pages_read == len(told.of(news.PageRead))
+    again.resume()
+    await until(lambda: told_again.of(news.MemoryComplete))
+    assert other.calls
+    await again.close()
+
+
 async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_path: Path) -> None:
     class Broken(SteppedEngine):
         async def start(self) -> None:

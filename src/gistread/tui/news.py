@@ -16,6 +16,8 @@ class Reading(StrEnum):
 
     NONE = "none"
     """No model, or not loaded yet."""
+    OFFERED = "offered"
+    """A whole memory is there, made by another model or in another way; this one reads only if asked to."""
     RUNNING = "running"
     PAUSED = "paused"
     """By the person."""

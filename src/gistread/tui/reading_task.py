@@ -34,6 +34,10 @@ class ReadingTask:
         if self.state is Reading.RUNNING:
             self._task = asyncio.create_task(self._run(kept, engine), name="reading")
 
+    def offer(self) -> None:
+        """Do not begin by itself."""
+        self._set(Reading.OFFERED)
+
     async def stop(self, state: Reading = Reading.PAUSED) -> None:
         """Stop at once; what is whole is kept."""
         task, self._task = self._task, None

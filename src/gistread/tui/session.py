@@ -123,7 +123,10 @@ class Session:
         """Go on after a pause or an error; a model that is gone is loaded again."""
         if self._engine is None or self.loading or self.reading.state in (Reading.RUNNING, Reading.DONE):
             return
-        self._begin()
+        if self.reading.state is Reading.OFFERED:
+            self._read_on()
+        else:
+            self._begin()
 
     def why_not_ask(self) -> str:
         """What the person has to do before they can ask; empty when they can."""
@@ -157,17 +160,28 @@ class Session:
                 self._kept = await asyncio.to_thread(
                     self._open_memory, info.name, info.fingerprint, info.context_tokens
                 )
-                self._memory = self._kept.memory
                 if self._kept.notice:
                     self._tell(Notice(self._kept.notice))
-                self._tell(MemoryOpened(self._memory))
-            self._grown.set()
-            self.reading.start(self._kept, engine)
+            shown = self._memory
+            if shown is not None and shown.complete and not self._kept.memory.entries:
+                # Any model can be asked over a memory (design D5); reading the book anew may take hours.
+                self.reading.offer()
+            else:
+                self._read_on()
         except GistreadError as error:
             self._fail(error)
         except Exception as error:
             self._tell(Crashed(error))
         self._tell(ActivityChanged())
+
+    def _read_on(self) -> None:
+        """Show this model's own memory and let it read."""
+        assert self._kept is not None
+        assert self._engine is not None
+        if self._memory is not self._kept.memory:
+            self._memory = self._kept.memory
+            self._tell(MemoryOpened(self._memory))
+        self.reading.start(self._kept, self._engine)
 
     def _fail(self, error: GistreadError) -> None:
         self._problem = error.message
