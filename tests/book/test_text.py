@@ -38,6 +38,10 @@ class TestLayouts:
         book = read(f"{wrapped(_LONG)}\n\n{wrapped(_LONG)}\n")
         assert paragraphs(book) == [_LONG.strip(), _LONG.strip()]
 
+    def test_a_word_with_a_hyphen_at_the_end_of_its_line_stays_one_word(self) -> None:
+        text = f"{wrapped(_LONG)}\nHe went at once, by the last train, to the house of a rich sugar-\nrefiner.\n"
+        assert read(text).text.endswith("a rich sugar-refiner.")
+
     def test_paragraphs_without_empty_lines_show_by_their_indents(self) -> None:
         book = read("\n".join("    " + wrapped(_LONG) for _ in range(5)))
         assert paragraphs(book) == [_LONG.strip()] * 5
@@ -117,6 +121,28 @@ class TestChapters:
         book = read(f"A STORY\n\nCONTENTS\n\n{contents}\n\n\n{chapters}")
         assert [c.title for c in book.chapters] == [f"CHAPTER {n}. On Rain" for n in range(1, 9)]
         assert all(c.end - c.start > 500 for c in book.chapters)
+
+    def test_a_heading_without_an_empty_line_under_it_is_one(self) -> None:
+        book = read("\n\n".join(f"CHAPTER {n}\n{wrapped(_LONG)}" for n in range(1, 4)))
+        assert [c.title for c in book.chapters] == ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"]
+
+    def test_headings_without_numbers_are_known_from_the_contents(self) -> None:
+        names = ["Economy", "Where I Lived, and What I Lived For", "Sounds", "Solitude"]
+        contents = "\n".join(f" {name} .... {n}" for n, name in enumerate(names, 1))
+        chapters = "".join(f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names)
+        book = read(f"A STORY\n\nContents\n\n{contents}\n\n{chapters}")
+        assert [c.title for c in book.chapters] == names
+
+    def test_the_books_of_an_epic_are_its_chapters(self) -> None:
+        books = "".join(f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9))
+        assert [(c.title, c.level) for c in read(books).chapters] == [
+            (f"BOOK {n}. OF RAIN AND BRIDGES", 1) for n in range(1, 9)
+        ]
+
+    def test_acts_and_scenes(self) -> None:
+        body = f"\n\n{wrapped(_LONG)}\n\n"
+        book = read(f"ACT I\n\nSCENE I. A bridge.{body}SCENE II. An inn.{body}ACT II\n\nSCENE I. Rain.{body}")
+        assert [c.level for c in book.chapters] == [1, 2, 2, 1, 2]
 
     def test_a_sentence_about_a_chapter_is_no_heading(self) -> None:
         book = read(

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from gistread.book.formats.heading_words import CHAPTERS, CONTAINERS, NAMES, SECTIONS, SMALL_WORDS
 from gistread.book.formats.layout import Block
-from gistread.book.formats.numbering import number_of
+from gistread.book.formats.numbering import number_of, roman
 from gistread.book.model import Kind
 
 
@@ -45,6 +45,10 @@ class Candidate:
 
 _LONGEST_CHARACTERS = 250
 _MOST_LINES = 4
+_LONGEST_GLUED = 60
+
+NUMERALS = ("roman", "digits", "spelled", "roman with title", "digits with title", "spelled with title")
+"""Families of headings that are numbers without a keyword."""
 
 _CONTENTS = re.compile(
     r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
@@ -53,7 +57,7 @@ _CONTENTS = re.compile(
 )
 
 # What stands around a heading and is no part of it: emphasis, rules, brackets of Markdown.
-_DECORATION = " \t_=*~#-—–"
+_DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
     r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?([\w-]+)(.*)$", re.IGNORECASE | re.DOTALL
@@ -67,6 +71,23 @@ _BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
+
+
+def parted(block: Block) -> list[Block]:
+    """The block, cut after its first line where that is a heading and the text follows without an empty line."""
+    first = Block(block.lines[:1], block.kind, block.gap)
+    if block.kind is not Kind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
+        return [block]
+    found = candidate(0, first)
+    if found is None or found.rank is Rank.NAMED or found.number is None or found.family in NUMERALS:
+        return [block]
+    return [first, Block(block.lines[1:], block.kind, 0)]
+
+
+def entry_key(line: str) -> str:
+    """What an entry of the contents and its heading have in common: the words, without number, dots or page."""
+    line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
+    return "".join(char for char in line.casefold() if char.isalnum())
 
 
 def is_contents(block: Block) -> bool:
@@ -131,7 +152,8 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), number_of(match[1])
-        above = Rank.NAMED if word in NAMES else _rank_of(word)
+        # "SECOND EPILOGUE", but "II Introduction" is a line of a table of contents.
+        above = Rank.NAMED if word in NAMES and not match[1].isdigit() and not roman(match[1]) else _rank_of(word)
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
     return None
@@ -165,6 +187,7 @@ def _may_follow(rest: str, before: str) -> bool:
 
 def _named(index: int, text: str) -> Candidate | None:
     """PROLOGUE, Vorwort, PREFACE TO THE SECOND EDITION."""
+    text = _ARTICLE.sub("", text, count=1)
     head = re.match(r"[\w-]+", text)
     if not head or head[0].lower() not in NAMES or len(text) > 120:
         return None
@@ -216,7 +239,7 @@ def is_short_line(block: Block) -> bool:
     if block.kind in (Kind.BREAK, Kind.NOTE) or len(block.lines) > 3:
         return False
     text = block.text.strip()
-    return len(text) <= 100 and text[0] not in "\"“‘'«„—–-[("
+    return len(text) <= (200 if text.isupper() else 100) and text[0] not in "\"“‘'«„—–-[("
 
 
 def is_capitals(block: Block) -> bool:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from gistread.book.formats.headings import (
+    NUMERALS,
     Candidate,
     Rank,
     candidate,
+    entry_key,
     is_capitals,
     is_contents,
     is_short_line,
@@ -42,6 +44,9 @@ _ENTRY_CHARACTERS = 200
 _DENSE_RUN = 4
 _FEWEST_NUMERALS = 3
 _FEWEST_CAPITALS = 3
+# Beyond this the parts themselves are the chapters: the books of the Odyssey.
+_FEW_CONTAINERS = 5
+_SHORTEST_ENTRY = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
@@ -55,8 +60,9 @@ def outline(blocks: Sequence[Block]) -> Outline:
     found = _without_names_of_chapters([c for c in found if c.family != "markdown"])
     found = _without_contents(found, blocks, sizes)
     found = _without_stray_numerals(found, sizes)
-    if not any(c.rank is Rank.CHAPTER for c in found):
-        found = _with_capitals(found, blocks, sizes)
+    if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= _FEW_CONTAINERS:
+        named = _with_entries(found, blocks, sizes)
+        found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
     levels = _levels(found)
     titled = _subtitled(found, blocks)
     return Outline(
@@ -160,7 +166,7 @@ def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Ca
 
 
 def _is_numeral(c: Candidate) -> bool:
-    return c.family.partition(" ")[0] in ("roman", "digits", "spelled")
+    return c.family in NUMERALS
 
 
 def _sequence(found: list[Candidate]) -> list[Candidate]:
@@ -185,6 +191,31 @@ def _plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list
         # Page numbers left in a scan: many, and a printed page apart.
         return not keywords and not (len(sequence) > 30 and mean < _CHARACTERS_OF_A_PRINTED_PAGE)
     return not keywords or style.startswith("roman")
+
+
+def _with_entries(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+    """For a book without numbered chapters: lines that its table of contents names."""
+    start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
+    if start is None:
+        return found
+    entries: set[str] = set()
+    i = start + 1
+    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
+        keys = {entry_key(line) for line in blocks[i].lines} - {""}
+        if keys <= entries:
+            break  # the first heading that the contents have named
+        entries |= keys
+        i += 1
+    known = {c.index for c in found}
+    lines = [
+        Candidate(n, Rank.CHAPTER, "entry", None, " ".join(blocks[n].text.split()).strip("_"), False)
+        for n in range(i, len(blocks))
+        if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
+        if len(entry_key(blocks[n].text)) >= _SHORTEST_ENTRY
+    ]
+    if len(lines) < _FEWEST_CAPITALS:
+        return found
+    return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
 
 
 def _with_capitals(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:

@@ -10,7 +10,7 @@ from gistread.book.builder import BookBuilder
 from gistread.book.characters import clean, one_line
 from gistread.book.formats.encoding import Decoded, decode
 from gistread.book.formats.gutenberg import Unwrapped, unwrap
-from gistread.book.formats.headings import candidate, is_short_line
+from gistread.book.formats.headings import candidate, is_short_line, parted
 from gistread.book.formats.layout import Block, blocks
 from gistread.book.formats.outline import Heading, Outline, outline
 from gistread.book.model import Book, Kind
@@ -18,6 +18,8 @@ from gistread.errors import BookError
 
 # _emphasis_ as Project Gutenberg writes it. Not inside words, so that snake_case stays.
 _EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_])")
+# A line that ends with a hyphen or a dash goes on without a space.
+_DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -32,7 +34,7 @@ def read_text(data: bytes, name: str) -> Book:
             f"{name} is not a book: its content is binary data of an unknown kind.", "Plain text and EPUB can be read."
         )
     unwrapped = unwrap(clean(decoded.text))
-    found = list(blocks(unwrapped.text))
+    found = [part for block in blocks(unwrapped.text) for part in parted(block)]
     shape = outline(found)
     builder = BookBuilder()
     _fill(builder, found, shape)
@@ -61,7 +63,7 @@ def _fill(builder: BookBuilder, found: list[Block], shape: Outline) -> None:
         if index < heading_until:
             builder.add_clean(text.strip().lstrip("#").strip("=\n "), Kind.HEADING, level)
         else:
-            builder.add_clean(text, block.kind)
+            builder.add_clean(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
 
 
 def _without_emphasis(text: str) -> str:
