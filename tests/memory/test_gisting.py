@@ -77,3 +77,11 @@ def test_a_gist_is_asked_for_in_proportion_to_its_page() -> None:
     assert wanted_words(450) == 90
     assert wanted_words(3000) == 160
     assert wanted_words(61) == 20
+
+
+async def test_a_model_that_begins_the_prompt_again_is_stopped_there() -> None:
+    engine = FakeEngine(says=["", GOOD])
+    await gist_page(PAGE, engine)
+    for call in engine.calls:
+        task = call.text.rpartition("---\n")[2]
+        assert any(task.startswith(stop.strip()) for stop in call.sampling.stop)

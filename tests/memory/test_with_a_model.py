@@ -58,13 +58,13 @@ async def read(book: Book, engine: LlamaEngine, directory: Path) -> GistMemory:
 
 
 async def test_it_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Path) -> None:
-    memory = await read(beginning(700), engine, tmp_path)
+    memory = await read(beginning(450), engine, tmp_path)
     assert memory.complete
     assert all(entry.page.words <= SIZE.max_words for entry in memory.entries)
     for entry in memory.entries:
         if entry.gist.source is GistSource.MODEL:
             assert inspect(Draft(entry.gist.text, memory.text_of(entry.page))) is None
-    again = await read(beginning(700), engine, tmp_path / "again")
+    again = await read(beginning(450), engine, tmp_path / "again")
     assert [entry.page for entry in again.entries] == [entry.page for entry in memory.entries]
 
     events = [

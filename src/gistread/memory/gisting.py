@@ -6,7 +6,7 @@ is its own gist, and no model is asked.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gistread import prompts
 from gistread.book.words import count_words
@@ -59,7 +59,7 @@ async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BAC
     words = wanted_words(page_words)
     room_tokens = gist_tokens(page_words, await engine.count(text))
     attempts = (
-        ("gist", Sampling(max_tokens=room_tokens, repeat_penalty=1.1)),
+        ("gist", Sampling(room_tokens, repeat_penalty=1.1)),
         ("gist_again", Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8)),
     )
     faults: list[Fault] = []
@@ -67,7 +67,7 @@ async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BAC
     for name, sampling in attempts:
         template = prompts.load(name)
         prompt = (Message("user", template.fill(passage=text, words=words)),)
-        completion = await engine.complete(prompt, sampling, priority)
+        completion = await engine.complete(prompt, replace(sampling, stop=_echoes(template)), priority)
         usage += completion.usage
         gist, cut_off = clean(completion.text, cut_off=completion.finish == "length")
         fault = inspect(Draft(gist, text, template.own_words, cut_off))
@@ -76,3 +76,9 @@ async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BAC
         faults.append(fault)
     own = extract(text, words)
     return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
+
+
+def _echoes(template: prompts.PromptTemplate) -> tuple[str, ...]:
+    """How a weak model that has ended its gist goes on: with the prompt again. It is stopped there."""
+    task = template.own_words.rpartition("---")[2].split()
+    return ("\n---", "\nPassage:", "\n" + " ".join(task[:2]))
