@@ -53,8 +53,6 @@ _SNOWBALL = {
 }
 # An article that elides before a vowel is a word of its own there.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
-# Their stemmers take off beginnings as well, so that a stem need not begin like its word.
-_STEMS_BEGINNINGS = frozenset(("ar", "id", "nl", "ta"))
 
 
 class Stemmer(Protocol):
@@ -68,8 +66,6 @@ class Terms:
         """`language` in BCP 47; where it is empty, English is assumed, where it is not known, words stay whole."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
         self._elides = code in _ELIDING
-        self.keeps_beginnings = code in _SNOWBALL and code not in _STEMS_BEGINNINGS
-        """Whether the stem of a word begins with the word's first letter, diacritics aside."""
         self._stemmer = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else None
 
     def words(self, text: str) -> list[str]:
