@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from gistread.tui.session import MakeEngine, Session
 
 
-def read_book(wanted: Book | Path, shelf: Shelf) -> tuple[Book, int]:
-    """The book, with what is slow to know of it, and where the person was in it. Raises BookError."""
+def read_book(wanted: Book | Path, texts: Path, shelf: Shelf) -> tuple[Book, int]:
+    """The book, with what is slow to know of it, and where the person was in it. Raises BookError.
+
+    `texts` is the folder that keeps what was extracted from books before.
+    """
     if isinstance(wanted, Book):
         book = wanted
     else:
-        from gistread.book.open import open_book
+        from gistread.book.cache import open_cached
 
-        book = open_book(wanted)
+        book = open_cached(wanted, texts)
     _ = book.words
     try:
         return book, shelf.position(book.sha256) or 0

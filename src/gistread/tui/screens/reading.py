@@ -149,10 +149,11 @@ class ReadingScreen(Screen[None]):
 
     async def _open(self) -> None:
         """Read the file in a thread, show the book, then begin with the model."""
+        app = self.gistread
         try:
-            book, offset = await asyncio.to_thread(read_book, self._wanted, self.gistread.shelf)
+            book, offset = await asyncio.to_thread(read_book, self._wanted, app.paths.texts, app.shelf)
         except GistreadError as error:
-            self.gistread.cannot_open(error)
+            app.cannot_open(error)
             return
         self.book = book
         self.book_pane.show_book(book, offset)
