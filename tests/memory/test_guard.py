@@ -72,6 +72,12 @@ def test_an_assistant_in_the_story_is_no_refusal() -> None:
     assert fault('"As an AI I am bound to tell you," said the harbour machine; the rope was cut.', page) is None
 
 
+def test_a_single_line_for_a_long_page() -> None:
+    line = "Holloway, a boat in the harbour, was accused of a rope."
+    assert fault(line, PAGE * 4) is Fault.EMPTY
+    assert fault(line, PAGE) is None
+
+
 def test_not_shorter_than_the_page() -> None:
     assert fault(PAGE) is Fault.TOO_LONG
 
@@ -157,6 +163,9 @@ def test_a_short_quotation_is_not_a_copy() -> None:
     "text",
     [
         "Holloway finds his boat gone and the rope cut.\nSummary:\nTold in detail with old Tamsin on the wall.",
+        "The sentence:\nHolloway finds his boat gone from the harbour and the rope cut.",
+        "Holloway finds his boat gone.\nSummary of the passage:\nThe rope was cut, the boat gone, Tamsin saw nobody.",
+        "Holloway finds his boat gone.\nIn another example, old Tamsin on the wall saw nobody go.",
         "The passage is about Holloway, whose boat was gone from the harbour and the rope cut.",
         "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is in it.",
     ],

@@ -56,7 +56,9 @@ _ABOUT_ITSELF = re.compile(
       | \b(?:the|this)\ (?:(?:shortened|original|given|above|following)\ )?(?:passage|text|summary|version)
         \ (?:is|was|has\ been|can\ be)\b
       | \b(?:easy|easier)\ to\ (?:read|understand)\b
-      | ^\W*(?:summary|note|explanation|shortened\ (?:passage|version))\W*:
+      | ^\W*(?:note|explanation)\W*:
+      | ^[^\n:.]{0,40}\b(?:summary|sentences?|passage|version|text)\b[^\n:.]{0,30}:[\W]*$
+      | ^\W*in\ (?:another|this)\ example\b
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
@@ -118,8 +120,8 @@ def inspect(draft: Draft) -> Fault | None:
 
 
 def not_empty(draft: Draft) -> Fault | None:
-    """At least four words, and one for every fifty of the page."""
-    least = max(4, min(20, count_words(draft.page) // 50))
+    """At least four words, and one for every twenty of the page up to thirty: a quarter of what was asked for."""
+    least = max(4, min(30, count_words(draft.page) // 20))
     return Fault.EMPTY if count_words(draft.text) < least else None
 
 
@@ -140,8 +142,8 @@ def not_the_prompt(draft: Draft) -> Fault | None:
 
 
 def not_too_long(draft: Draft) -> Fault | None:
-    """A gist is shorter than its page, by a third at least."""
-    return Fault.TOO_LONG if count_words(draft.text) > 0.67 * count_words(draft.page) else None
+    """A gist has half the words of its page at most."""
+    return Fault.TOO_LONG if count_words(draft.text) > 0.5 * count_words(draft.page) else None
 
 
 def not_copied(draft: Draft) -> Fault | None:
