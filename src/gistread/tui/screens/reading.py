@@ -62,6 +62,8 @@ class ReadingScreen(Screen[None]):
         """Where the person was before each jump."""
         self._walking = False
         """The book moves because the person walks through the memory."""
+        self._memory_stays = False
+        """The memory shows the words of a source: the book's own move to them does not scroll it away."""
         self.unseen = False
         """There is an answer that the person has not gone to, on a screen with one pane."""
 
@@ -203,7 +205,8 @@ class ReadingScreen(Screen[None]):
         self.show_place()
         if self.book is not None and self.keeping is not None:
             self.keeping.place(event.offset)
-            scroll = self.follow and self.pane is not Pane.MEMORY
+            scroll = self.follow and self.pane is not Pane.MEMORY and not self._memory_stays
+            self._memory_stays = False
             self.memory_pane.set_here(event.offset, scroll=scroll)
 
     @on(MemoryPane.PageChosen)
@@ -278,10 +281,10 @@ class ReadingScreen(Screen[None]):
                 shown = self.answers_pane.exchanges and (self.narrow or self.has_class("-answers"))
                 (self.answers_pane if shown else self.question).focus()
 
-    def jump(self, offset: int) -> None:
+    def jump(self, offset: int, top: float = 0.0) -> None:
         """Show this place of the book, and remember the one that was left."""
         self._origins.append(self.book_pane.place)
-        self.book_pane.scroll_to_offset(offset)
+        self.book_pane.scroll_to_offset(offset, top=top)
 
     def _go_to_page(self, number: int) -> None:
         memory = self.memory_pane.memory
@@ -298,10 +301,11 @@ class ReadingScreen(Screen[None]):
         if memory is not None and 1 <= citation.page <= len(memory.entries):
             if citation.page not in self.memory_pane.view.opened:
                 self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
-            self.memory_pane.bring_into_view(citation.page)
+            self.memory_pane.scroll_to_offset(citation.start, top=0.3)
+            self._memory_stays = True
         marks = (Mark(citation.start, citation.end, "cited"),)
         self.memory_pane.marks = self.book_pane.marks = marks
-        self.jump(citation.start)
+        self.jump(citation.start, top=0.2)
         if self.narrow:
             self.to_pane(Pane.BOOK)
 
