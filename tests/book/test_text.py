@@ -239,3 +239,16 @@ class TestCharacters:
     def test_whatever_bytes_are_in_a_file_it_is_a_book_or_a_book_error(self, data: bytes) -> None:
         with contextlib.suppress(BookError):
             assert_keeps_promises(open_bytes(data, "any"))
+
+
+def test_lines_set_in_together_stay_lines_where_every_other_line_is_a_paragraph() -> None:
+    prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
+    book = read(f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n")
+    assert [p.kind for p in book.paragraphs] == [Kind.TEXT, Kind.VERSE, Kind.TEXT]
+    assert "A red light went across\nAs I lay in my boat." in book.text
+
+
+def test_a_byline_under_the_title_names_the_author() -> None:
+    prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
+    assert read(f"The Gauge\n\nby Noah Peachey\n\n{prose}\n").authors == ("Noah Peachey",)
+    assert read(f"The Gauge\n\n{prose}\n\nby the way\n").authors == ()

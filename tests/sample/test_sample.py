@@ -52,7 +52,9 @@ def test_no_chapter_is_a_scrap_or_a_lump(story: Book) -> None:
 
 def test_the_story_has_more_than_prose_to_show(story: Book) -> None:
     assert sum(paragraph.kind is Kind.BREAK for paragraph in story.paragraphs) == 2
+    assert sum(paragraph.kind is Kind.VERSE for paragraph in story.paragraphs) == 6
     assert "LINES ON THE LATE INUNDATION" in story.text
+    assert story.authors == ("The gistread authors",)
 
 
 def test_a_paragraph_stands_on_one_line_and_verse_is_set_in() -> None:

@@ -6,10 +6,10 @@ looked at alone: verse, a list or a table keeps its lines. Knows nothing of head
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from gistread.book.model import Kind
 
@@ -148,13 +148,18 @@ def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
 
 
 def _line_blocks(lines: Iterable[str]) -> Iterator[Block]:
-    gap = 0
-    for line in lines:
-        if not line:
-            gap += 1
-            continue
-        yield Block((line,), _single_kind(line), gap)
-        gap = 0
+    """A line a paragraph; but lines that are set in together were meant to be lines."""
+    for group, gap in _groups(lines):
+        before = gap
+        for set_in, run in groupby(group, key=lambda line: line.startswith("  ")):
+            together = tuple(run)
+            if set_in and len(together) > 1:
+                yield Block(together, _kind_of_lines(together), before)
+            else:
+                for line in together:
+                    yield Block((line,), _single_kind(line), before)
+                    before = 0
+            before = 0
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
@@ -203,12 +208,18 @@ def _kind_of_group(group: list[str], setting: _Setting) -> Kind:
     if short < (len(group) - 1) * _SHORT_LINES_OF_VERSE:
         # Dialogue and lists without empty lines may have long items; wrapped prose has no item but by chance.
         return Kind.LIST if _is_marked(group) else Kind.TEXT
+    kind = _kind_of_lines(group)
+    if kind is Kind.VERSE and _is_narrow_prose(group, setting.width):
+        return Kind.QUOTE if indented else Kind.TEXT
+    return kind
+
+
+def _kind_of_lines(group: Sequence[str]) -> Kind:
+    """Of lines that the author ended: items, rows, or else verse."""
     if _is_marked(group):
         return Kind.LIST
     if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):
         return Kind.TABLE
-    if _is_narrow_prose(group, setting.width):
-        return Kind.QUOTE if indented else Kind.TEXT
     return Kind.VERSE
 
 
@@ -225,7 +236,7 @@ def _is_narrow_prose(group: list[str], width: int) -> bool:
     return capitals < len(group) * 0.5 and broken > (len(group) - 1) * 0.9
 
 
-def _is_marked(group: list[str]) -> bool:
+def _is_marked(group: Sequence[str]) -> bool:
     """Whether the lines are items of a list: bulleted or numbered, others set in under them."""
     first = _BULLET.match(group[0]) or _NUMBERED.match(group[0])
     if not first:

@@ -20,6 +20,7 @@ from gistread.errors import BookError
 _EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_])")
 # A line that ends with a hyphen or a dash goes on without a space.
 _DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
+_BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -42,7 +43,7 @@ def read_text(data: bytes, name: str) -> Book:
         raise BookError(f"{name} has no text in it, only white space.")
     return builder.build(
         title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
-        authors=unwrapped.authors,
+        authors=unwrapped.authors or _byline(found),
         language=unwrapped.language,
         source_format="text",
         notices=tuple(_notices(decoded, unwrapped)),
@@ -77,6 +78,14 @@ def _first_line(found: list[Block]) -> str:
         return ""
     text = _without_emphasis(one_line(found[0].text))
     return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
+
+
+def _byline(found: list[Block]) -> tuple[str, ...]:
+    """Who a line such as “by Mary Shelley” right after the first one names; none where there is no such line."""
+    if len(found) < 2 or not is_short_line(found[1]):
+        return ()
+    byline = _BYLINE.fullmatch(one_line(found[1].text))
+    return (byline["author"],) if byline else ()
 
 
 def _notices(decoded: Decoded, unwrapped: Unwrapped) -> list[str]:
