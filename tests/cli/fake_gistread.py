@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from gistread.cli import main, opening
+from gistread.cli import loading, main
 from gistread.engine.protocol import GREEDY, Completion, EngineInfo, Priority, Prompt, Sampling
 from tests.fake_engine import FakeEngine
 
@@ -37,5 +37,5 @@ class SlowEngine(FakeEngine):
 
 
 if __name__ == "__main__":
-    opening.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
+    loading.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
     sys.exit(main())

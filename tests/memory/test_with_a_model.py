@@ -13,8 +13,9 @@ from gistread.memory.guard import Draft, inspect
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
-from gistread.readers import READERS, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, Steering, Stopped
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import READERS
 
 STORY = Path(__file__).parents[3] / "shared/data/books/18807_He-Walked-Around-the-Horses.txt"
 SIZE = PageSize(100, 250)

@@ -7,7 +7,6 @@ import pytest
 
 from gistread.errors import EngineError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.readers import READERS, ReaderOptions
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -21,6 +20,8 @@ from gistread.readers.events import (
     StopReason,
     Who,
 )
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import READERS
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gistread.readers import ReaderOptions
 from gistread.readers.events import Expanded, Started, Steering, Who
+from gistread.readers.options import ReaderOptions
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers import DEFAULT_READER
+from gistread.readers.registry import DEFAULT_READER
 from gistread.tui import asking_task
 from tests.tui.scripted import ScriptedReader
 

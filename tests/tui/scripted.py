@@ -12,8 +12,8 @@ from gistread.config import Config
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths
-from gistread.readers import ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent, Steering
+from gistread.readers.options import ReaderOptions
 from gistread.tui.app import GistreadApp
 from gistread.tui.news import Reading
 from gistread.tui.screens.reading import ReadingScreen

@@ -73,7 +73,7 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         assert "page 41" not in text_of(app)
         reader.say(LookedUp(41, 2, "why not"), Expanded(41, Who.AGENT), Stopped(StopReason.ENOUGH))
         await until(pilot, lambda: "③ enough" in text_of(app))
-        assert "answering" in text_of(app)
+        await until(pilot, lambda: "answering" in text_of(app))
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
         await until(pilot, lambda: "Finch did" in text_of(app))
         reader.say(answered("Finch did [40]."))

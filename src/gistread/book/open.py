@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.sniff import HEAD_BYTES, Unreadable, identify, identify_zip
 from gistread.errors import BookError
@@ -84,6 +83,8 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) ->
         data = stream.read(limit_bytes)
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
+    from gistread.book.formats.text import read_text
+
     return read_text(data, name)
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.opening import chosen_model, loaded, memory_store, open_memory, open_named, settings
+from gistread.cli.loading import chosen_model, loaded, memory_store, open_memory
+from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.parser import Bound, BoundUnit
 from gistread.cli.progress import ProgressLine, engine_line
@@ -24,7 +25,6 @@ from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers import READERS, ReaderOptions
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -38,6 +38,8 @@ from gistread.readers.events import (
     StopReason,
     Who,
 )
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import READERS
 from gistread.shelf import KeptCitation, KeptQuestion, Shelf
 
 _STOPPED = {

@@ -5,7 +5,8 @@ import time
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.opening import chosen_model, loaded, open_memory, open_named, settings
+from gistread.cli.loading import chosen_model, loaded, open_memory
+from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, duration
 from gistread.cli.reading import read_to_end

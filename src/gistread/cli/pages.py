@@ -4,7 +4,8 @@ import argparse
 import shlex
 import textwrap
 
-from gistread.cli.opening import memory_store, open_named
+from gistread.cli.loading import memory_store
+from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.cli.shapes import chapter_title, pages_document
 from gistread.errors import ExitStatus, GistreadError

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
-from gistread.readers import DEFAULT_READER, READERS, ReaderOptions
 from gistread.readers.events import AnswerDelta, Steering, Stopped
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import DEFAULT_READER, READERS
 from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
 
 

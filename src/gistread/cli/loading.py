@@ -1,0 +1,55 @@
+"""What the commands that need a model begin with: the model, loaded, and the memory between it and the book."""
+
+import argparse
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from gistread.book.model import Book
+from gistread.cli.progress import ProgressLine, engine_line
+from gistread.config import Config
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.models import default_model, resolve_model
+from gistread.engine.protocol import Engine, Phase
+from gistread.memory.sizes import choose_size
+from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.paths import default_paths
+
+
+def chosen_model(arguments: argparse.Namespace, config: Config) -> Path:
+    """The model to load: of the command line, of the settings, or the only one there is. Raises EngineError."""
+    named = arguments.model or config.model
+    return resolve_model(named) if named else default_model()
+
+
+def memory_store() -> MemoryStore:
+    return MemoryStore(default_paths().memories)
+
+
+@asynccontextmanager
+async def loaded(model: Path, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
+    """The engine with its model loaded, closed at the end whatever happens. Raises EngineError."""
+    engine = LlamaEngine(model, context_tokens=config.context_tokens, log=default_paths().worker_log)
+
+    def show_loading(state: object) -> None:
+        if engine.state.phase is Phase.LOADING:
+            line.show(engine_line(engine.state, model.stem))
+
+    unwatch = engine.watch(show_loading)
+    try:
+        await engine.start()
+        yield engine
+    finally:
+        unwatch()
+        await engine.close()
+
+
+async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine) -> KeptMemory:
+    """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
+    info = engine.info
+    size = choose_size(book.words, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
+    kept = await asyncio.to_thread(memory_store().open, book, info.name, info.fingerprint, size)
+    if kept.notice:
+        line.say(f"Note: {kept.notice}")
+    return kept

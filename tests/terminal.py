@@ -1,0 +1,110 @@
+"""A real terminal around a real gistread: pexpect runs it, pyte keeps the screen that it draws."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import psutil
+import pyte
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    """This process's, with everything that gistread keeps under `home`."""
+    places = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+    return {**os.environ, **{name: str(home / name.lower()) for name in places}, **variables}
+
+
+class Terminal:
+    """One run of `gistread` with these arguments."""
+
+    def __init__(
+        self, arguments: list[str], home: Path, *, columns: int = 120, rows: int = 40, **variables: str
+    ) -> None:
+        settings = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **variables}
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self.started_at = time.monotonic()
+        self.process = pexpect.spawn(
+            sys.executable,
+            ["-m", "gistread", *arguments],
+            env=environment(home, **settings),
+            dimensions=(rows, columns),
+            timeout=None,
+        )
+
+    @property
+    def title(self) -> str:
+        """What the terminal's title bar says."""
+        return str(self._screen.title)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def look(self, seconds: float = 0.02) -> None:
+        """Take in what has been drawn, waiting this long for more."""
+        with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
+            self._stream.feed(self.process.read_nonblocking(2**16, timeout=seconds))
+
+    def wait_for(self, *texts: str, seconds: float = 30.0) -> float:
+        """Look until all these texts are on the screen; seconds since the start. Fails with what is there instead."""
+        end = time.monotonic() + seconds
+        while not all(text in self.text for text in texts):
+            self.look()
+            if time.monotonic() > end:
+                raise AssertionError(f"{texts} did not appear in {seconds} s on:\n{self.text}")
+        return time.monotonic() - self.started_at
+
+    def wait_until_gone(self, text: str, seconds: float = 30.0) -> None:
+        end = time.monotonic() + seconds
+        while text in self.text:
+            self.look()
+            if time.monotonic() > end:
+                raise AssertionError(f"{text!r} is still there after {seconds} s on:\n{self.text}")
+
+    def press(self, keys: str) -> None:
+        self.process.send(keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._screen.resize(rows, columns)
+        self.process.setwinsize(rows, columns)
+
+    @property
+    def app(self) -> psutil.Process:
+        return psutil.Process(self.process.pid)
+
+    @property
+    def worker(self) -> psutil.Process | None:
+        """The process that owns the model, if one runs."""
+        children = self.app.children()
+        return children[0] if children else None
+
+    def wait_for_end(self, seconds: float = 10.0) -> int:
+        """Exit status of the program, once it has ended."""
+        end = time.monotonic() + seconds
+        while self.process.isalive():
+            self.look()
+            if time.monotonic() > end:
+                raise AssertionError(f"still running after {seconds} s:\n{self.text}")
+        return int(self.process.exitstatus if self.process.exitstatus is not None else -self.process.signalstatus)
+
+    def close(self) -> None:
+        self.process.close(force=True)
+
+
+@contextlib.contextmanager
+def terminal(arguments: list[str], home: Path, **options: object) -> Iterator[Terminal]:
+    """A terminal that is closed in the end, whatever happens."""
+    run = Terminal(arguments, home, **options)  # type: ignore[arg-type]
+    try:
+        yield run
+    finally:
+        run.close()

