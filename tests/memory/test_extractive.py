@@ -42,3 +42,8 @@ def test_scripts_without_spaces() -> None:
 
 def test_nothing_makes_nothing() -> None:
     assert extract(" \n\n ", 20) == ""
+
+
+def test_a_page_that_says_one_thing_over_and_over_begins_after_its_heading() -> None:
+    page = "Chapter 4.\n\n" + "\n\n".join(f"Marta found the key under the oar at bell {n} of the day." for n in range(9))
+    assert extract(page, 20) == "Marta found the key under the oar at bell 0 of the day."

@@ -54,7 +54,7 @@ def extract(text: str, budget_words: int) -> str:
         said |= terms[best].keys()
         words += count_words(sentences[best])
     if not chosen:
-        return _cut(sentences[0], budget_words)
+        return _beginning(sentences, budget_words)
     return " ".join(sentences[index] for index in sorted(chosen))
 
 
@@ -85,6 +85,16 @@ def _weights(terms: list[Counter[str]]) -> dict[str, float]:
     spread = Counter(term for found in terms for term in found)
     common = max(3.0, 0.25 * len(terms))
     return {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
+
+
+def _beginning(sentences: list[str], budget_words: int) -> str:
+    """The first sentences, for a page where none stands for the rest more than any other. Headings are passed over."""
+    telling = [sentence for sentence in sentences if count_words(sentence) >= _FEWEST_WORDS] or sentences
+    words, taken = 0, 0
+    while taken < len(telling) and words + count_words(telling[taken]) <= budget_words * 1.1:
+        words += count_words(telling[taken])
+        taken += 1
+    return " ".join(telling[:taken]) or _cut(telling[0], budget_words)
 
 
 def _cut(sentence: str, budget_words: int) -> str:

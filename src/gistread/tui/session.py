@@ -44,6 +44,7 @@ class Session:
         self._memory: GistMemory | None = None
         self._model_name = ""
         self._problem = ""
+        self._engine_notice = ""
         self._grown = asyncio.Event()
         self.reading = ReadingTask(self._tell)
         self.asking = AskingTask(self._tell, config.max_pages)
@@ -102,7 +103,7 @@ class Session:
             except GistreadError as error:
                 self._fail(error)
                 return
-            self._unwatch = self._engine.watch(lambda state: self._tell(ActivityChanged()))
+            self._unwatch = self._engine.watch(self._on_engine_state)
             self._begin()
 
     async def use_no_model(self) -> None:
@@ -172,6 +173,12 @@ class Session:
             self._fail(error)
         except Exception as error:
             self._tell(Crashed(error))
+        self._tell(ActivityChanged())
+
+    def _on_engine_state(self, state: EngineState) -> None:
+        if state.phase is Phase.LOADING and state.notice and state.notice != self._engine_notice:
+            self._tell(Notice(state.notice))  # the model's process was lost; a small model is back in no time
+        self._engine_notice = state.notice
         self._tell(ActivityChanged())
 
     def _read_on(self) -> None:
