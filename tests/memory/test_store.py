@@ -226,3 +226,15 @@ def test_the_memories_opened_longest_ago_make_room(store: MemoryStore) -> None:
     assert [path.exists() for path in paths] == [True, True, False, False]
     assert freed == sizes[2] + sizes[3]
     assert store.trim(sum(sizes)) == 0
+
+
+def test_opening_a_memory_keeps_all_of_them_within_their_limit(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = write_all(store, make_memory(3))
+    newer = make_memory(4)
+    write_all(store, newer)
+    monkeypatch.setattr("gistread.memory.store._LIMIT_BYTES", 1)
+    with open_it(store, newer.book) as kept:
+        assert len(kept.memory.entries) == 4
+    assert not old.exists()

@@ -28,6 +28,8 @@ _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
+_LIMIT_BYTES = 256 * 2**20
+"""All memories together; War and Peace takes 1 MB."""
 
 READING = "careful"
 """How the book is read: pagination and gisting as two passes, as in the paper."""
@@ -104,11 +106,13 @@ class MemoryStore:
     def open(self, book: Book, model_name: str, fingerprint: str, size: PageSize) -> KeptMemory:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
+        Memories of other books that were not opened for long make way when all together have grown too large.
         Raises StorageError when the file was written by a later version of gistread; it is left as it is.
         """
         header = _header(book, model_name, fingerprint, size)
         path = self._path(book, header)
         _refuse_later_version(path)
+        self.trim(_LIMIT_BYTES, keep={book.sha256})
         memory = GistMemory(book, size, model_name)
         try:
             file = Journal(path)
