@@ -85,3 +85,9 @@ async def test_a_model_that_begins_the_prompt_again_is_stopped_there() -> None:
     for call in engine.calls:
         task = call.text.rpartition("---\n")[2]
         assert any(task.startswith(stop.strip()) for stop in call.sampling.stop)
+
+
+async def test_a_long_run_of_letters_without_a_space_is_not_its_own_gist() -> None:
+    gisted = await gist_page("x" * 3000, FakeEngine(says=["", ""]))
+    assert gisted.gist.source is GistSource.EXTRACTIVE
+    assert len(gisted.gist.text) < 300

@@ -21,6 +21,9 @@ PROMPTS = ("gist", "gist_again")
 VERBATIM_WORDS = 60
 """A page shorter than this (a title page, a last few lines) is its own gist."""
 
+CHARACTERS_PER_WORD = 16
+"""More than this a word, and a text is taken for one without spaces: its length counts instead."""
+
 _ROOM = 1.8
 """Tokens allowed for a gist, for one token of the length asked for."""
 
@@ -54,7 +57,7 @@ async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BAC
     """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says."""
     text = text.strip()
     page_words = count_words(text)
-    if page_words < VERBATIM_WORDS:
+    if page_words < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD:
         return Gisted(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
     words = wanted_words(page_words)
     room_tokens = gist_tokens(page_words, await engine.count(text))

@@ -18,14 +18,12 @@ from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import EngineError
-from gistread.memory.gisting import gist_tokens
+from gistread.memory.gisting import CHARACTERS_PER_WORD, gist_tokens
 from gistread.memory.model import Page, PageSize
 
 PROMPTS = ("pagination",)
 """The prompts that decide where pages end."""
 
-_CHARACTERS_PER_WORD = 16
-"""More than this a word, and a text is taken for one without spaces: it is divided by its length."""
 _TOKENS_BESIDE = 48
 """Left free for what a gisting prompt may be longer than the one here."""
 _FEWEST_WORDS = 8
@@ -98,7 +96,7 @@ def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) 
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
-        too_long = words > size.max_words or unit.end - start > size.max_words * _CHARACTERS_PER_WORD
+        too_long = words > size.max_words or unit.end - start > size.max_words * CHARACTERS_PER_WORD
         if too_long and (taken or words > unit.words):
             return taken, unit
         taken.append(unit)
@@ -144,7 +142,7 @@ async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: E
 def _shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
     """A size whose passage is shorter than this one by about as much as is wanting."""
     words = count_words(book.text[passage.start : passage.end])
-    characters = (passage.end - passage.start) / _CHARACTERS_PER_WORD
+    characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
     max_words = int(now * min(0.9, context_tokens / needed))
     if max_words < _FEWEST_WORDS:
@@ -194,7 +192,7 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 def _divided(text: str, start: int, paragraph: Paragraph, end: int, max_words: int) -> Iterator[_Unit]:
     """The paragraph from `start` on, as one unit if it fits a page, else as sentences or pieces of them."""
-    most_characters = max_words * _CHARACTERS_PER_WORD
+    most_characters = max_words * CHARACTERS_PER_WORD
     if paragraph.end - start <= most_characters:
         words = count_words(text[start : paragraph.end])
         if words <= max_words:
@@ -206,7 +204,7 @@ def _divided(text: str, start: int, paragraph: Paragraph, end: int, max_words: i
 
 def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
     """The sentences of a unit that is no longer than a page."""
-    return _sentences(text, unit.start, unit.end, unit.end, max_words * _CHARACTERS_PER_WORD)
+    return _sentences(text, unit.start, unit.end, unit.end, max_words * CHARACTERS_PER_WORD)
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
@@ -229,7 +227,7 @@ def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Itera
 
 def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
     """A sentence, divided between its words (or, having none, anywhere) when it is longer than a page."""
-    most_characters = max_words * _CHARACTERS_PER_WORD
+    most_characters = max_words * CHARACTERS_PER_WORD
     while start < end:
         stop = min(end, start + most_characters)
         while (words := count_words(text[start:stop])) > max_words:
@@ -247,4 +245,4 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 def _words_left(book: Book, start: int, end: int, enough: int) -> int:
     """Words from `start` to `end`, or some number of at least `enough`."""
-    return count_words(book.text[start : min(end, start + enough * _CHARACTERS_PER_WORD)])
+    return count_words(book.text[start : min(end, start + enough * CHARACTERS_PER_WORD)])
