@@ -45,5 +45,12 @@ def test_nothing_makes_nothing() -> None:
 
 
 def test_a_page_that_says_one_thing_over_and_over_begins_after_its_heading() -> None:
-    page = "Chapter 4.\n\n" + "\n\n".join(f"Marta found the key under the oar at bell {n} of the day." for n in range(9))
+    found = [f"Marta found the key under the oar at bell {n} of the day." for n in range(9)]
+    page = "\n\n".join(["Chapter 4.", *found])
     assert extract(page, 20) == "Marta found the key under the oar at bell 0 of the day."
+
+
+def test_a_long_run_of_letters_is_cut() -> None:
+    gist = extract("x" * 3000, 20)
+    assert len(gist) < 300
+    assert gist.endswith("…")

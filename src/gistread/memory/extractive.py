@@ -13,6 +13,10 @@ from gistread.book.words import count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+CHARACTERS_PER_WORD = 16
+"""More than this a word, and a text is taken for one without spaces: its length counts instead."""
+_CHARACTERS_OF_A_WORD = 6
+"""As many as a word has in the mean, its space included."""
 _SHORTEST_STEM = 4
 _FEWEST_WORDS = 4
 """A shorter sentence tells nothing without the one before it."""
@@ -26,7 +30,7 @@ def extract(text: str, budget_words: int) -> str:
     A sentence that alone is much longer than the budget is cut between words, with an ellipsis.
     """
     sentences = _sentences(text)
-    if not sentences or count_words(text) <= budget_words:
+    if not sentences or _length(text) <= budget_words:
         return " ".join(sentences)
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
@@ -45,14 +49,14 @@ def extract(text: str, budget_words: int) -> str:
             for index, sentence in enumerate(sentences)
             if index not in chosen
             and scores[index] > 0
-            and _FEWEST_WORDS <= count_words(sentence) <= budget_words * 1.1 - words
+            and _FEWEST_WORDS <= _length(sentence) <= budget_words * 1.1 - words
         ]
         if not fitting:
             break
         best = max(fitting, key=lambda index: scores[index])
         chosen.add(best)
         said |= terms[best].keys()
-        words += count_words(sentences[best])
+        words += _length(sentences[best])
     if not chosen:
         return _beginning(sentences, budget_words)
     return " ".join(sentences[index] for index in sorted(chosen))
@@ -89,10 +93,10 @@ def _weights(terms: list[Counter[str]]) -> dict[str, float]:
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
     """The first sentences, for a page where none stands for the rest more than any other. Headings are passed over."""
-    telling = [sentence for sentence in sentences if count_words(sentence) >= _FEWEST_WORDS] or sentences
+    telling = [sentence for sentence in sentences if _length(sentence) >= _FEWEST_WORDS] or sentences
     words, taken = 0, 0
-    while taken < len(telling) and words + count_words(telling[taken]) <= budget_words * 1.1:
-        words += count_words(telling[taken])
+    while taken < len(telling) and words + _length(telling[taken]) <= budget_words * 1.1:
+        words += _length(telling[taken])
         taken += 1
     return " ".join(telling[:taken]) or _cut(telling[0], budget_words)
 
@@ -102,4 +106,12 @@ def _cut(sentence: str, budget_words: int) -> str:
     words = sentence.split()
     if len(words) > budget_words:
         return " ".join(words[:budget_words]) + " …"
-    return sentence if count_words(sentence) <= 2 * budget_words else sentence[:budget_words] + "…"
+    if _length(sentence) <= 2 * budget_words:
+        return sentence
+    characters = budget_words if count_words(sentence) > 2 * budget_words else budget_words * _CHARACTERS_OF_A_WORD
+    return sentence[:characters] + "…"
+
+
+def _length(text: str) -> int:
+    """Words, or what would be as long in a text that has hardly any."""
+    return max(count_words(text), len(text) // CHARACTERS_PER_WORD)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
-from gistread.memory.extractive import extract
+from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.guard import Draft, Fault, clean, inspect
 from gistread.memory.model import Gist, GistSource
 
@@ -20,9 +20,6 @@ PROMPTS = ("gist", "gist_again")
 
 VERBATIM_WORDS = 60
 """A page shorter than this (a title page, a last few lines) is its own gist."""
-
-CHARACTERS_PER_WORD = 16
-"""More than this a word, and a text is taken for one without spaces: its length counts instead."""
 
 _ROOM = 1.8
 """Tokens allowed for a gist, for one token of the length asked for."""

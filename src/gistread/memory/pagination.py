@@ -18,7 +18,8 @@ from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import EngineError
-from gistread.memory.gisting import CHARACTERS_PER_WORD, gist_tokens
+from gistread.memory.extractive import CHARACTERS_PER_WORD
+from gistread.memory.gisting import gist_tokens
 from gistread.memory.model import Page, PageSize
 
 PROMPTS = ("pagination",)
