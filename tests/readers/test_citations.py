@@ -32,6 +32,11 @@ def test_an_answer_with_nothing_in_common_has_no_citation() -> None:
     assert cite("Zebras gallop.", "Why giraffes?", MEMORY, [3, 4], EVERY) == ()
 
 
+def test_little_words_in_common_are_no_support() -> None:
+    answer = "He kept at it, and that was all of her."
+    assert cite(answer, "Which colour had it?", MEMORY, [1, 7], EVERY) == ()
+
+
 def test_a_page_that_the_model_names_is_cited_if_it_was_shown() -> None:
     citations = cite("Ferrand lost it at cards [4]. He has a wooden leg [3].", "Who is he?", MEMORY, [4], EVERY)
     assert {3, 4} <= {citation.page for citation in citations}

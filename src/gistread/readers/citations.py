@@ -80,12 +80,14 @@ def cite(
 def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
     """How far each text carries the answer: BM25 with the answer, less with the question.
 
-    Zero for a text that shares fewer than two of the words that matter: those that are not all over the place.
+    Zero for a text that shares fewer than two of the words that matter: those of the question and the longer ones
+    and names of the answer, as far as they are not all over the place. "Very" and "only" support nothing.
     """
     terms = [set(shared_terms(text)) for text in texts]
     spread = Counter(term for found in terms for term in found)
     common = {term for term, count in spread.items() if count > max(2, 0.15 * len(texts))}
-    of_answer = set(shared_terms(answer)) - common
+    telling = [word for word in re.findall(r"\w+", answer) if len(word) > 4 or not word.islower()]
+    of_answer = set(shared_terms(" ".join(telling))) - common
     wanted = of_answer | (set(shared_terms(question)) - common)
     ranker = Ranker(texts, language)
     by_answer, by_question = ranker.scores(answer), ranker.scores(question)
