@@ -1,0 +1,1 @@
+"""Screens, widgets and commands. The only place that knows Textual."""

@@ -1,0 +1,1 @@
+"""What the widget for long text promises."""
