@@ -243,6 +243,22 @@ async def test_an_idle_worker_that_dies_is_replaced(tiny: Path, start: StartEngi
     assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
 
 
+async def test_a_model_that_is_gone_when_its_worker_died_is_an_error(
+    tiny: Path, start: StartEngine, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(tiny, tmp_path / "gone.gguf"))
+    engine = await start(path)
+    path.unlink()
+    failed = asyncio.Event()
+    engine.watch(lambda state: failed.set() if state.phase is Phase.FAILED else None)
+    assert engine.worker_pid
+    os.kill(engine.worker_pid, signal.SIGKILL)
+    await asyncio.wait_for(failed.wait(), 10)
+    assert "no model file" in engine.state.notice
+    with pytest.raises(EngineError, match="no model file"):
+        await engine.complete(asked("abc"))
+
+
 async def test_closing_ends_the_worker_even_while_it_works(starter: Path) -> None:
     engine = LlamaEngine(starter)
     await engine.start()

@@ -269,6 +269,8 @@ class LlamaEngine:
                 request.events.put_nowait(error)
         notice = f"The model's process ended ({reason}); it is started again."
         self._starting = asyncio.create_task(self._restart(notice), name="engine-restart")
+        # Its failure is told to the requests; where none is running, nobody awaits the task itself.
+        self._starting.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def _restart(self, notice: str) -> EngineInfo:
         for request in self._requests.values():

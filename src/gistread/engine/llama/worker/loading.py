@@ -129,14 +129,19 @@ def check_memory(header: GgufHeader, cells: int) -> None:
 
 def available_bytes() -> int:
     """Memory this process may still take: of the machine, or of its control group where that is less."""
-    free = psutil.virtual_memory().available
+    free = int(psutil.virtual_memory().available)
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text().strip()
-        used = (group / "memory.current").read_text().strip()
-    except OSError:
-        return int(free)
-    return int(free) if limit == "max" else min(int(free), int(limit) - int(used))
+        used = int((group / "memory.current").read_text())
+        counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):
+        return free
+    if limit == "max":
+        return free
+    # Files in the page cache count as used, but make way for whoever needs memory.
+    cached = int(counts.get("inactive_file", 0)) + int(counts.get("active_file", 0))
+    return min(free, int(limit) - used + cached)
 
 
 def physical_threads() -> int:
