@@ -18,6 +18,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.readers.options import ReaderOptions
@@ -166,6 +167,17 @@ async def test_pages_that_cannot_fit_are_not_offered() -> None:
     await ask(engine, memory)
     assert "Page 3" in engine.calls[0].options
     assert "Page 4" not in engine.calls[0].options
+
+
+async def test_pinned_pages_that_do_not_fit_are_named_and_stay_closed() -> None:
+    engine = FakeEngine(says=says, context_tokens=620)
+    options = ReaderOptions(max_pages=0, answer_tokens=64)
+    events = await ask(engine, steering=Steering(pinned=set(range(1, 9))), options=options)
+    unfit = [event.page for event in events if isinstance(event, Unfit)]
+    opened = [page for page, _ in expanded(events)]
+    assert unfit
+    assert sorted(opened + unfit) == list(range(1, 9))
+    assert answered(events).expanded == tuple(opened)
 
 
 async def test_a_pinned_page_is_open_from_the_start() -> None:

@@ -36,6 +36,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.readers.options import ReaderOptions
@@ -176,6 +177,8 @@ def _said(event: ReaderEvent) -> str:
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
         case Expanded(page=page, by=Who.PERSON):
             return f"   page {page}, opened by you"
+        case Unfit(page=page):
+            return f"   page {page} does not fit the model's window"
         case Stopped(reason=reason):
             return f"   {_STOPPED[reason]}"
         case Restarted(reason=reason):

@@ -13,7 +13,7 @@ from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
-from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Stopped, Who
+from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Stopped, Unfit, Who
 
 Json = dict[str, Any]
 
@@ -60,6 +60,8 @@ def step_of(event: ReaderEvent) -> Json | None:
             return {"action": "look_up", "page": page, "reason": reason}
         case Expanded(page=page, by=Who.PERSON):
             return {"action": "expand", "page": page}
+        case Unfit(page=page):
+            return {"action": "unfit", "page": page}
         case Stopped(reason=reason):
             return {"action": "stop", "reason": reason}
     return None

@@ -60,6 +60,13 @@ class Expanded:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfit:
+    """A page that the person asked for stays closed: it does not fit the window beside what is open."""
+
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """No more look-ups; the answer comes next."""
 
@@ -102,7 +109,7 @@ class Answered:
     usage: Usage
 
 
-ReaderEvent = Started | LookedUp | Expanded | Stopped | AnswerDelta | Restarted | Answered
+ReaderEvent = Started | LookedUp | Expanded | Unfit | Stopped | AnswerDelta | Restarted | Answered
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.readers.options import ReaderOptions
@@ -109,7 +110,7 @@ async def readagent_s(
         yield event
 
 
-async def _heed(search: _Search, steering: Steering) -> AsyncGenerator[Expanded, None]:
+async def _heed(search: _Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
     """Do what the person has asked for since: close what is refused, open what is pinned and fits."""
     window = search.window
     if window.opened & steering.refused:
@@ -127,6 +128,7 @@ async def _heed(search: _Search, steering: Steering) -> AsyncGenerator[Expanded,
             search.unfit.add(page)
             if not was_shown:
                 window.shown.discard(page)
+            yield Unfit(page)
 
 
 async def _next_step(search: _Search, steering: Steering) -> int | StopReason:

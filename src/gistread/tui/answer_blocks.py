@@ -14,6 +14,7 @@ from gistread.readers.events import (
     Started,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.tui.text.document import Block, Span
@@ -62,6 +63,8 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
         case Expanded():
             return exchange
+        case Unfit(page=page):
+            return replace(exchange, steps=(*exchange.steps, f"◇ page {page} does not fit the model's window"))
         case Stopped(reason=reason):
             last = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
             return replace(exchange, steps=(*exchange.steps, f"{last}\u00a0{STOPPED[reason]}"))
