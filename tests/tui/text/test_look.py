@@ -1,0 +1,112 @@
+"""How a text is drawn: marks, labels, styles, themes, and nothing that could hurt the terminal."""
+
+from gistread.tui.text import Block, LongText, Span
+from tests.tui.text.scene import Screen, row, screen, settle
+
+
+async def test_marks_change_the_style_of_a_range_and_go_again() -> None:
+    app = Screen(LongText([Block("never mind the gap", start=100, blank_before=0)], side_margin=0))
+    async with app.run_test(size=(40, 5)) as pilot:
+        widget = app.long_text
+
+        def underlined() -> str:
+            return "".join(s.text for s in widget.render_line(0) if s.style is not None and s.style.underline)
+
+        assert underlined() == ""
+        widget.mark(106, 110, "hit")
+        assert underlined() == "mind"
+        widget.marks = [(111, 114, "hit")]
+        assert underlined() == "the"
+        widget.mark(115, 118, "cited", seconds=0.05)
+        assert underlined() == "thegap"
+        await pilot.pause(0.2)
+        assert underlined() == "the"
+        widget.unmark()
+        assert underlined() == ""
+
+
+async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control() -> None:
+    text = "[bold]not bold[/bold] \x1b[31mred\x07\x9b2J \ud800 end"
+    app = Screen(LongText([Block(text, hanging="\x1b[1m", tail="\x07[b]", rail="\x08", indent=6)]))
+    async with app.run_test(size=(80, 6)):
+        shown = "\n".join(screen(app.long_text))
+        assert "[bold]not bold[/bold]" in shown
+        assert not any(ord(character) < 32 or 0x7F <= ord(character) < 0xA0 for character in shown.replace("\n", ""))
+        shown.encode("utf-8")
+
+
+async def test_a_label_a_rail_and_a_tail_stand_where_the_sketch_has_them() -> None:
+    blocks = [
+        Block("one two three four five", key=10, hanging="10", indent=4, tail="← you", blank_before=0),
+        Block("opened by you", key=11, hanging="11 ▾", indent=4),
+        Block("inside the page", key=11, rail="   ╎", indent=1, tail="(3 w)", blank_before=1),
+    ]
+    app = Screen(LongText(blocks, cursor=True, side_margin=0))
+    async with app.run_test(size=(32, 9)) as pilot:
+        app.long_text.set_cursor(11)
+        await settle(pilot)
+        assert [line.rstrip() for line in screen(app.long_text)] == [
+            " 10  one two three four five",
+            "                          ← you",
+            "",
+            "▌11 ▾ opened by you",
+            "▌   ╎",
+            "▌   ╎ inside the page     (3 w)",
+            "",
+            "",
+            "",
+        ]
+
+
+async def test_an_unknown_style_is_drawn_as_text() -> None:
+    app = Screen(LongText([Block("words", style="nonsense", spans=(Span(0, 2, "nonsense too"),))]))
+    async with app.run_test(size=(20, 4)):
+        assert row(app.long_text, 1).strip() == "words"
+
+
+async def test_a_short_text_takes_only_its_rows_where_the_height_is_auto() -> None:
+    app = Screen(LongText([Block("a few words that take two rows", blank_before=0)], side_margin=0))
+    async with app.run_test(size=(21, 10)) as pilot:
+        app.long_text.styles.height = "auto"
+        await settle(pilot)
+        assert app.long_text.size.height == 2
+        app.long_text.append([Block("more")])
+        await settle(pilot)
+        assert app.long_text.size.height == 4
+
+
+async def test_another_theme_restyles_what_was_drawn() -> None:
+    app = Screen(LongText([Block("Chapter", style="heading", level=1)]))
+    async with app.run_test(size=(20, 4)) as pilot:
+
+        def colour() -> object:
+            return next(s.style.color for s in app.long_text.render_line(1) if "Chapter" in s.text)
+
+        before = colour()
+        app.theme = "textual-light"
+        await settle(pilot)
+        assert colour() != before
+
+
+async def test_a_paragraph_of_a_megabyte_without_a_space_is_shown() -> None:
+    app = Screen(LongText([Block("字" * 1_000_000, start=0)]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.long_text.scroll_to_offset(500_000)
+        await settle(pilot)
+        assert row(app.long_text, 3).strip() == "字" * 37
+
+
+async def test_padding_and_border_take_nothing_from_the_text() -> None:
+    class Framed(Screen):
+        CSS = "LongText { padding: 1 2; border: solid red; }"
+
+    app = Framed(LongText([Block("x" * 500 + "END", key=1)], side_margin=0))
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.long_text.action_bottom()
+        await settle(pilot)
+        shown = [strip.text[3:-4] for strip in app.screen._compositor.render_strips()]
+        assert shown[2] == "x" * 33
+        assert shown[9].rstrip().endswith("END")
+        await pilot.click(LongText, offset=(3, 9))
+        await pilot.pause()
+        assert app.heard_of(LongText.Clicked)[-1].offset_in_block == 500 - 500 % 33
