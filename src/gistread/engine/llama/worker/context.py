@@ -104,7 +104,7 @@ class Context:
 
     def _install_abort(self) -> None:
         # llama.cpp asks this callback before every operation of a graph, a thousand times a token. A Python
-        # function would take the interpreter's lock each time (8% of the decode rate of a small model). The C
+        # function would take the interpreter's lock each time (some 8% of the decode rate of a small model). The C
         # library's strlen over a flag of one character is the same question asked without it.
         library = ctypes.CDLL("msvcrt" if os.name == "nt" else None)
         self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
