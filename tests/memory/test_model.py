@@ -2,6 +2,7 @@
 
 import pytest
 
+from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.words import count_words
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from tests.memory.books import make_book, prose
@@ -68,3 +69,12 @@ def test_a_bound_past_what_the_model_has_read_tells_what_it_has_read() -> None:
     told = memory.until(memory.book.chapters[2].end)
     assert [entry.page.number for entry in told.entries] == [1, 2]
     assert not told.complete
+
+
+def test_a_title_page_does_not_make_the_book_a_thousand_pages_long() -> None:
+    text = "A Title\n\n" + "word " * 60_000
+    book = Book(text, "A Title", (Paragraph(0, 7), Paragraph(9, len(text))), (Chapter("A Title", 0, len(text)),))
+    memory = GistMemory(book, PageSize(280, 600), "none")
+    guessed = memory.estimated_pages
+    memory.entries.append(Entry(Page(1, 0, 9, 2), Gist("A Title", 2, GistSource.VERBATIM)))
+    assert guessed <= memory.estimated_pages <= 1.5 * guessed

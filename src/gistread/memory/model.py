@@ -60,6 +60,10 @@ class PageSize:
     max_words: int
 
 
+_PAGES_OF_DOUBT = 4
+"""So many pages of the usual length are thought of beside those that were read."""
+
+
 @dataclass(slots=True)
 class GistMemory:
     """What has been read of a book so far. Grows at its end, never changes otherwise."""
@@ -87,11 +91,12 @@ class GistMemory:
         """Pages in the whole book, as far as can be told from those read."""
         if self.complete:
             return len(self.entries)
-        if not self.entries:
-            mean = (self.size.min_words + self.size.max_words) / 2
-            return max(1, round(self.book.words / mean))
+        # A book begins with a title and a dedication: its first pages say little of the length of the others.
+        usual = (self.size.min_words + self.size.max_words) / 2
+        read_words = sum(entry.page.words for entry in self.entries)
+        mean = (read_words + _PAGES_OF_DOUBT * usual) / (len(self.entries) + _PAGES_OF_DOUBT)
         share = self.read_until / len(self.book.text)
-        return max(len(self.entries) + 1, round(len(self.entries) / share))
+        return len(self.entries) + max(1, round(self.book.words * (1 - share) / mean))
 
     def entry(self, number: int) -> Entry:
         """The page with this number, from 1. Raises IndexError when it is not read yet."""
