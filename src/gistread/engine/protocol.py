@@ -114,6 +114,16 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """How fast an engine is where it runs, from a short measurement."""
+
+    prefill: float
+    """Tokens a second of a prompt of a few hundred tokens."""
+    decode: tuple[tuple[int, float], ...]
+    """Sequences decoded together and tokens a second of all of them, in ascending order of sequences."""
+
+
+@dataclass(frozen=True, slots=True)
 class EngineInfo:
     """What is known of the model in use once it is loaded."""
 
@@ -124,6 +134,10 @@ class EngineInfo:
     """Prompt and answer together must fit into this many tokens."""
     device: str
     """For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`."""
+    parallel: int = 1
+    """Requests that are worth having at work at the same time."""
+    rates: Rates | None = None
+    """None: not measured."""
 
 
 class Phase(StrEnum):
