@@ -22,9 +22,9 @@ from typing import BinaryIO
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
+from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.llama.worker.sequences import Request
 from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.protocol import Message as ChatMessage
 from gistread.engine.protocol import Priority, Sampling
@@ -170,12 +170,18 @@ def _request(model: LoadedModel, message: Message) -> Request:
     max_tokens = max(len(model.weights.tokens_of(o)) for o in options) + 1 if options else sampling.max_tokens
     if len(prompt) + max_tokens > model.context_tokens:
         raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
+    sampler: FreeSampler | OptionSampler
+    if options:
+        sampler = OptionSampler(model.weights, options)
+        prompt += sampler.begun
+    else:
+        sampler = FreeSampler(model.weights, sampling)
     return Request(
         id=message["id"],
         priority=Priority(message["priority"]),
         prompt=prompt,
         max_tokens=max_tokens,
-        sampler=OptionSampler(model.weights, options) if options else FreeSampler(model.weights, sampling),
+        sampler=sampler,
         stream=TextStream(sampling.stop),
     )
 

@@ -22,10 +22,12 @@ from gistread.errors import EngineError
 
 DEFAULT_CONTEXT_TOKENS = 8192
 """The window when none is asked for: what the paper's models had, and what fits most machines."""
-_SEQUENCES = 3
-"""Of people's requests: their prompts' beginnings are kept side by side."""
-_ROOM_BESIDE = 2048
-"""Cells beyond one full window: what was read for one request need not make way for the next at once."""
+_SEQUENCES = 48
+"""Running, and kept for requests that begin the same. A sequence costs no memory of its own..."""
+_STATES = 6
+"""... but in recurrent models, where each has a state."""
+_WINDOWS = 2
+"""Cells for so many full windows where there is memory for them: a question and the reading beside it."""
 _ALL_LAYERS = 999
 _ERROR_LEVEL = 4
 
@@ -40,18 +42,14 @@ class LoadedModel:
 
     weights: Weights
     context: Context
-    """For people's requests, one of which may fill the whole window."""
+    """For all requests, one of which may fill the whole window."""
     context_tokens: int
     """The window: prompt and answer of one request."""
     batch_tokens: int
     threads: int
     device: str
-
-    def new_context(self, *, cells: int, sequences: int) -> Context:
-        """Another context over the same weights. Raises MemoryError."""
-        return Context(
-            self.weights, cells=cells, sequences=sequences, batch_tokens=self.batch_tokens, threads=self.threads
-        )
+    parallel: int = 4
+    """Requests at work at the same time."""
 
 
 def load(
@@ -67,11 +65,9 @@ def load(
     """
     header = read_header(path)
     window = min(context_tokens or DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
-    cells = window + min(window, _ROOM_BESIDE)
     check_file(header)
     on_gpu = bool(llama.llama_supports_gpu_offload())
-    if not on_gpu:
-        check_memory(header, cells)
+    cells = _cells(header, window, on_gpu=on_gpu)
     log = _Log()
     llama.llama_backend_init()
 
@@ -92,7 +88,8 @@ def load(
     batch_tokens = _batch_tokens(header.parameters, on_gpu=on_gpu)
     try:
         weights = Weights(handle, header.chat_template)
-        context = Context(weights, cells=cells, sequences=_SEQUENCES, batch_tokens=batch_tokens, threads=threads)
+        sequences = _SEQUENCES if weights.can_roll_back else _STATES
+        context = Context(weights, cells=cells, sequences=sequences, batch_tokens=batch_tokens, threads=threads)
     except jinja2.TemplateError as error:
         raise EngineError(f"The chat template of {path.name} cannot be used: {error}.") from None
     except MemoryError:
@@ -125,6 +122,17 @@ def check_memory(header: GgufHeader, cells: int) -> None:
             f"{header.path.name} needs {needed / 2**30:.1f} GiB of memory; {free / 2**30:.1f} GiB are free.",
             "Choose a smaller model or quantisation, or a smaller window (--context).",
         )
+
+
+def _cells(header: GgufHeader, window: int, *, on_gpu: bool) -> int:
+    """Cells of the KV cache: one window at least, more where that leaves memory. Raises EngineError."""
+    if on_gpu:
+        return _WINDOWS * window
+    check_memory(header, window)
+    spare = available_bytes() - header.file_bytes - window * header.kv_bytes_per_token
+    if header.kv_bytes_per_token:
+        return window + max(0, min((_WINDOWS - 1) * window, spare // 2 // header.kv_bytes_per_token))
+    return _WINDOWS * window
 
 
 def available_bytes() -> int:

@@ -75,6 +75,11 @@ class OptionSampler:
         self._grammar = llama.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
         if not self._grammar:
             raise ValueError(f"no grammar can be made of {options!r}")
+        self.begun = weights.tokens_of(_common_beginning(self._options))
+        """Tokens that every option begins with: evaluated with the prompt, since there is nothing to decide."""
+        for token in self.begun:
+            llama.llama_sampler_accept(self._grammar, token)
+            self._text += weights.piece(token)
 
     @property
     def chosen(self) -> int | None:
@@ -112,6 +117,13 @@ class OptionSampler:
 
     def close(self) -> None:
         llama.llama_sampler_free(self._grammar)
+
+
+def _common_beginning(options: Sequence[str]) -> str:
+    """What all of several options begin with; empty for a single one, which is to be decoded."""
+    first, last = min(options), max(options)
+    same = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:same] if first != last else ""
 
 
 def _literal(option: str) -> str:

@@ -1,27 +1,27 @@
 """Which tokens are evaluated next, and for whom.
 
-One step is one batch in one lane. People go before background work: as long as a person's request runs, nothing
-else is evaluated, and one that arrives interrupts a batch of background work at once. Within a lane running
-sequences decode together, and what room is left in the batch is filled with the prompts of those that wait.
+One step is one batch. People go before background work: as long as a person's request runs, nothing else is
+evaluated, and one that arrives interrupts a batch of background work at once. What was interrupted keeps its place
+in the cache, unless the person's request needs it. Running sequences decode together, and what room is left in
+the batch is filled with the prompts of those that have just come; requests join and leave at every step.
 
 The loop of `__main__.py` calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from gistread.engine.llama.messages import encode
-from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
-from gistread.engine.llama.worker.lane import Lane
+from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
+from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
-from gistread.engine.llama.worker.sequences import Request
+from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.protocol import Priority
 
 _STATE_EVERY_S = 0.1
 _SMOOTHING = 0.8
-_CELLS_STEP = 1024
-"""The background lane's cache grows in steps of so many tokens."""
 
 
 class Scheduler:
@@ -30,15 +30,18 @@ class Scheduler:
     def __init__(self, model: LoadedModel, send: Callable[[bytes], None]) -> None:
         self._model = model
         self._weights = model.weights
+        self._context = model.context
         self._send = send
-        self._lanes = {Priority.PERSON: Lane(model.context, exact=False)}
+        self._slots = Slots(model.context)
         self._requests: list[Request] = []
         """Running and waiting, in the order of arrival."""
-        self._evaluating: tuple[Context, tuple[Request, ...]] | None = None
+        self._evaluating: tuple[Request, ...] = ()
         self._state_sent_at = 0.0
         self._idle_sent = False
         self._rates: dict[str, float] = {}
         """Tokens a second by phase, smoothed: single batches jump about."""
+        self._busy_s = self._decode_s = 0.0
+        """Time in which there was work, and how much of it went by inside llama_decode."""
 
     @property
     def idle(self) -> bool:
@@ -54,12 +57,10 @@ class Scheduler:
 
     def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
         """From the reader thread: stop the running batch if it makes this priority wait or is for this request."""
-        if self._evaluating is None:
-            return
-        context, requests = self._evaluating
-        waits = priority is not None and all(request.priority > priority for request in requests)
+        requests = self._evaluating
+        waits = priority is not None and bool(requests) and all(request.priority > priority for request in requests)
         if waits or any(request.id == request_id for request in requests):
-            context.interrupt()
+            self._context.interrupt()
 
     def step(self) -> None:
         """Evaluate one batch and tell what came of it."""
@@ -68,67 +69,71 @@ class Scheduler:
         if self.idle:
             self._tell_idle()
             return
+        began = time.monotonic()
         urgent = min(request.priority for request in self._requests)
-        if (lane := self._lane(urgent)) is None:
-            return
-        for request in self._requests:
-            if request.priority == urgent and request.slot is None:
-                lane.admit(request)
-        chosen, tokens = lane.fill_batch()
+        self._admit(urgent)
+        chosen, tokens = self._fill_batch(urgent)
         started = time.monotonic()
-        self._evaluating = (lane.context, tuple(chosen))
-        outcome = lane.evaluate(chosen, tokens)
-        self._evaluating = None
-        lane.context.allow()
+        self._evaluating = tuple(chosen)
+        outcome = self._slots.evaluate(tokens)
+        self._evaluating = ()
+        self._context.allow()
         elapsed = time.monotonic() - started
+        self._decode_s += elapsed
         for request in chosen:
             request.worked_s += elapsed / len(chosen)
         if outcome is Outcome.DONE:
-            self._advance(lane.context, chosen, tokens, elapsed)
+            self._advance(chosen, tokens, elapsed)
+        self._busy_s += time.monotonic() - began
 
-    def _lane(self, priority: Priority) -> Lane | None:
-        """The lane for these requests. None when the one for background work cannot be made: its request has failed.
+    def _admit(self, priority: Priority) -> None:
+        """Let waiting requests of this priority begin, in the order of arrival, as many as pay and fit."""
+        running = sum(request.priority is priority for request in self._slots.running)
+        for request in self._requests:
+            if request.priority is not priority or request.sequence is not None:
+                continue
+            if running >= self._model.parallel:
+                return
+            while not self._slots.admit(request):
+                less_urgent = [other for other in self._slots.running if other.priority > priority]
+                if not less_urgent:
+                    return
+                self._slots.release(less_urgent[-1])  # It waits again, and goes on where it was.
+            running += 1
 
-        That lane is made when it is first needed, as large as its request needs, and made anew, larger, when one
-        needs more.
-        """
-        if priority is Priority.PERSON:
-            return self._lanes[priority]
-        request = next(r for r in self._requests if r.priority is priority)
-        needed = -(-(len(request.prompt) + request.max_tokens) // _CELLS_STEP) * _CELLS_STEP
-        lane = self._lanes.get(priority)
-        if lane is not None and (request.slot is not None or lane.context.cells >= needed):
-            return lane
-        if lane is not None:
-            lane.close()
-            del self._lanes[priority]
-        try:
-            lane = Lane(self._model.new_context(cells=needed, sequences=1), exact=True)
-        except MemoryError as error:
-            self._finish(request, encode("error", id=request.id, message=str(error)))
-            return None
-        self._lanes[priority] = lane
-        return lane
+    def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
+        """Decoding sequences first, then prompts in the order of admission, up to one batch."""
+        room = self._context.batch_tokens
+        chosen: list[Request] = []
+        batch: list[BatchToken] = []
+        running = [request for request in self._slots.running if request.priority is priority]
+        for request in sorted(running, key=lambda request: self._slots.pending(request) > 1):
+            assert request.sequence is not None
+            start = self._slots.held(request)
+            tokens = request.tokens[start : start + room]
+            if not tokens:
+                break
+            for position, token in enumerate(tokens, start):
+                batch.append(BatchToken(token, position, request.sequence, position == request.length - 1))
+            room -= len(tokens)
+            chosen.append(request)
+        return chosen, batch
 
-    def _advance(self, context: Context, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
+    def _advance(self, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
         """Count what was evaluated and decide the next token of each sequence that is ready for it."""
-        requests = {request.slot.number: request for request in chosen if request.slot}
-        counts = dict.fromkeys(requests, 0)
-        outputs: dict[int, int] = {}
+        requests = {request.sequence: request for request in chosen}
+        counts = Counter(requests[item.sequence] for item in tokens)
+        self._tell_progress(chosen[0], len(tokens), elapsed)
+        for request, count in counts.items():
+            if self._slots.held(request) - count < len(request.prompt):
+                request.prefilled += count
         for index, item in enumerate(tokens):
-            counts[item.sequence] += 1
             if item.wants_logits:
-                outputs[item.sequence] = index
-        for number, request in requests.items():
-            if request.prefilling:
-                request.prefilled += counts[number]
-            self._tell_progress(request, counts[number], elapsed)
-            if number in outputs:
-                self._decide(context, request, outputs[number])
+                self._decide(requests[item.sequence], index)
 
-    def _decide(self, context: Context, request: Request, output: int) -> None:
+    def _decide(self, request: Request, output: int) -> None:
         try:
-            token = request.sampler.sample(context, output)
+            token = request.sampler.sample(self._context, output)
         except ValueError as error:
             self._finish(request, encode("error", id=request.id, message=str(error)))
             return
@@ -161,23 +166,22 @@ class Scheduler:
             self._send(encode("delta", id=request.id, text=text))
 
     def _finish(self, request: Request, message: bytes) -> None:
-        """Free the slot and say how it ended."""
-        if request.slot is not None:
-            self._lanes[request.priority].release(request)
+        """Free the sequence and say how it ended."""
+        self._slots.release(request)
         request.sampler.close()
         self._requests.remove(request)
         self._send(message)
 
     def _tell_progress(self, request: Request, count: int, elapsed: float) -> None:
         now = time.monotonic()
+        held = self._slots.held(request)
+        phase = "prefill" if held < len(request.prompt) else "decode"
+        rate = count / elapsed if elapsed > 0 else 0.0
+        self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
         if now - self._state_sent_at < _STATE_EVERY_S:
             return
         self._state_sent_at = now
         self._idle_sent = False
-        held = len(request.slot.tokens) if request.slot else 0
-        phase = "prefill" if held < len(request.prompt) else "decode"
-        rate = count / elapsed if elapsed > 0 else 0.0
-        self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
         self._send(
             encode(
                 "state",
@@ -185,6 +189,8 @@ class Scheduler:
                 fraction=held / len(request.prompt) if phase == "prefill" else None,
                 tokens_per_s=rate,
                 priority=request.priority,
+                busy_s=self._busy_s,
+                decode_s=self._decode_s,
             )
         )
 
@@ -192,4 +198,14 @@ class Scheduler:
         if not self._idle_sent:
             self._idle_sent = True
             self._state_sent_at = 0.0
-            self._send(encode("state", phase="idle", fraction=None, tokens_per_s=None, priority=None))
+            self._send(
+                encode(
+                    "state",
+                    phase="idle",
+                    fraction=None,
+                    tokens_per_s=None,
+                    priority=None,
+                    busy_s=self._busy_s,
+                    decode_s=self._decode_s,
+                )
+            )

@@ -6,6 +6,7 @@ Everything here may be called from any thread: nothing of it changes once it is 
 import ctypes
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import llama_cpp as llama
 
@@ -13,6 +14,11 @@ from gistread.engine.llama.worker.template import ChatTemplate
 from gistread.engine.protocol import Message
 
 _PIECE_BYTES = 256
+_KNOWN_PARAGRAPHS = 2048
+_LONGEST_KNOWN = 16_384
+"""Characters of a paragraph whose tokens are remembered."""
+_BETWEEN_PARAGRAPHS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n)(?=\n\S)"))
+_PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们。\n\n'I\n\n(so\n\n---\nA\n\n\n \n\nB"
 
 
 class Weights:
@@ -32,16 +38,19 @@ class Weights:
             eos=self._token_text(llama.llama_vocab_eos(self.vocab)),
         )
         self._control = self._control_pattern()
+        self._remembered = lru_cache(_KNOWN_PARAGRAPHS)(self._tokenise)
+        self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
+        """Where a text may be divided without changing its tokens; None: nowhere that is known."""
 
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokens of a piece of text. `special`: control tokens written out in it become those tokens."""
-        data = text.encode("utf-8", "replace")
-        room = len(data) + 8
-        buffer = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
-        if count < 0:
-            raise ValueError(f"a text of {len(data)} bytes cannot be tokenised")
-        return list(buffer[:count])
+        if self._between is None:
+            return list(self._tokenise(text, special))
+        tokens: list[int] = []
+        # A prompt is the last one with something new at its end: only that is tokenised.
+        for part in self._between.split(text):
+            tokens += (self._remembered if len(part) < _LONGEST_KNOWN else self._tokenise)(part, special)
+        return tokens
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
         """The tokens of a conversation in the model's own template.
@@ -66,6 +75,22 @@ class Weights:
 
     def ends_turn(self, token: int) -> bool:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
+
+    def _tokenise(self, text: str, special: bool) -> tuple[int, ...]:
+        data = text.encode("utf-8", "replace")
+        room = len(data) + 8
+        buffer = (llama.llama_token * room)()
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
+        if count < 0:
+            raise ValueError(f"a text of {len(data)} bytes cannot be tokenised")
+        return tuple(buffer[:count])
+
+    def _can_divide(self, cut: re.Pattern[str]) -> bool:
+        """Whether this vocabulary's tokens never reach across such a place. Those of SentencePiece may."""
+        if llama.llama_vocab_type(self.vocab) != llama.LLAMA_VOCAB_TYPE_BPE:
+            return False
+        parts = [token for part in cut.split(_PROBE) for token in self._tokenise(part, False)]
+        return parts == list(self._tokenise(_PROBE, False))
 
     def _token_text(self, token: int) -> str:
         if token < 0:

@@ -1,0 +1,147 @@
+"""What every sequence of a KV cache holds, as a tree of shared beginnings.
+
+A node is a run of cells; the sequences that hold it are its holders. Two sequences with a common beginning that was
+evaluated once go through the same nodes, and part where they part. So the tree knows exactly how many cells are
+in use, and where a new prompt's beginning already lies. Pure bookkeeping: it does as llama.cpp's unified cache
+does on `seq_cp` and `seq_rm`, and knows nothing of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    tokens: list[int]
+    parent: "_Node | None"
+    holders: set[int]
+    children: list["_Node"] = field(default_factory=list)
+
+
+class PrefixTree:
+    """Sequences are numbers; one that holds nothing is not in the tree."""
+
+    def __init__(self) -> None:
+        self._root = _Node([], None, set())
+        self._leaves: dict[int, _Node] = {}
+        self._lengths: dict[int, int] = {}
+        self.cells = 0
+        """Cells in use, shared ones counted once."""
+
+    def length(self, sequence: int) -> int:
+        """Tokens that a sequence holds."""
+        return self._lengths.get(sequence, 0)
+
+    def tokens(self, sequence: int) -> list[int]:
+        """What a sequence holds: `tokens[i]` stands at position i."""
+        return [token for node in self._path(sequence) for token in node.tokens]
+
+    def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
+        """A sequence that holds the longest beginning of `wanted` that any holds, and how long that is."""
+        wanted = list(wanted)
+        best: tuple[int | None, int] = (None, 0)
+        open_nodes = [(child, 0) for child in self._root.children]
+        while open_nodes:
+            node, start = open_nodes.pop()
+            shared = common_prefix(node.tokens, wanted[start : start + len(node.tokens)])
+            if shared and start + shared > best[1]:
+                best = (min(node.holders), start + shared)
+            if shared == len(node.tokens):
+                open_nodes += [(child, start + shared) for child in node.children]
+        return best
+
+    def find_whole(self, wanted: Sequence[int]) -> tuple[int | None, int]:
+        """The sequence that holds the longest beginning of `wanted` and nothing beyond it."""
+        best: tuple[int | None, int] = (None, 0)
+        for sequence, length in self._lengths.items():
+            if best[1] < length <= len(wanted) and self.tokens(sequence) == list(wanted[:length]):
+                best = (sequence, length)
+        return best
+
+    def extend(self, sequence: int, tokens: Sequence[int]) -> None:
+        """The sequence holds these too, in cells of its own."""
+        if not tokens:
+            return
+        leaf = self._leaves.get(sequence, self._root)
+        if leaf.holders == {sequence}:
+            leaf.tokens.extend(tokens)
+        else:
+            self._leaves[sequence] = node = _Node(list(tokens), leaf, {sequence})
+            leaf.children.append(node)
+        self._lengths[sequence] = self.length(sequence) + len(tokens)
+        self.cells += len(tokens)
+
+    def share(self, source: int, target: int, length: int) -> None:
+        """The empty sequence `target` holds the first `length` tokens of `source`, in the same cells."""
+        assert not self.length(target)
+        at = 0
+        for node in self._path(source):
+            if at == length:
+                break
+            if at + len(node.tokens) > length:
+                self._split(node, length - at)
+            node.holders.add(target)
+            self._leaves[target] = node
+            at += len(node.tokens)
+        if at:
+            self._lengths[target] = at
+
+    def cut(self, sequence: int, length: int) -> None:
+        """The sequence holds its first `length` tokens and no more."""
+        at = self.length(sequence)
+        if at <= length:
+            return
+        node = self._leaves[sequence]
+        while at > length and node.parent is not None:
+            start = at - len(node.tokens)
+            if start < length:
+                self._split(node, length - start)  # What is cut off has become a child of its own.
+                self._drop(node.children[-1], sequence)
+                break
+            self._drop(node, sequence)
+            node, at = node.parent, start
+        if length:
+            self._leaves[sequence] = node
+            self._lengths[sequence] = length
+        else:
+            del self._leaves[sequence], self._lengths[sequence]
+
+    def _path(self, sequence: int) -> list[_Node]:
+        path: list[_Node] = []
+        node = self._leaves.get(sequence)
+        while node is not None and node.parent is not None:
+            path.append(node)
+            node = node.parent
+        return path[::-1]
+
+    def _split(self, node: _Node, at: int) -> None:
+        """Divide a node after `at` tokens; all that hold it hold both halves."""
+        rest = _Node(node.tokens[at:], node, set(node.holders), node.children)
+        for child in rest.children:
+            child.parent = rest
+        node.tokens = node.tokens[:at]
+        node.children = [rest]
+        for holder in rest.holders:
+            if self._leaves[holder] is node:
+                self._leaves[holder] = rest
+
+    def _drop(self, node: _Node, sequence: int) -> None:
+        node.holders.discard(sequence)
+        if not node.holders and node.parent is not None:
+            self.cells -= len(node.tokens)
+            node.parent.children.remove(node)
+
+
+def common_prefix(one: list[int], other: list[int]) -> int:
+    """Length of the longest common beginning."""
+    limit = min(len(one), len(other))
+    if one[:limit] == other[:limit]:
+        return limit
+    low, high = 0, limit
+    while low < high:  # the slices compare in C: a bisection beats a loop over thousands of tokens
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

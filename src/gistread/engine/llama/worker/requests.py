@@ -1,0 +1,44 @@
+"""What is known of a request while it is worked on."""
+
+from dataclasses import dataclass, field
+
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
+from gistread.engine.llama.worker.streaming import TextStream
+from gistread.engine.protocol import Priority, Usage
+
+
+@dataclass(eq=False, slots=True)
+class Request:
+    """A prompt on its way to an answer."""
+
+    id: int
+    priority: Priority
+    prompt: list[int]
+    max_tokens: int
+    sampler: FreeSampler | OptionSampler
+    stream: TextStream
+    sequence: int | None = None
+    """Of the KV cache. None: it waits."""
+    generated: list[int] = field(default_factory=list)
+    reused: int = 0
+    """Prompt tokens found in the cache."""
+    prefilled: int = 0
+    worked_s: float = 0.0
+    cancelled: bool = False
+
+    @property
+    def tokens(self) -> list[int]:
+        """Prompt and answer so far: what has to be evaluated before the next token can be decided."""
+        return self.prompt + self.generated
+
+    @property
+    def length(self) -> int:
+        return len(self.prompt) + len(self.generated)
+
+    @property
+    def tokens_left(self) -> int:
+        """Of the answer, at most."""
+        return self.max_tokens - len(self.generated)
+
+    def usage(self) -> Usage:
+        return Usage(self.prefilled, self.reused, len(self.generated), self.worked_s)
