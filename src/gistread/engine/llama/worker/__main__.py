@@ -21,13 +21,15 @@ from typing import BinaryIO
 
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
+from gistread.engine.llama.worker.describing import library
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
+from gistread.engine.llama.worker.rates import measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.protocol import Message as ChatMessage
-from gistread.engine.protocol import Priority, Sampling
+from gistread.engine.protocol import Priority, Rates, Sampling
 from gistread.errors import GistreadError, PromptTooLongError
 
 _NICENESS = 5
@@ -77,6 +79,8 @@ class Worker:
                 self._inbox.put(message)
                 if self._scheduler is not None:
                     self._scheduler.interrupt_for(None, message["id"])
+            case "measure_rates" | "configure":
+                self._inbox.put(message)
             case _:
                 self._inbox.put(message)
                 if self._scheduler is not None:
@@ -113,7 +117,25 @@ class Worker:
             return
         self._scheduler = Scheduler(model, self.send)
         self._model = model
-        self.send(encode("ready", context_tokens=model.context_tokens, device=model.device))
+        self.send(
+            encode(
+                "ready",
+                context_tokens=model.context_tokens,
+                device=model.device,
+                on_gpu=model.on_gpu,
+                threads=model.threads,
+                library=library(),
+                parallel=model.parallel,
+            )
+        )
+
+    def _measure_rates(self) -> None:
+        """Before the first request: nothing else runs meanwhile."""
+        rates: Rates | None = None
+        if self._model is not None:
+            with contextlib.suppress(MemoryError, DecodeError, LoadCancelled):
+                rates = measure_rates(self._model, cancelled=self._load_cancelled.is_set)
+        self.send(encode("measured", rates=rates, parallel=parallel_of(rates) if rates else None))
 
     def _take_messages(self) -> None:
         """Everything that has arrived; wait for something when there is nothing to do."""
@@ -124,11 +146,17 @@ class Worker:
             except queue.Empty:
                 return
             wait = False
-            if message["kind"] == "cancel":
-                if self._scheduler is not None:
-                    self._scheduler.cancel(message["id"])
-            else:
-                self._submit(message)
+            match message["kind"]:
+                case "cancel":
+                    if self._scheduler is not None:
+                        self._scheduler.cancel(message["id"])
+                case "measure_rates":
+                    self._measure_rates()
+                case "configure":
+                    if self._model is not None:
+                        self._model.parallel = message["parallel"]
+                case _:
+                    self._submit(message)
 
     def _submit(self, message: Message) -> None:
         def answer(model: LoadedModel) -> bytes:

@@ -4,7 +4,6 @@ Decides context, batch, threads and layers from the header and the machine. Repo
 stopped while it loads.
 """
 
-import ctypes
 import os
 import re
 from collections.abc import Callable
@@ -13,10 +12,11 @@ from pathlib import Path
 
 import jinja2
 import llama_cpp as llama
-import psutil
 
 from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.worker.context import Context
+from gistread.engine.llama.worker.describing import gpu_names
 from gistread.engine.llama.worker.weights import Weights
 from gistread.errors import EngineError
 
@@ -36,9 +36,9 @@ class LoadCancelled(Exception):  # noqa: N818 - it is not an error
     """The load was stopped on request."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoadedModel:
-    """What the scheduler works with."""
+    """What the scheduler works with. Nothing of it changes but `parallel`."""
 
     weights: Weights
     context: Context
@@ -48,8 +48,9 @@ class LoadedModel:
     batch_tokens: int
     threads: int
     device: str
-    parallel: int = 4
-    """Requests at work at the same time."""
+    on_gpu: bool = False
+    parallel: int = 8
+    """Requests at work at the same time: a guess, until the client says what was measured (`configure`)."""
 
 
 def load(
@@ -84,7 +85,7 @@ def load(
         if cancelled():
             raise LoadCancelled
         raise _load_error(path, log.errors)
-    threads = physical_threads()
+    threads = physical_cores()  # more than that only make each other wait: they spin
     batch_tokens = _batch_tokens(header.parameters, on_gpu=on_gpu)
     try:
         weights = Weights(handle, header.chat_template)
@@ -97,7 +98,7 @@ def load(
             f"There is no memory for a window of {window} tokens of {path.name}.",
             "Choose a smaller one (--context), or a smaller model.",
         ) from None
-    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, on_gpu=on_gpu))
+    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, on_gpu=on_gpu), on_gpu)
 
 
 def check_file(header: GgufHeader) -> None:
@@ -135,30 +136,6 @@ def _cells(header: GgufHeader, window: int, *, on_gpu: bool) -> int:
     return _WINDOWS * window
 
 
-def available_bytes() -> int:
-    """Memory this process may still take: of the machine, or of its control group where that is less."""
-    free = int(psutil.virtual_memory().available)
-    group = Path("/sys/fs/cgroup")
-    try:
-        limit = (group / "memory.max").read_text().strip()
-        used = int((group / "memory.current").read_text())
-        counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):
-        return free
-    if limit == "max":
-        return free
-    # Files in the page cache count as used, but make way for whoever needs memory.
-    cached = int(counts.get("inactive_file", 0)) + int(counts.get("active_file", 0))
-    return min(free, int(limit) - used + cached)
-
-
-def physical_threads() -> int:
-    """Physical cores that this process may use: more threads than those only make ggml's threads wait."""
-    cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    return max(1, min(cores, allowed))
-
-
 def _batch_tokens(parameters: int, *, on_gpu: bool) -> int:
     """Tokens evaluated at once. Fixed for a model and a device, so that a run can be repeated exactly.
 
@@ -171,26 +148,7 @@ def _batch_tokens(parameters: int, *, on_gpu: bool) -> int:
 
 def _device(threads: int, *, on_gpu: bool) -> str:
     cpu = f"CPU, {threads} thread{'s' if threads != 1 else ''}"
-    return (_gpu_name() or "GPU") if on_gpu else cpu
-
-
-def _gpu_name() -> str:
-    """What ggml calls its first device that is not a CPU; empty when it cannot be asked."""
-    try:
-        ggml = llama.llama_cpp._lib
-        ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
-        ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
-        ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
-        ggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
-        ggml.ggml_backend_dev_description.restype = ctypes.c_char_p
-        ggml.ggml_backend_dev_description.argtypes = [ctypes.c_void_p]
-        for index in range(ggml.ggml_backend_dev_count()):
-            device = ggml.ggml_backend_dev_get(index)
-            if ggml.ggml_backend_dev_type(device) != 0:
-                return str(ggml.ggml_backend_dev_description(device).decode("utf-8", "replace"))
-    except AttributeError:
-        pass
-    return ""
+    return next(iter(gpu_names()), "GPU") if on_gpu else cpu
 
 
 def _load_error(path: Path, errors: list[str]) -> EngineError:

@@ -1,0 +1,72 @@
+"""What this machine has: memory that is free, cores, instructions of its processor, graphics cards.
+
+Asked of the operating system alone. What llama.cpp makes of it, the worker process says (`worker/describing.py`).
+"""
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import psutil
+
+_CPU_INFO = Path("/proc/cpuinfo")
+_GROUP = Path("/sys/fs/cgroup")
+
+# A sign that is there when the card's driver is loaded: who made the card.
+_GPU_SIGNS = {
+    "/proc/driver/nvidia/version": "NVIDIA",
+    "/dev/nvidiactl": "NVIDIA",
+    "/dev/kfd": "AMD",
+}
+
+
+def available_bytes() -> int:
+    """Memory this process may still take: of the machine, or of its control group where that is less."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        limit = (_GROUP / "memory.max").read_text().strip()
+        used = int((_GROUP / "memory.current").read_text())
+        counts = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):
+        return free
+    if limit == "max":
+        return free
+    # Files in the page cache count as used, but make way for whoever needs memory.
+    cached = int(counts.get("inactive_file", 0)) + int(counts.get("active_file", 0))
+    return min(free, int(limit) - used + cached)
+
+
+def physical_cores() -> int:
+    """Physical cores that this process may use."""
+    cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    return max(1, min(cores, allowed))
+
+
+def cpu_flags() -> frozenset[str]:
+    """Instructions of the processor, by the names that Linux has for them; empty on other systems."""
+    try:
+        text = _CPU_INFO.read_text()
+    except OSError:
+        return frozenset()
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return frozenset(value.split())
+    return frozenset()
+
+
+def gpu_maker() -> str:
+    """`NVIDIA`, `AMD`, `Apple`, or empty where there is no sign of a card that llama.cpp could use."""
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        return "Apple"
+    return next((maker for sign, maker in _GPU_SIGNS.items() if Path(sign).exists()), "")
+
+
+def load_average() -> float:
+    """Processes that wanted a core in the last minute; 0 where the system does not say."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 0.0

@@ -1,0 +1,64 @@
+"""What llama.cpp was built for and what it finds here. As a process of its own it says so in one line of JSON.
+
+`python -m gistread.engine.llama.worker.describing` needs no model, and answers for `gistread doctor`.
+"""
+
+import ctypes
+import os
+
+import llama_cpp as llama
+import orjson
+
+_GPUS = (1, 2)
+"""The types that ggml gives graphics cards, apart and built in; 0 is a processor, 3 a library such as BLAS."""
+
+
+def library() -> str:
+    """Version of the binding and instructions it was built for: two of the same do the same work equally fast."""
+    return f"{llama.__version__} {' '.join(kernels())}"
+
+
+def kernels() -> list[str]:
+    """What llama.cpp says it was built with and can use here: `AVX2`, `FMA`, `REPACK` …"""
+    said: str = llama.llama_print_system_info().decode("utf-8", "replace")
+    # CPU : SSE3 = 1 | AVX2 = 1 | … | CUDA : ARCHS = 900 | …
+    pairs = [part.rpartition(":")[2].partition("=") for part in said.split("|")]
+    return [name.strip() for name, _, value in pairs if value.strip() not in ("", "0")]
+
+
+def gpu_names() -> list[str]:
+    """What ggml calls its graphics cards; empty where there are none or it cannot be asked."""
+    try:
+        ggml = llama.llama_cpp._lib
+        ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+        ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
+        ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+        ggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+        ggml.ggml_backend_dev_description.restype = ctypes.c_char_p
+        ggml.ggml_backend_dev_description.argtypes = [ctypes.c_void_p]
+        devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
+        return [
+            ggml.ggml_backend_dev_description(device).decode("utf-8", "replace")
+            for device in devices
+            if ggml.ggml_backend_dev_type(device) in _GPUS
+        ]
+    except AttributeError:
+        return []
+
+
+def main() -> None:
+    pipe = os.dup(1)
+    os.dup2(2, 1)
+    llama.llama_backend_init()
+    description = {
+        "version": llama.__version__,
+        "kernels": kernels(),
+        "gpus": gpu_names(),
+        "gpu_offload": bool(llama.llama_supports_gpu_offload()),
+    }
+    with os.fdopen(pipe, "wb") as out:
+        out.write(orjson.dumps(description))
+
+
+if __name__ == "__main__":
+    main()

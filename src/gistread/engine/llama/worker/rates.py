@@ -1,0 +1,127 @@
+"""How fast a model is here: a prompt of random tokens, then steps of decoding with ever more sequences.
+
+In a context of its own, which is gone afterwards. Made to be short: some two seconds on a CPU, whatever the
+model, so a large model is measured with shorter prompts and fewer steps.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import llama_cpp as llama
+
+from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
+from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel
+from gistread.engine.protocol import Rates
+
+_PROMPT_TOKENS = 256
+"""As long as a prompt gets; more is evaluated in batches of about that size anyway."""
+_PILOT_TOKENS = 16
+"""Tells how many tokens fit into the time."""
+_PREFILL_S = 1.0
+_DECODE_S = 1.0
+_REPEATS = 3
+_LEVEL_S = 0.3
+"""No further step with this many sequences once they have taken so long."""
+_MOST_SEQUENCES = 32
+_ALWAYS_TRIED = 8
+_PAYS = 1.1
+"""Twice the sequences are worth having when all of them together are this much faster."""
+
+
+def measure_rates(model: LoadedModel, *, cancelled: Callable[[], bool]) -> Rates:
+    """The rates of a loaded model. Raises MemoryError, DecodeError, LoadCancelled."""
+    most = min(_MOST_SEQUENCES, model.context.sequences - 1)
+    context = Context(
+        model.weights,
+        cells=_PROMPT_TOKENS + most * _REPEATS,
+        sequences=most + 1,
+        batch_tokens=model.batch_tokens,
+        threads=model.threads,
+    )
+    try:
+        return _Measurement(context, cancelled, keeps_on=model.on_gpu).take(most)
+    finally:
+        context.close()
+
+
+def parallel_of(rates: Rates) -> int:
+    """How many requests are worth having at work at once: the most that are clearly faster than half as many."""
+    return max((n for (_, fewer), (n, rate) in pairwise(rates.decode) if rate >= _PAYS * fewer), default=1)
+
+
+class _Measurement:
+    """One run. The prompt stays in a sequence of its own, from which the decoding ones are forked."""
+
+    def __init__(self, context: Context, cancelled: Callable[[], bool], *, keeps_on: bool) -> None:
+        self._context = context
+        self._cancelled = cancelled
+        self._keeps_on = keeps_on
+        """Try every number of sequences: on a GPU, a few more cost nothing yet and many pay."""
+        self._random = random.Random(0)
+        self._trunk = context.sequences - 1
+        self._prompt = 0
+
+    def take(self, most: int) -> Rates:
+        prefill = self._prefill()
+        return Rates(prefill, tuple(self._decode(most)))
+
+    def _prefill(self) -> float:
+        self._evaluate_prompt(1)  # Pages the weights in, and sets everything up.
+        pilot_s = self._evaluate_prompt(_PILOT_TOKENS)
+        # Of whole pilots, since matrix kernels work on blocks.
+        length = max(1, min(_PROMPT_TOKENS // _PILOT_TOKENS, int(_PREFILL_S / pilot_s))) * _PILOT_TOKENS
+        if length == _PILOT_TOKENS:
+            return _PILOT_TOKENS / pilot_s
+        times = [self._evaluate_prompt(length)]
+        while len(times) < _REPEATS and sum(times) + times[-1] < _PREFILL_S:
+            times.append(self._evaluate_prompt(length))
+        return length / statistics.median(times)
+
+    def _decode(self, most: int) -> list[tuple[int, float]]:
+        rates: list[tuple[int, float]] = []
+        spent_s = 0.0
+        sequences = 1
+        while sequences <= most and (self._keeps_on or spent_s < _DECODE_S):
+            times = self._steps(sequences)
+            spent_s += sum(times)
+            rates.append((sequences, sequences / statistics.median(times)))
+            if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self._keeps_on:
+                break
+            sequences *= 2
+        return rates
+
+    def _evaluate_prompt(self, length: int) -> float:
+        """Seconds for a prompt of so many tokens, which takes the place of the last."""
+        self._context.cut(self._trunk, 0)
+        self._prompt = length
+        tokens = [self._token(at, self._trunk, last=at == length - 1) for at in range(length)]
+        size = self._context.batch_tokens
+        return sum(self._evaluate(tokens[start : start + size]) for start in range(0, length, size))
+
+    def _steps(self, sequences: int) -> list[float]:
+        """Seconds of each step in which so many sequences decode a token each."""
+        for number in range(sequences):
+            self._context.fork(self._trunk, number, self._prompt)
+        times: list[float] = []
+        while len(times) < _REPEATS and sum(times) < _LEVEL_S:
+            position = self._prompt + len(times)
+            times.append(self._evaluate([self._token(position, n, last=True) for n in range(sequences)]))
+        for number in range(sequences):
+            self._context.cut(number, 0)
+        return times
+
+    def _token(self, position: int, sequence: int, *, last: bool) -> BatchToken:
+        return BatchToken(self._random.randrange(self._context.weights.vocabulary), position, sequence, last)
+
+    def _evaluate(self, tokens: list[BatchToken]) -> float:
+        if self._cancelled():
+            raise LoadCancelled
+        started = time.perf_counter()
+        outcome = self._context.evaluate(tokens)
+        llama.llama_synchronize(self._context.handle)  # A GPU may still be at work when llama_decode returns.
+        if outcome is not Outcome.DONE:
+            raise DecodeError(f"a measurement ended with {outcome.name}")
+        return time.perf_counter() - started
