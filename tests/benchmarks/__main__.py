@@ -1,23 +1,96 @@
-"""`python3 -m tests.benchmarks [screen] [reading]`: the figures of the README, measured on this machine."""
+"""`python3 -m tests.benchmarks [PART…] [--json FILE] [--quick] [--model PATH]`: the figures of this machine."""
 
+import argparse
+import asyncio
+import importlib.metadata
+import json
+import platform
 import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
 
-from tests.benchmarks import reading, screen
-from tests.benchmarks.figures import Figures
+from tests.benchmarks import batching, cancel, indexing, naive, raw, screen, worker_memory
+from tests.benchmarks.figures import Aim, Finding, aims_table, as_json, as_text
+from tests.benchmarks.setting import Setting, threads
+from tests.models import starter_path
 
-PARTS = {"screen": screen.measure, "reading": reading.measure}
+Part = Callable[[Setting], AsyncIterator[Finding]]
+
+PARTS: Mapping[str, Part] = MappingProxyType(
+    {
+        "raw": raw.measure,
+        "naive": naive.measure,
+        "indexing": indexing.measure,
+        "cancel": cancel.measure,
+        "batching": batching.measure,
+        "memory": worker_memory.measure,
+        "screen": screen.measure,
+    }
+)
+"""In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or list(PARTS)
-    if unknown := [name for name in wanted if name not in PARTS]:
-        print(f"{unknown[0]} is not one of: {', '.join(PARTS)}", file=sys.stderr)
+    parser = _parser()
+    options = parser.parse_args()
+    if unknown := [name for name in options.parts if name not in PARTS]:
+        parser.error(f"{unknown[0]} is not one of: {', '.join(PARTS)}")
+    model = options.model or starter_path()
+    if model is None or not model.is_file():
+        print("There is no model: install gistread[starter], or name one with --model.", file=sys.stderr)
         return 2
-    figures = Figures()
-    for name in wanted:
-        PARTS[name](figures)
-    print(figures.json())
+    with tempfile.TemporaryDirectory() as folder:
+        setting = Setting(model, Path(folder), options.quick)
+        document = asyncio.run(_run(options.parts or list(PARTS), setting))
+    if options.json is not None:
+        options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m tests.benchmarks", description="Figures of this machine.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}; all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there as one JSON document")
+    parser.add_argument("--model", type=Path, metavar="PATH", help="a GGUF file; the starter model")
+    parser.add_argument("--quick", action="store_true", help="short runs: to see that it works, not for figures")
+    return parser
+
+
+async def _run(names: list[str], setting: Setting) -> dict[str, object]:
+    machine = _machine(setting)
+    print("  ".join(f"{key}: {value}" for key, value in machine.items()), flush=True)
+    parts: dict[str, object] = {}
+    aims: list[Aim] = []
+    for name in names:
+        print(f"\n━━ {name}", flush=True)
+        started = time.perf_counter()
+        findings: list[Finding] = []
+        async for finding in PARTS[name](setting):
+            findings.append(finding)
+            print(as_text(finding), flush=True)
+        seconds = time.perf_counter() - started
+        print(f"  ({seconds:.0f} s)", flush=True)
+        parts[name] = {"seconds": seconds, "findings": [as_json(finding) for finding in findings]}
+        aims += [finding for finding in findings if isinstance(finding, Aim)]
+    if aims:
+        print(f"\n{as_text(aims_table(aims))}", flush=True)
+    return {**machine, "parts": parts}
+
+
+def _machine(setting: Setting) -> dict[str, object]:
+    return {
+        "model": setting.model.name,
+        "quick": setting.quick,
+        "processor": platform.processor() or platform.machine(),
+        "threads": threads(),
+        "python": platform.python_version(),
+        "llama_cpp_python": importlib.metadata.version("llama-cpp-python"),
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 if __name__ == "__main__":

@@ -1,25 +1,135 @@
-"""How figures are printed: a line each, as they come, and all of them as JSON in the end."""
+"""What a part hands back: tables, and the ratios that have an aim. How they are printed, and their form in JSON.
 
-import json
+Knows nothing of what was measured.
+"""
+
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 
-class Figures:
-    """Collects what was measured."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A median and the range that it was taken from."""
 
-    def __init__(self) -> None:
-        self._all: dict[str, float] = {}
+    median: float
+    low: float
+    high: float
 
-    def add(self, name: str, value: float, unit: str = "") -> None:
-        self._all[name] = round(value, 3)
-        print(f"{name:64} {value:10.3f} {unit}", flush=True)
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        return cls(statistics.median(values), min(values), max(values))
 
-    def add_median(self, name: str, values: Sequence[float], unit: str = "") -> None:
-        self._all[name] = round(statistics.median(values), 3)
-        print(
-            f"{name:64} {statistics.median(values):10.3f} {unit}   ({min(values):.3f} to {max(values):.3f})", flush=True
+
+Value = Spread | float | str | None
+"""What stands in a cell. None: not measured, printed as a dash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    title: str
+    columns: tuple[str, ...]
+    """The first names the rows. Units stand in brackets: `prefill [tok/s]`."""
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"{self.title}: a row has not {len(self.columns)} values")
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """One figure and what it must reach: `at_most` or `at_least`, never both."""
+
+    what: str
+    value: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        return self.value <= self.at_most if self.at_most is not None else self.value >= (self.at_least or 0.0)
+
+    @property
+    def bound(self) -> str:
+        return f"≤ {self.at_most:.2f}" if self.at_most is not None else f"≥ {self.at_least:.2f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What could not be measured here, and why."""
+
+    what: str
+    reason: str
+
+
+Finding = Table | Aim | Skipped
+"""What a part yields, in the order in which it is known."""
+
+
+def aims_table(aims: Sequence[Aim]) -> Table:
+    rows = tuple((aim.what, aim.value, aim.bound, "yes" if aim.reached else "NO") for aim in aims)
+    return Table("What must be reached", ("figure", "measured", "aim", "reached"), rows)
+
+
+def as_text(finding: Finding) -> str:
+    """For people: a table with its columns aligned, an aim or a reason on one line."""
+    match finding:
+        case Table():
+            return _table(finding)
+        case Aim():
+            return f"  → {finding.what}: {_shown(finding.value)}  (aim {finding.bound})"
+        case Skipped():
+            return f"  {finding.what}: left out, {finding.reason}"
+
+
+def as_json(finding: Finding) -> dict[str, object]:
+    """For programs: rows as objects by column, spreads as their three figures."""
+    match finding:
+        case Table():
+            rows = [dict(zip(finding.columns, map(_plain, row), strict=True)) for row in finding.rows]
+            return {"table": finding.title, "rows": rows}
+        case Aim():
+            return {
+                "aim": finding.what,
+                "value": finding.value,
+                "at_most": finding.at_most,
+                "at_least": finding.at_least,
+                "reached": finding.reached,
+            }
+        case Skipped():
+            return {"skipped": finding.what, "reason": finding.reason}
+
+
+def _table(table: Table) -> str:
+    cells = [table.columns, *(tuple(map(_shown, row)) for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         )
+        for row in cells
+    ]
+    lines.insert(1, "─" * len(lines[0]))
+    return "\n".join([table.title, *(f"  {line}" for line in lines)])
 
-    def json(self) -> str:
-        return json.dumps(self._all, indent=1)
+
+def _shown(value: Value) -> str:
+    match value:
+        case None:
+            return "–"
+        case Spread():
+            return f"{_shown(value.median)} ({_shown(value.low)}–{_shown(value.high)})"
+        case int():
+            return f"{value:,}"
+        case float():
+            size = abs(value)
+            return f"{value:,.{0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3}f}"
+        case _:
+            return str(value)
+
+
+def _plain(value: Value) -> object:
+    if isinstance(value, Spread):
+        return {"median": value.median, "low": value.low, "high": value.high}
+    return value

@@ -5,28 +5,33 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from tests.benchmarks.figures import Figures
-from tests.models import starter_path
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table
+from tests.benchmarks.setting import Setting
+from tests.benchmarks.texts import WAR_AND_PEACE
 from tests.terminal import Terminal, environment, terminal
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-WAR_AND_PEACE = DATA / "books" / "2600_War-and-Peace.txt"
-RUNS = 7
+_OPTIONS = ("--version", "--help")
+_RUNS = 7
+_QUICK_RUNS = 2
 
 
-def measure(figures: Figures) -> None:
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    runs = _QUICK_RUNS if setting.quick else _RUNS
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         # A test run may forbid compiled files; a person's Python writes them once.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        for option in ("--version", "--help"):
-            figures.add_median(f"gistread {option}", [_run(option, home) for _ in range(RUNS)], "s")
+        rows = [(f"gistread {option}", Spread.of([_run(option, home) for _ in range(runs)])) for option in _OPTIONS]
+        yield Table("Start-up", ("command", "until it has ended [s]"), tuple(rows))
         if WAR_AND_PEACE.exists():
-            _opening(figures, home)
-        if starter_path() is not None:
-            _keys(figures, home)
+            for table in _opening(home, runs):
+                yield table
+        else:
+            yield Skipped("opening a long book", f"{WAR_AND_PEACE.name} is not there")
+        yield _keys(setting, home)
 
 
 def _run(option: str, home: Path) -> float:
@@ -35,16 +40,16 @@ def _run(option: str, home: Path) -> float:
     return time.perf_counter() - started
 
 
-def _opening(figures: Figures, home: Path) -> None:
+def _opening(home: Path, runs: int) -> Iterator[Table]:
     times, sizes = [], []
-    for _ in range(RUNS + 1):
+    for _ in range(runs + 1):
         with terminal([str(WAR_AND_PEACE)], home) as run:
             times.append(_until_drawn(run, b"BOOK ONE"))
             sizes.append(run.app.memory_info().rss / 2**20)
             _quit(run)
-    figures.add("War and Peace, text on screen, first opening", times[0], "s")
-    figures.add_median("War and Peace, text on screen, later openings", times[1:], "s")
-    figures.add_median("War and Peace open, memory of the program", sizes[1:], "MiB")
+    rows = (("first", times[0]), ("later", Spread.of(times[1:])))
+    yield Table("War and Peace opened", ("opening", "text on screen after [s]"), rows)
+    yield Table("… and its memory", ("process", "resident [MiB]"), (("the program", Spread.of(sizes[1:])),))
 
 
 def _until_drawn(run: Terminal, text: bytes) -> float:
@@ -55,18 +60,19 @@ def _until_drawn(run: Terminal, text: bytes) -> float:
     return time.monotonic() - run.started_at
 
 
-def _keys(figures: Figures, home: Path) -> None:
+def _keys(setting: Setting, home: Path) -> Table:
     """From a key to the last of what it changes on the screen, idle and while the model reads."""
-    with terminal(["sample", "--model", str(starter_path())], home) as run:
+    keys = "jk" * (3 if setting.quick else 20)
+    with terminal(["sample", "--model", str(setting.model)], home) as run:
         run.wait_for("reading page 1 of", "tok/s", seconds=60)
-        busy = [_key(run, key) for key in "jk" * 20]
+        busy = [_key(run, key) for key in keys]
         run.press("\x1b")
         run.wait_for("paused", seconds=30)
         time.sleep(1)
-        idle = [_key(run, key) for key in "jk" * 20]
+        idle = [_key(run, key) for key in keys]
         _quit(run)
-    figures.add_median("a key answered, idle", idle, "s")
-    figures.add_median("a key answered, while the model reads", busy, "s")
+    rows = (("idle", Spread.of(idle)), ("while the model reads", Spread.of(busy)))
+    return Table("A key, until the screen has changed", ("situation", "answered after [s]"), rows)
 
 
 def _key(run: Terminal, key: str) -> float:
