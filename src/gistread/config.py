@@ -13,11 +13,12 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from gistread.errors import StorageError, UsageError
 
 Value = str | int | bool
+FastWeights = Literal["ask", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Config:
     """Path or name of a GGUF model, as `--model` takes it; empty: the only one there is."""
     context_tokens: int | None = None
     """Window to load the model with, where its own is too large for the memory at hand."""
+    fast_weights: FastWeights = "ask"
+    """Whether faster copies of weights may be made: `ask` only small ones, `always` any, `never` none."""
     min_words: int | None = None
     max_words: int | None = None
     """Pagination (ReadAgent, Appendix H); None: chosen by the book's length and the model's window."""
@@ -58,6 +61,7 @@ _RULES = {
     "theme": _TEXT,
     "model": _TEXT,
     "context_tokens": _number(256, 10_000_000),
+    "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
     "min_words": _number(1, 100_000),
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),

@@ -11,6 +11,8 @@ from pathlib import Path
 import platformdirs
 
 _APP = "gistread"
+WEIGHTS = "weights"
+MEASUREMENTS = "measured.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Paths:
     data: Path
     """The person's own: positions, marks, questions. Never deleted by the program."""
     cache: Path
-    """The machine's work: memories. Deleting it loses time, nothing else."""
+    """The machine's work: memories, faster copies of models, rates. Deleting it loses time, nothing else."""
     state: Path
     """Logs."""
 
@@ -42,6 +44,16 @@ class Paths:
     def texts(self) -> Path:
         """What was extracted from books, so that they open at once the second time."""
         return self.cache / "texts"
+
+    @property
+    def weights(self) -> Path:
+        """Faster copies of models, made here; within a size limit."""
+        return self.cache / WEIGHTS
+
+    @property
+    def measurements(self) -> Path:
+        """How fast models are on this machine."""
+        return self.cache / MEASUREMENTS
 
     @property
     def books(self) -> Path:

@@ -20,7 +20,7 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 class SlowEngine(FakeEngine):
     """Takes its time for everything, and says what a gist could say."""
 
-    def __init__(self, model_path: Path, *, context_tokens: int | None = None, log: Path | None = None) -> None:
+    def __init__(self, model_path: Path, *, context_tokens: int | None = None, **places: object) -> None:
         super().__init__(context_tokens=context_tokens or 8192)
 
     async def start(self) -> EngineInfo:

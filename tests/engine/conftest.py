@@ -2,14 +2,29 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
+from tests.engine.fresh_model import FreshModel
 from tests.models import starter_path
+from tests.tiny_architectures import WRITERS
 from tests.tiny_gguf import write_tiny_gguf
+
+
+@dataclass(frozen=True, slots=True)
+class TinyModel:
+    """One of the tiny models, and what it answers when nothing is reused."""
+
+    path: Path
+    fresh: FreshModel
+    can_roll_back: bool
+    """Whether what it holds of a prompt can be cut back to any beginning of it."""
+
 
 StartEngine = Callable[..., Awaitable[LlamaEngine]]
 
@@ -17,6 +32,13 @@ StartEngine = Callable[..., Awaitable[LlamaEngine]]
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session", params=WRITERS)
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    """A model of each kind of memory, one after the other."""
+    path = WRITERS[request.param](tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
+    return TinyModel(path, FreshModel(path), can_roll_back=request.param in ("attention", "sliding window"))
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +54,7 @@ async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
     """Starts engines and closes them after the test."""
     engines: list[LlamaEngine] = []
 
-    async def start_engine(path: Path, **options: int) -> LlamaEngine:
+    async def start_engine(path: Path, **options: Any) -> LlamaEngine:
         engine = LlamaEngine(path, log=tmp_path / "worker.log", **options)
         engines.append(engine)
         await engine.start()

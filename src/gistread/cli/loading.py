@@ -30,7 +30,14 @@ def memory_store() -> MemoryStore:
 @asynccontextmanager
 async def loaded(model: Path, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
     """The engine with its model loaded, closed at the end whatever happens. Raises EngineError."""
-    engine = LlamaEngine(model, context_tokens=config.context_tokens, log=default_paths().worker_log)
+    paths = default_paths()
+    engine = LlamaEngine(
+        model,
+        context_tokens=config.context_tokens,
+        log=paths.worker_log,
+        cache=paths.cache,
+        fast_weights=config.fast_weights,
+    )
 
     def show_loading(state: object) -> None:
         if engine.state.phase is Phase.LOADING:

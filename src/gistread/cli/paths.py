@@ -15,6 +15,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         "books": paths.books,
         "memories": paths.memories,
         "texts": paths.texts,
+        "weights": paths.weights,
+        "measurements": paths.measurements,
         "log_file": paths.log_file,
         "worker_log": paths.worker_log,
     }

@@ -138,6 +138,8 @@ class EngineInfo:
     """Requests that are worth having at work at the same time."""
     rates: Rates | None = None
     """None: not measured."""
+    weights: str = ""
+    """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
 
 
 class Phase(StrEnum):

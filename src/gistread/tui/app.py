@@ -227,7 +227,13 @@ class GistreadApp(App[None]):
         from gistread.engine.llama.client import LlamaEngine
         from gistread.engine.models import resolve_model
 
-        return LlamaEngine(resolve_model(model), context_tokens=self.config.context_tokens, log=self.paths.worker_log)
+        return LlamaEngine(
+            resolve_model(model),
+            context_tokens=self.config.context_tokens,
+            log=self.paths.worker_log,
+            cache=self.paths.cache,
+            fast_weights=self.config.fast_weights,
+        )
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print the traceback over the person's terminal. It shows an error with `__rich__` as that

@@ -4,22 +4,23 @@ Starts the worker, loads the model, sends requests, hands out what comes back. W
 or an assertion of llama.cpp ended it) it is started again and every running request is asked again, once; a
 request that loses two workers fails. Cancelling the task that awaits a request stops it in the worker.
 
-Knows the pipe and the messages on it; knows neither llama.cpp nor what the requests are for.
+Knows the messages of requests; knows neither llama.cpp nor what the requests are for.
 """
 
 import asyncio
 import contextlib
 import itertools
-import os
-import signal
-import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
+from gistread.config import FastWeights
+from gistread.engine.llama.fast_weights import make_copy
+from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
+from gistread.engine.llama.measured import Measured
+from gistread.engine.llama.messages import LOAD_ID, Message
+from gistread.engine.llama.worker_process import WorkerProcess, open_log
 from gistread.engine.protocol import (
     GREEDY,
     Choice,
@@ -37,11 +38,7 @@ from gistread.engine.protocol import (
 )
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_LINE_LIMIT_BYTES = 64 * 2**20
 _MAX_ATTEMPTS = 2
-_CLOSE_WITHIN_S = 2.0
-_LOG_LIMIT_BYTES = 2**20
-_WORKER = "gistread.engine.llama.worker"
 
 
 @dataclass(eq=False, slots=True)
@@ -58,19 +55,30 @@ class _Request:
 class LlamaEngine:
     """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
 
-    def __init__(self, model_path: Path, *, context_tokens: int | None = None, log: Path | None = None) -> None:
-        """`context_tokens`: the window; None for the default. `log`: where llama.cpp's messages go, if anywhere."""
+    def __init__(
+        self,
+        model_path: Path,
+        *,
+        context_tokens: int | None = None,
+        log: Path | None = None,
+        cache: Path | None = None,
+        fast_weights: FastWeights = "ask",
+    ) -> None:
+        """`context_tokens`: the window; None for the default. `log`: where llama.cpp's messages go, if anywhere.
+
+        `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is
+        measured, converted or kept. `fast_weights`: whether such copies may be made.
+        """
         self._path = model_path
         self._context_tokens = context_tokens
         self._log_path = log
-        self._header: GgufHeader | None = None
+        self._cache = cache
+        self._fast_weights = fast_weights
         self._info: EngineInfo | None = None
         self._state = EngineState(Phase.STOPPED)
         self._watchers: list[Callable[[EngineState], None]] = []
-        self._process: asyncio.subprocess.Process | None = None
-        self._listener: asyncio.Task[None] | None = None
+        self._worker: WorkerProcess | None = None
         self._starting: asyncio.Task[EngineInfo] | None = None
-        self._loaded: asyncio.Future[Message] | None = None
         self._requests: dict[int, _Request] = {}
         self._ids = itertools.count(LOAD_ID + 1)
         self._closed = False
@@ -90,7 +98,7 @@ class LlamaEngine:
     @property
     def worker_pid(self) -> int | None:
         """Of the running worker process."""
-        return self._process.pid if self._process and self._process.returncode is None else None
+        return self._worker.pid if self._worker else None
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         self._watchers.append(callback)
@@ -128,11 +136,8 @@ class LlamaEngine:
         """Start a worker and load the model into it."""
         self._tell(EngineState(Phase.LOADING, fraction=0.0, notice=notice))
         try:
-            self._header = await asyncio.to_thread(read_header, self._path)
-            await self._spawn()
-            self._loaded = asyncio.get_running_loop().create_future()
-            self._send("load", path=str(self._path), context_tokens=self._context_tokens)
-            answer = await self._loaded
+            header = await asyncio.to_thread(read_header, self._path)
+            chosen = await self._load_model(header)
         except asyncio.CancelledError:
             await self._end_worker()
             self._tell(EngineState(Phase.STOPPED))
@@ -141,16 +146,46 @@ class LlamaEngine:
             await self._end_worker()
             self._tell(EngineState(Phase.FAILED, notice=error.message))
             raise
-        finally:
-            self._loaded = None
         self._info = EngineInfo(
-            name=self._header.name,
-            fingerprint=self._header.fingerprint,
-            context_tokens=answer["context_tokens"],
-            device=answer["device"],
+            name=header.name,
+            fingerprint=header.fingerprint,
+            context_tokens=chosen.loaded.context_tokens,
+            device=chosen.loaded.device,
+            parallel=chosen.measured.parallel,
+            rates=chosen.measured.rates,
+            weights=chosen.weights,
         )
         self._tell(EngineState(Phase.IDLE, notice=notice))
         return self._info
+
+    async def _load_model(self, header: GgufHeader) -> Chosen:
+        if self._cache is None:
+            loaded = await self._load(self._path)
+            return Chosen(loaded, Measured(None, loaded.parallel), header.quantization)
+        steps = Steps(self._load, self._measure_rates, self._make_copy)
+        chosen = await load_fastest(steps, header, self._cache, self._fast_weights)
+        self._send("configure", parallel=chosen.measured.parallel)
+        return chosen
+
+    async def _load(self, path: Path) -> Loaded:
+        await self._end_worker()
+        self._worker = await WorkerProcess.start(self._log_path, self._dispatch, self._on_lost)
+        return await self._worker.load(path, self._context_tokens)
+
+    async def _measure_rates(self) -> Measured:
+        assert self._worker is not None
+        return await self._worker.measure_rates()
+
+    async def _make_copy(self, header: GgufHeader, folder: Path) -> Path | None:
+        await self._end_worker()
+        notice = f"A faster copy of {header.name} is made, once."
+
+        def progress(share: float) -> None:
+            self._tell(EngineState(Phase.LOADING, fraction=share, notice=notice))
+
+        progress(0.0)
+        with open_log(self._log_path) as log:
+            return await make_copy(header, folder, log=log, progress=progress)
 
     async def close(self) -> None:
         if self._closed:
@@ -164,76 +199,21 @@ class LlamaEngine:
         self._fail_all(EngineError("The engine has been closed."))
         self._tell(EngineState(Phase.STOPPED))
 
-    async def _spawn(self) -> None:
-        with self._log_file() as log:
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    _WORKER,
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=log if log is not None else asyncio.subprocess.DEVNULL,
-                    limit=_LINE_LIMIT_BYTES,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise EngineError(f"The model's process cannot be started: {error}.") from None
-        self._listener = asyncio.create_task(self._listen(self._process), name="engine-listener")
-
-    @contextlib.contextmanager
-    def _log_file(self) -> Iterator[BinaryIO | None]:
-        """The log, begun anew when it has grown large; None when there is none or it cannot be written."""
-        file: BinaryIO | None = None
-        if self._log_path is not None:
-            with contextlib.suppress(OSError):
-                self._log_path.parent.mkdir(parents=True, exist_ok=True)
-                large = self._log_path.exists() and self._log_path.stat().st_size > _LOG_LIMIT_BYTES
-                file = self._log_path.open("wb" if large else "ab")
-        try:
-            yield file
-        finally:
-            if file is not None:
-                file.close()
-
     async def _end_worker(self) -> None:
-        """Close the pipe, which ends the worker; kill it when it does not end soon."""
-        process, self._process = self._process, None
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            listener.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await listener
-        if process is None or process.returncode is not None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            await asyncio.wait_for(process.wait(), _CLOSE_WITHIN_S)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.end()
 
-    # The pipe.
+    # What comes from the worker.
 
     def _send(self, kind: str, **content: object) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            # A worker that has just died is noticed by the listener; what is written to it is asked again.
-            with contextlib.suppress(ConnectionError, RuntimeError):
-                self._process.stdin.write(encode(kind, **content))
-
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        with contextlib.suppress(ConnectionError):
-            async for line in process.stdout:
-                self._dispatch(decode(line))
-        status = await process.wait()
-        if process is self._process:
-            self._on_lost(_reason(status))
+        if self._worker is not None:
+            self._worker.send(kind, **content)
 
     def _dispatch(self, message: Message) -> None:
         match message["kind"]:
+            case "state" if self._state.phase is Phase.LOADING:
+                pass  # Idle, as far as the worker is concerned; there is more to be done before it can be used.
             case "state":
                 self._tell(
                     EngineState(
@@ -245,21 +225,15 @@ class LlamaEngine:
                 )
             case "loading":
                 self._tell(EngineState(Phase.LOADING, fraction=message["fraction"], notice=self._state.notice))
-            case "ready" if self._loaded is not None and not self._loaded.done():
-                self._loaded.set_result(message)
-            case "failed" if self._loaded is not None and not self._loaded.done():
-                self._loaded.set_exception(EngineError(message["message"], message["hint"]))
             case _:
                 if request := self._requests.get(message.get("id", -1)):
                     request.events.put_nowait(message)
 
-    def _on_lost(self, reason: str) -> None:
+    def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
         """The worker has ended without being asked to."""
-        self._process = None
-        if self._loaded is not None and not self._loaded.done():
-            hint = "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`)."
-            self._loaded.set_exception(EngineError(f"The model's process ended while loading ({reason}).", hint))
+        if worker is not self._worker:
             return
+        self._worker = None
         error = EngineError(
             f"The model's process ended twice on the same request ({reason}).",
             "Choose another model, or see the log (`gistread paths`).",
@@ -365,14 +339,3 @@ class LlamaEngine:
     def _submit(self, request: _Request) -> None:
         request.attempts += 1
         self._send(request.kind, id=request.id, **request.content)
-
-
-def _reason(status: int) -> str:
-    """How a process ended, in words."""
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" and os.name == "posix" else name

@@ -88,6 +88,9 @@ class GgufHeader:
     name: str
     architecture: str
     quantization: str
+    """What people know the file by: `Q4_K_M`, a mix of tensor types."""
+    layer_type: str
+    """The tensor type of most weights in the layers: which matrix kernel does most of the work."""
     parameters: int
     """Number of weights."""
     licence: str
@@ -168,17 +171,19 @@ class _Header:
             raise _BeyondEndError
         for _ in range(pairs):
             self._pair()
-        parameters, type_weights, data_bytes = self._tensors(tensors)
+        parameters, type_weights, layer_weights, data_bytes = self._tensors(tensors)
         alignment = self._int("general.alignment") or _DEFAULT_ALIGNMENT
         data_start = -(-self._at // alignment) * alignment
         arch = self._text("general.architecture")
         most_used = type_weights.most_common(1)[0][0] if type_weights else ""
+        layer_type = layer_weights.most_common(1)[0][0] if layer_weights else most_used
         return GgufHeader(
             path=self._path,
             file_bytes=self._size,
             name=self._name(),
             architecture=arch,
             quantization=_FILE_TYPES.get(self._int("general.file_type", -1), most_used),
+            layer_type=layer_type,
             parameters=parameters,
             licence=self._text("general.license"),
             context_length=self._int(f"{arch}.context_length"),
@@ -203,11 +208,11 @@ class _Header:
         else:
             raise _BeyondEndError
 
-    def _tensors(self, count: int) -> tuple[int, Counter[str], int]:
-        """Weights in all, weights by tensor type, and bytes of data that the tensors take."""
-        parameters, by_type, data_bytes = 0, Counter[str](), 0
+    def _tensors(self, count: int) -> tuple[int, Counter[str], Counter[str], int]:
+        """Weights in all, by tensor type, by tensor type in the layers; and bytes of data that the tensors take."""
+        parameters, by_type, in_layers, data_bytes = 0, Counter[str](), Counter[str](), 0
         for _ in range(count):
-            self._string()
+            is_layer = self._string().startswith("blk.")
             dimensions = int(self._scalar("I"))
             if dimensions > 8:
                 raise _BeyondEndError
@@ -219,8 +224,10 @@ class _Header:
             name, per_block, block_bytes = _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))
             parameters += weights
             by_type[name] += weights
+            if is_layer:
+                in_layers[name] += weights
             data_bytes = max(data_bytes, offset + weights // per_block * block_bytes)
-        return parameters, by_type, data_bytes
+        return parameters, by_type, in_layers, data_bytes
 
     def _skip_array(self) -> int:
         kind = int(self._scalar("I"))

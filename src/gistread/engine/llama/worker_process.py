@@ -1,0 +1,166 @@
+"""One worker process: how it is started, spoken to and ended, and how it is asked to load and measure a model.
+
+Knows the pipe and the few messages before a model is ready; all others it hands on, and says when the process is
+lost. What requests are, only the client knows.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from gistread.engine.llama.forms import Loaded
+from gistread.engine.llama.measured import Measured
+from gistread.engine.llama.messages import Message, decode, encode
+from gistread.engine.protocol import Rates
+from gistread.errors import EngineError
+
+_LINE_LIMIT_BYTES = 64 * 2**20
+_CLOSE_WITHIN_S = 2.0
+_LOG_LIMIT_BYTES = 2**20
+_WORKER = "gistread.engine.llama.worker"
+_UNMEASURED_PARALLEL = 4
+
+
+class WorkerProcess:
+    """A running worker. `start` makes one; `end` has to be awaited whatever happens."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        on_message: Callable[[Message], None],
+        on_lost: Callable[["WorkerProcess", str], None],
+    ) -> None:
+        self._process = process
+        self._on_message = on_message
+        self._on_lost = on_lost
+        self._answer: asyncio.Future[Message] | None = None
+        """To `load` or `measure_rates`, while one is awaited."""
+        self._listener = asyncio.create_task(self._listen(), name="engine-listener")
+
+    @classmethod
+    async def start(
+        cls,
+        log: Path | None,
+        on_message: Callable[[Message], None],
+        on_lost: Callable[["WorkerProcess", str], None],
+    ) -> "WorkerProcess":
+        """`on_lost` is called, with how it ended, when the process ends by itself and nothing here is awaited.
+
+        Raises EngineError.
+        """
+        with open_log(log) as file:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-m",
+                    _WORKER,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=file if file is not None else asyncio.subprocess.DEVNULL,
+                    limit=_LINE_LIMIT_BYTES,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise EngineError(f"The model's process cannot be started: {error}.") from None
+        return cls(process, on_message, on_lost)
+
+    @property
+    def pid(self) -> int | None:
+        """None: it has ended."""
+        return self._process.pid if self._process.returncode is None else None
+
+    def send(self, kind: str, **content: object) -> None:
+        """A worker that has just died is noticed by the listener: nothing is raised here."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                self._process.stdin.write(encode(kind, **content))
+
+    async def load(self, path: Path, context_tokens: int | None) -> Loaded:
+        """Load a model; once in a worker's life. Raises EngineError when it cannot be used or the worker is lost."""
+        ready = await self._answer_to("load", path=str(path), context_tokens=context_tokens)
+        return Loaded(**{name: ready[name] for name in Loaded.__dataclass_fields__})
+
+    async def measure_rates(self) -> Measured:
+        """How fast the loaded model is. Raises EngineError when the worker is lost over it."""
+        answer = await self._answer_to("measure_rates")
+        rates = answer["rates"]
+        if rates is None:
+            return Measured(None, _UNMEASURED_PARALLEL)
+        return Measured(Rates(rates["prefill"], tuple((n, rate) for n, rate in rates["decode"])), answer["parallel"])
+
+    async def end(self) -> None:
+        """Close the pipe, which ends the worker; kill it when it does not end soon."""
+        self._listener.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._listener
+        if self._process.returncode is not None:
+            return
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), _CLOSE_WITHIN_S)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    async def _answer_to(self, kind: str, **content: object) -> Message:
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            self.send(kind, **content)
+            return await self._answer
+        finally:
+            self._answer = None
+
+    async def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(ConnectionError):
+            async for line in self._process.stdout:
+                self._receive(decode(line))
+        reason = _reason(await self._process.wait())
+        if self._answer is not None and not self._answer.done():
+            hint = "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`)."
+            self._answer.set_exception(EngineError(f"The model's process ended while loading ({reason}).", hint))
+        else:
+            self._on_lost(self, reason)
+
+    def _receive(self, message: Message) -> None:
+        match message["kind"]:
+            case "ready" | "measured" if self._answer is not None and not self._answer.done():
+                self._answer.set_result(message)
+            case "failed" if self._answer is not None and not self._answer.done():
+                self._answer.set_exception(EngineError(message["message"], message["hint"]))
+            case _:
+                self._on_message(message)
+
+
+@contextlib.contextmanager
+def open_log(path: Path | None) -> Iterator[BinaryIO | None]:
+    """The log, begun anew when it has grown large; None when there is none or it cannot be written."""
+    file: BinaryIO | None = None
+    if path is not None:
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            large = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
+            file = path.open("wb" if large else "ab")
+    try:
+        yield file
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _reason(status: int) -> str:
+    """How a process ended, in words."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" and os.name == "posix" else name

@@ -1,0 +1,117 @@
+"""How fast the engine is here: measured once, kept, and told to the scheduler."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.llama.measured import Measured, Measurements, Subject
+from gistread.engine.protocol import Rates
+from gistread.engine.reading_cost import seconds_per_token
+from tests.engine.conftest import StartEngine
+
+SUBJECT = Subject("f1", "", "CPU, 2 threads", 2, "1.0 AVX2")
+FOUND = Measured(Rates(300.0, ((1, 50.0), (2, 80.0))), 2)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Measurements:
+    return Measurements(tmp_path / "cache" / "measured.json")
+
+
+async def test_without_a_cache_nothing_is_measured(tiny: Path, start: StartEngine) -> None:
+    info = (await start(tiny)).info
+    assert info.rates is None
+    assert info.parallel >= 1
+
+
+async def test_with_a_cache_rates_are_measured(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+    info = (await start(tiny, cache=tmp_path, fast_weights="never")).info
+    assert info.rates is not None
+    assert info.rates.prefill > 0
+    assert [n for n, _ in info.rates.decode][:4] == [1, 2, 4, 8]
+    assert all(rate > 0 for _, rate in info.rates.decode)
+    assert info.parallel in [n for n, _ in info.rates.decode]
+
+
+async def test_the_second_start_measures_nothing(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+    first = (await start(tiny, cache=tmp_path, fast_weights="never")).info
+    (subject, _), *others = Measurements(tmp_path / "measured.json").of_model(first.fingerprint).items()
+    assert not others
+    told = Measured(Rates(7.0, ((1, 1.0),)), 3)
+    Measurements(tmp_path / "measured.json").keep(subject, told)
+    second = (await start(tiny, cache=tmp_path, fast_weights="never")).info
+    assert (second.rates, second.parallel) == (told.rates, told.parallel)
+
+
+async def test_a_cache_that_cannot_be_written_is_no_error(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+    file = tmp_path / "a file"
+    file.write_text("in the way")
+    assert (await start(tiny, cache=file)).info.rates is not None
+
+
+def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library(kept: Measurements) -> None:
+    kept.keep(SUBJECT, FOUND)
+    assert kept.of(SUBJECT) == FOUND
+    for other in (
+        Subject("f2", "", "CPU, 2 threads", 2, "1.0 AVX2"),
+        Subject("f1", "Q8_0", "CPU, 2 threads", 2, "1.0 AVX2"),
+        Subject("f1", "", "a GPU", 2, "1.0 AVX2"),
+        Subject("f1", "", "CPU, 2 threads", 4, "1.0 AVX2"),
+        Subject("f1", "", "CPU, 2 threads", 2, "1.0 AVX2 AVX512"),
+    ):
+        assert kept.of(other) is None
+
+
+def test_a_form_that_cannot_be_used_is_remembered(kept: Measurements) -> None:
+    kept.keep(SUBJECT, Measured(None, 1))
+    assert kept.of(SUBJECT) == Measured(None, 1)
+
+
+def test_one_model_can_be_forgotten(kept: Measurements) -> None:
+    other = Subject("f2", "", "CPU, 2 threads", 2, "1.0 AVX2")
+    kept.keep(SUBJECT, FOUND)
+    kept.keep(other, FOUND)
+    kept.forget("f1")
+    assert kept.of(SUBJECT) is None
+    assert kept.of(other) == FOUND
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b'{"format": 9, "entries": []}', b'{"format": 1, "entries": 7}', b"\xff\xfe"],
+)
+def test_damaged_and_foreign_files_are_ignored_and_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "measured.json"
+    path.write_bytes(content)
+    kept = Measurements(path)
+    assert kept.of(SUBJECT) is None
+    kept.keep(SUBJECT, FOUND)
+    assert kept.of(SUBJECT) == FOUND
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (b'"prefill": 300.0', b'"prefill": -1'),
+        (b'"prefill": 300.0', b'"prefill": "fast"'),
+        (b'"parallel": 2', b'"parallel": 0'),
+        (b'"parallel": 2', b'"parallel": true'),
+        (b'"form": ""', b'"form": 3'),
+        (b'"decode"', b'"encode"'),
+    ],
+)
+def test_entries_that_cannot_be_true_are_ignored(tmp_path: Path, good: bytes, bad: bytes) -> None:
+    path = tmp_path / "measured.json"
+    Measurements(path).keep(SUBJECT, FOUND)
+    content = path.read_bytes()
+    assert good in content
+    path.write_bytes(content.replace(good, bad))
+    assert Measurements(path).of(SUBJECT) is None
+
+
+def test_reading_costs_what_is_prefilled_and_what_is_decoded_at_so_many_sequences() -> None:
+    rates = Rates(100.0, ((1, 10.0), (4, 20.0), (8, 25.0)))
+    assert seconds_per_token(rates, 1) == pytest.approx(0.012 + 0.02)
+    assert seconds_per_token(rates, 4) == pytest.approx(0.012 + 0.01)
+    assert seconds_per_token(rates, 6) == seconds_per_token(rates, 4), "rates in between are not known"
+    assert seconds_per_token(rates, 4, prefilled=2.2) == pytest.approx(0.022 + 0.01)
