@@ -65,10 +65,11 @@ class FakeEngine:
         name: str = "fake",
         fingerprint: str = "fake-1",
         count: Callable[[str], int] = tokens_in,
+        parallel: int = 1,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
-        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all")
+        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel)
         self._count = count
         self._seen: list[str] = []
         self.calls: list[Call] = []

@@ -1,7 +1,7 @@
 """What becomes of what the model wrote."""
 
 from gistread.engine.protocol import NO_USAGE, Completion, Priority
-from gistread.memory.gisting import gist_page, wanted_words
+from gistread.memory.gisting import Gisted, careful_attempts, gist_page, wanted_words
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
 from tests.fake_engine import FakeEngine
@@ -20,9 +20,14 @@ GOOD = (
 )
 
 
+async def gisted_page(text: str, engine: FakeEngine) -> Gisted:
+    """As careful reading does it."""
+    return await gist_page(text, engine, await careful_attempts(text, engine), Priority.BACKGROUND)
+
+
 async def test_a_good_gist_is_kept_as_the_models() -> None:
     engine = FakeEngine(says=[GOOD])
-    gisted = await gist_page(PAGE, engine)
+    gisted = await gisted_page(PAGE, engine)
     assert gisted.gist.text == GOOD
     assert gisted.gist.source is GistSource.MODEL
     assert gisted.faults == ()
@@ -31,13 +36,13 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
 
 
 async def test_a_polite_opening_is_no_part_of_the_gist() -> None:
-    gisted = await gist_page(PAGE, FakeEngine(says=[f"Sure! Here is the shortened passage:\n\n{GOOD}"]))
+    gisted = await gisted_page(PAGE, FakeEngine(says=[f"Sure! Here is the shortened passage:\n\n{GOOD}"]))
     assert gisted.gist.text == GOOD
 
 
 async def test_a_fault_is_asked_again_with_other_words_and_sampling() -> None:
     engine = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD])
-    gisted = await gist_page(PAGE, engine)
+    gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (Fault.REFUSAL,))
     first, second = engine.calls
     assert first.sampling.temperature == 0 < second.sampling.temperature
@@ -46,7 +51,7 @@ async def test_a_fault_is_asked_again_with_other_words_and_sampling() -> None:
 
 
 async def test_two_faults_leave_the_pages_own_sentences_marked_so() -> None:
-    gisted = await gist_page(PAGE, FakeEngine(says=["", "boat boat boat boat " * 20]))
+    gisted = await gisted_page(PAGE, FakeEngine(says=["", "boat boat boat boat " * 20]))
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert len(gisted.faults) == 2
     assert all(sentence.strip(" .") in PAGE for sentence in gisted.gist.text.split(". "))
@@ -55,13 +60,13 @@ async def test_two_faults_leave_the_pages_own_sentences_marked_so() -> None:
 
 async def test_what_was_cut_off_ends_with_its_last_whole_sentence() -> None:
     said = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
-    gisted = await gist_page(PAGE, FakeEngine(says=[said]))
+    gisted = await gisted_page(PAGE, FakeEngine(says=[said]))
     assert gisted.gist.text == GOOD
 
 
 async def test_a_title_page_is_its_own_gist_and_no_model_is_asked() -> None:
     engine = FakeEngine()
-    gisted = await gist_page("HE WALKED AROUND\n\nBY NOBODY", engine)
+    gisted = await gisted_page("HE WALKED AROUND\n\nBY NOBODY", engine)
     assert gisted.gist.text == "HE WALKED AROUND\n\nBY NOBODY"
     assert gisted.gist.source is GistSource.VERBATIM
     assert engine.calls == []
@@ -69,7 +74,7 @@ async def test_a_title_page_is_its_own_gist_and_no_model_is_asked() -> None:
 
 async def test_braces_on_the_page_are_text() -> None:
     engine = FakeEngine(says=[GOOD])
-    await gist_page(PAGE + " {words} {passage}", engine)
+    await gisted_page(PAGE + " {words} {passage}", engine)
     assert "{words} {passage}" in engine.calls[0].text
 
 
@@ -81,13 +86,13 @@ def test_a_gist_is_asked_for_in_proportion_to_its_page() -> None:
 
 async def test_a_model_that_begins_the_prompt_again_is_stopped_there() -> None:
     engine = FakeEngine(says=["", GOOD])
-    await gist_page(PAGE, engine)
+    await gisted_page(PAGE, engine)
     for call in engine.calls:
         task = call.text.rpartition("---\n")[2]
         assert any(task.startswith(stop.strip()) for stop in call.sampling.stop)
 
 
 async def test_a_long_run_of_letters_without_a_space_is_not_its_own_gist() -> None:
-    gisted = await gist_page("x" * 3000, FakeEngine(says=["", ""]))
+    gisted = await gisted_page("x" * 3000, FakeEngine(says=["", ""]))
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert len(gisted.gist.text) < 300

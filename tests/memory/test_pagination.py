@@ -22,7 +22,7 @@ async def all_pages(book: Book, size: PageSize, engine: FakeEngine) -> list[Page
     pages: list[Page] = []
     at = 0
     while at < len(book.text):
-        page, _ = await next_page(book, at, len(pages) + 1, size, engine)
+        page, _ = await next_page(book, at, size, engine)
         pages.append(page)
         at = page.end
     return pages
@@ -97,7 +97,7 @@ async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked
     book = make_book([" ".join(f"Sentence number {i} is here." for i in range(110_000))])
     sizes: list[int] = []
     engine = FakeEngine(count=lambda text: sizes.append(len(text)) or len(text) // 4)  # type: ignore[func-returns-value]
-    page, _ = await next_page(book, 0, 1, PageSize(280, 600), engine)
+    page, _ = await next_page(book, 0, PageSize(280, 600), engine)
     assert 280 <= page.words <= 600
     assert max(sizes) < 10_000
 
@@ -105,8 +105,8 @@ async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked
 async def test_the_models_choice_is_the_page() -> None:
     book = make_book([prose(40, seed=i) for i in range(20)])
     engine = FakeEngine(chooses=["<5>"])
-    page, usage = await next_page(book, 0, 1, PageSize(100, 300), engine)
-    assert page == Page(1, 0, find_passage(book, 0, PageSize(100, 300)).pauses[2], 200)
+    page, usage = await next_page(book, 0, PageSize(100, 300), engine)
+    assert page == Page(0, 0, find_passage(book, 0, PageSize(100, 300)).pauses[2], 200)
     # The label of a pause is the number of paragraphs before it.
     assert engine.calls[0].options == ("<3>", "<4>", "<5>", "<6>", "<7>")
     assert usage.generated == 1
@@ -115,14 +115,14 @@ async def test_the_models_choice_is_the_page() -> None:
 async def test_nobody_is_asked_where_there_is_one_way_only() -> None:
     book = make_book([prose(70)])
     engine = FakeEngine()
-    page, usage = await next_page(book, 0, 1, PageSize(100, 300), engine)
+    page, usage = await next_page(book, 0, PageSize(100, 300), engine)
     assert (page.end, usage, engine.calls) == (len(book.text), NO_USAGE, [])
 
 
 async def test_braces_and_labels_in_the_book_are_text() -> None:
     book = make_book(["{passage} <1> <99> " + prose(40), *(prose(40, seed=i) for i in range(1, 10))])
     engine = FakeEngine(chooses=["<3>"])
-    page, _ = await next_page(book, 0, 1, PageSize(60, 200), engine)
+    page, _ = await next_page(book, 0, PageSize(60, 200), engine)
     assert "{passage} <1> <99>" in engine.calls[0].text
     assert page.end == find_passage(book, 0, PageSize(60, 200)).pauses[1]
 
@@ -138,7 +138,7 @@ async def test_a_passage_that_does_not_fit_the_window_is_taken_shorter() -> None
 async def test_a_window_too_small_for_any_page_is_an_error_with_both_numbers() -> None:
     book = make_book([prose(400)])
     with pytest.raises(EngineError, match=r"too small for one page.*\d+ tokens.*has 100\b"):
-        await next_page(book, 0, 1, PageSize(280, 600), FakeEngine(context_tokens=100))
+        await next_page(book, 0, PageSize(280, 600), FakeEngine(context_tokens=100))
 
 
 @settings(max_examples=60, deadline=None)
@@ -155,7 +155,6 @@ async def test_pages_cover_the_whole_text_without_gap(
     engine = FakeEngine(chooses=lambda _, options: min(choice, len(options) - 1))
     pages = await all_pages(book, PageSize(low, low + more), engine)
     assert [page.start for page in pages] == [0, *(page.end for page in pages[:-1])]
-    assert [page.number for page in pages] == list(range(1, len(pages) + 1))
     ends = {page.end for page in pages}
     assert all(chapter.end in ends for chapter in book.chapters)
     assert all(0 < page.words <= low + more for page in pages)

@@ -1,16 +1,17 @@
 """Memory gisting: a page is shortened (ReadAgent, section 3.1, Figure 3), and what comes out is guarded (D6).
 
-The model is asked once, and once again in other words and with other sampling if the guard finds a fault. If
+The model is asked once, and once again with other sampling (and in other words) if the guard finds a fault. If
 that fails too, the gist is made of the page's own sentences, and marked so. A page too short to be shortened
 is its own gist, and no model is asked.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gistread import prompts
 from gistread.book.words import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.guard import Draft, Fault, clean, inspect
 from gistread.memory.model import Gist, GistSource
@@ -50,35 +51,62 @@ def gist_tokens(page_words: int, page_tokens: int) -> int:
     return 24 + min(page_tokens // 2, math.ceil(_ROOM * wanted))
 
 
-async def gist_page(text: str, engine: Engine, priority: Priority = Priority.BACKGROUND) -> Gisted:
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One way to ask for a gist."""
+
+    prompt: Prompt
+    sampling: Sampling
+    own_words: str
+    """What the prompt says beside the page: a gist that says it too is no gist."""
+    before: str = ""
+    """Text of the book in front of the page that the prompt shows."""
+
+
+async def gist_page(text: str, engine: Engine, attempts: Sequence[Attempt], priority: Priority) -> Gisted:
     """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says."""
-    text = text.strip()
     page_words = count_words(text)
-    if page_words < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD:
+    if is_short(text):
         return Gisted(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
-    words = wanted_words(page_words)
-    room_tokens = gist_tokens(page_words, await engine.count(text))
-    attempts = (
-        ("gist", Sampling(room_tokens, repeat_penalty=1.1)),
-        ("gist_again", Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8)),
-    )
     faults: list[Fault] = []
     usage = NO_USAGE
-    for name, sampling in attempts:
-        template = prompts.load(name)
-        prompt = (Message("user", template.fill(passage=text, words=words)),)
-        completion = await engine.complete(prompt, replace(sampling, stop=_echoes(template)), priority)
+    for attempt in attempts:
+        completion = await engine.complete(attempt.prompt, attempt.sampling, priority)
         usage += completion.usage
         gist, cut_off = clean(completion.text, cut_off=completion.finish == "length")
-        fault = inspect(Draft(gist, text, template.own_words, cut_off))
+        fault = inspect(Draft(gist, text, attempt.own_words, cut_off, attempt.before))
         if fault is None:
             return Gisted(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         faults.append(fault)
-    own = extract(text, words)
+    own = extract(text, wanted_words(page_words))
     return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
-def _echoes(template: prompts.PromptTemplate) -> tuple[str, ...]:
-    """How a weak model that has ended its gist goes on: with the prompt again. It is stopped there."""
+def is_short(text: str) -> bool:
+    """Whether a page is too short to be shortened."""
+    return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
+
+
+async def careful_attempts(text: str, engine: Engine) -> tuple[Attempt, ...]:
+    """The page alone before the model, as in the paper (Figure 3); and once again in other words."""
+    words = wanted_words(count_words(text))
+    first, second = samplings(gist_tokens(count_words(text), await engine.count(text)))
+    return tuple(
+        attempt(template := prompts.load(name), template.fill(passage=text, words=words), sampling)
+        for name, sampling in (("gist", first), ("gist_again", second))
+    )
+
+
+def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
+    """Of the first attempt and of the second, which is to come out otherwise."""
+    return (
+        Sampling(room_tokens, repeat_penalty=1.1),
+        Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8),
+    )
+
+
+def attempt(template: prompts.PromptTemplate, filled: str, sampling: Sampling, before: str = "") -> Attempt:
+    """To ask with this prompt. A weak model that has ended its gist goes on with the prompt again: it is stopped."""
     task = template.own_words.rpartition("---")[2].split()
-    return ("\n---", "\nPassage:", "\n" + " ".join(task[:2]))
+    stop = ("\n---", "\nPassage:", "\n" + " ".join(task[:2]))
+    return Attempt((Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)

@@ -42,6 +42,8 @@ class Draft:
     """What the prompt itself said, without the page."""
     cut_off: bool = False
     """The model was stopped, and no whole sentence of any length was left."""
+    before: str = ""
+    """Text of the book in front of the page that the model has seen too: names in it are known."""
 
 
 _FEW = 24
@@ -77,6 +79,8 @@ _OPENING = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")
+"""Places to pause are marked so in prompts."""
 _REFUSAL = re.compile(
     r"""
         \bas\ an?\ (?:ai|artificial|language\ model|assistant)\b
@@ -102,6 +106,7 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     text = "".join(
         c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
     )
+    text = _LABEL.sub("", text)
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
     text = text.strip().strip("*_#`").strip()
@@ -194,13 +199,14 @@ def same_script(draft: Draft) -> Fault | None:
 
 
 def no_foreign_names(draft: Draft) -> Fault | None:
-    """Names and numbers stand on the page in some form, all but one in ten."""
+    """Names and numbers stand on the page or before it in some form, all but one in ten."""
     names = _names(draft.text) if _capitals_tell(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
-    page = " ".join(["", *(word.casefold() for word in _WORD.findall(draft.page))])
-    foreign = {name for name in names if f" {_stem(name.casefold())}" not in page and name not in draft.page}
+    seen = f"{draft.before}\n{draft.page}"
+    words = " ".join(["", *(word.casefold() for word in _WORD.findall(seen))])
+    foreign = {name for name in names if f" {_stem(name.casefold())}" not in words and name not in seen}
     numbers = set(_NUMBER.findall(draft.text))
-    foreign |= numbers - set(_NUMBER.findall(draft.page))
+    foreign |= numbers - set(_NUMBER.findall(seen))
     return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(names | numbers) else None
 
 

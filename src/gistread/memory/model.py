@@ -25,12 +25,21 @@ class GistSource(StrEnum):
     """The page is too short to be shortened: it is its own gist."""
 
 
+class Reading(StrEnum):
+    """How a book is read."""
+
+    CAREFUL = "careful"
+    """Pagination and gisting as two passes over the text, as in the paper."""
+    SINGLE_PASS = "single-pass"
+    """Both over one growing text, of which each token is evaluated about once (design D4)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The text between two pause points: `book.text[start:end]`."""
 
     number: int
-    """From 1, the same for people and for models."""
+    """From 1, the same for people and for models. 0: not known yet, since the pages before it are not all read."""
     start: int
     end: int
     words: int
@@ -72,6 +81,7 @@ class GistMemory:
     size: PageSize
     model_name: str
     entries: list[Entry] = field(default_factory=list)
+    reading: Reading = Reading.CAREFUL
 
     @property
     def read_until(self) -> int:
@@ -141,7 +151,7 @@ class GistMemory:
             page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
             gist = extract(self.text_of(page), CUT_PAGE_WORDS)
             entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
-        return GistMemory(_book_until(self.book, offset), self.size, self.model_name, entries)
+        return GistMemory(_book_until(self.book, offset), self.size, self.model_name, entries, self.reading)
 
 
 CUT_PAGE_WORDS = 80

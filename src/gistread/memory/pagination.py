@@ -67,15 +67,15 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
     label while there is another; a rest of the chapter below `min_words` is one page. Where a scrap stands
     before a paragraph that does not fit after it, sentences of that paragraph fill the page.
     """
-    chapter_end = _chapter_end(book, start)
-    units, left_over = _filled(_units(book, start, chapter_end, size.max_words), start, size)
+    stop = chapter_end(book, start)
+    units, left_over = _filled(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
         more, _ = _filled(_pieces_of(book.text, left_over, size.max_words), start, size, total)
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
-    left = _words_left(book, end, chapter_end, size.min_words) if end < chapter_end else 0
+    left = _words_left(book, end, stop, size.min_words) if end < stop else 0
     legal: dict[int, int] = {}
     tidy: dict[int, int] = {}
     words = 0
@@ -83,7 +83,7 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
         words += unit.words
         if words >= size.min_words and not unit.heading:
             legal[unit.end] = number
-            if total - words + left >= size.min_words / 2 or unit.end == chapter_end:
+            if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy[unit.end] = number
     labels = tidy or legal or {end: len(units)}
     return Passage(start, tuple(labels), tuple(labels.values()))
@@ -105,14 +105,9 @@ def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) 
 
 
 async def next_page(
-    book: Book,
-    start: int,
-    number: int,
-    size: PageSize,
-    engine: Engine,
-    priority: Priority = Priority.BACKGROUND,
+    book: Book, start: int, size: PageSize, engine: Engine, priority: Priority = Priority.BACKGROUND
 ) -> tuple[Page, Usage]:
-    """Read on from the pause point `start` to the next one: the page with this number, and what it cost.
+    """Read on from the pause point `start` to the next one: the page, its number not known yet, and what it cost.
 
     A passage that does not fit the engine's window is taken shorter. Raises EngineError when no page fits or
     the engine fails.
@@ -120,7 +115,7 @@ async def next_page(
     passage = find_passage(book, start, size)
     prompt = _prompt(book, passage)
     while (needed := await _needed_tokens(book, passage, prompt, engine)) > engine.info.context_tokens:
-        size = _shorter(book, passage, size, needed, engine.info.context_tokens)
+        size = shorter(book, passage, size, needed, engine.info.context_tokens)
         passage = find_passage(book, start, size)
         prompt = _prompt(book, passage)
     usage = NO_USAGE
@@ -130,7 +125,7 @@ async def next_page(
         choice = await engine.choose(prompt, labels, priority)
         usage = choice.usage
         end = passage.pauses[choice.index]
-    return Page(number, start, end, count_words(book.text[start:end])), usage
+    return Page(0, start, end, count_words(book.text[start:end])), usage
 
 
 async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
@@ -140,7 +135,7 @@ async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: E
     return tokens + gist_tokens(words, tokens) + _TOKENS_BESIDE
 
 
-def _shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
+def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
     """A size whose passage is shorter than this one by about as much as is wanting."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
@@ -170,7 +165,7 @@ def _label(number: int) -> str:
     return f"<{number}>"
 
 
-def _chapter_end(book: Book, start: int) -> int:
+def chapter_end(book: Book, start: int) -> int:
     """Where the chapter ends. One that is nothing but its heading (a part's title) is read with the next."""
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end

@@ -1,19 +1,27 @@
 """The model reads a book: page after page is found, shortened and kept, as a stream of events.
 
-Reading goes on where the memory ends and may be stopped at any moment, by cancelling the task or killing the
-process: what was kept stays, and the page in flight is read again. Which pages come out depends on nothing
-but the book, the model and the page size.
+Chapters are read for themselves, several at once where the engine can do more than one thing well; within a chapter
+the gist of a page is made while the next page is being found. Reading goes on where the memory ends and may be
+stopped at any moment, by cancelling the task or killing the process: what was kept stays, and what was in flight
+is read again. Which prompts the model sees depends on nothing but the book, the page size and the pages before in
+the chapter, so it does not matter how many chapters are read at once.
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from gistread.engine.protocol import Engine, Priority
-from gistread.memory.gisting import gist_page
+from gistread.book.model import Book
+from gistread.engine.protocol import Engine, Priority, Usage
+from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
 from gistread.memory.guard import Fault
-from gistread.memory.model import Entry, GistMemory, Page
-from gistread.memory.pagination import next_page
+from gistread.memory.model import Entry, GistMemory, Page, Reading
+from gistread.memory.pagination import chapter_end, next_page
+from gistread.memory.single_pass import SinglePass
 from gistread.memory.store import KeptMemory
+
+_REQUESTS_A_CHAPTER = 8
+"""One chapter gives so many requests at once something to do: pages are found faster than they are shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +69,98 @@ async def read_book(
     memory = kept.memory
     if memory.entries:
         yield Resumed(len(memory.entries))
-    while not memory.complete:
-        page, usage = await next_page(
-            memory.book, memory.read_until, len(memory.entries) + 1, memory.size, engine, priority
-        )
-        yield PageFound(page)
-        gisted = await gist_page(memory.text_of(page), engine, priority)
-        entry = Entry(page, gisted.gist, usage + gisted.usage)
-        kept.keep(entry)
-        yield Gisted(entry, gisted.faults)
+    events: asyncio.Queue[ReadingEvent | None] = asyncio.Queue()
+    reading = asyncio.create_task(_Reading(kept, engine, priority, events.put_nowait).run(), name="read-book")
+    reading.add_done_callback(lambda _: events.put_nowait(None))
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await reading
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
     yield Finished(memory)
+
+
+def sections(book: Book) -> Iterator[tuple[int, int]]:
+    """Start and end of each stretch of the book that is read for itself: a chapter, with titles before it."""
+    start = 0
+    while start < len(book.text):
+        end = chapter_end(book, start)
+        yield start, end
+        start = end
+
+
+class _Reading:
+    """All that is under way in one reading of a book."""
+
+    def __init__(
+        self, kept: KeptMemory, engine: Engine, priority: Priority, tell: Callable[[ReadingEvent], None]
+    ) -> None:
+        self._kept = kept
+        self._engine = engine
+        self._priority = priority
+        self._tell = tell
+        self._at_work = asyncio.Semaphore(engine.info.parallel)
+        """More requests at once than pay would only wait in the engine."""
+        self._front = 0
+        """Pages found in the chapter that the memory has got to, their gists not made yet."""
+        self._faults: dict[int, tuple[Fault, ...]] = {}
+        """Of gists that are made, by the start of their page, until they are told of."""
+
+    async def run(self) -> None:
+        memory = self._kept.memory
+        waiting = iter([part for part in sections(memory.book) if part[1] > memory.read_until])
+        chapters = max(1, self._engine.info.parallel // _REQUESTS_A_CHAPTER)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(chapters):
+                    tasks.create_task(self._read_sections(waiting, tasks))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+    async def _read_sections(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
+        for start, end in waiting:
+            await self._read_section(start, end, tasks)
+
+    async def _read_section(self, start: int, end: int, tasks: asyncio.TaskGroup) -> None:
+        memory = self._kept.memory
+        single = None
+        if memory.reading is Reading.SINGLE_PASS:
+            single = SinglePass(memory.book, start, memory.size, self._engine, self._priority)
+        at = start
+        while at < end:
+            if known := self._kept.known(at):
+                if single is not None:
+                    await single.follow(known.page)
+                at = known.page.end
+                continue
+            async with self._at_work:
+                page, attempts, usage = await self._find_page(at, single)
+            if start <= memory.read_until:
+                self._front += 1
+                number = len(memory.entries) + self._front
+                self._tell(PageFound(Page(number, page.start, page.end, page.words)))
+            await self._at_work.acquire()
+            tasks.create_task(self._shorten(page, attempts, usage))
+            at = page.end
+
+    async def _find_page(self, start: int, single: SinglePass | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+        if single is not None:
+            return await single.next_page(start)
+        memory = self._kept.memory
+        page, usage = await next_page(memory.book, start, memory.size, self._engine, self._priority)
+        text = memory.text_of(page)
+        return page, () if is_short(text) else await careful_attempts(text, self._engine), usage
+
+    async def _shorten(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
+        """Make the gist and keep it. Holds one of the places at work, which its maker took for it."""
+        try:
+            text = self._kept.memory.text_of(page)
+            gisted = await gist_page(text, self._engine, attempts, self._priority)
+        finally:
+            self._at_work.release()
+        self._faults[page.start] = gisted.faults
+        for entry in self._kept.keep(Entry(page, gisted.gist, usage + gisted.usage)):
+            self._front = max(0, self._front - 1)
+            self._tell(Gisted(entry, self._faults.pop(entry.page.start, ())))

@@ -9,8 +9,8 @@ old memories are removed when they take too much room.
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,8 +21,8 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
-from gistread.memory import gisting, pagination
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory import gisting, pagination, single_pass
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Reading
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -31,8 +31,11 @@ _DAMAGED = ".damaged"
 _LIMIT_BYTES = 256 * 2**20
 """All memories together; War and Peace takes 1 MB."""
 
-READING = "careful"
-"""How the book is read: pagination and gisting as two passes, as in the paper."""
+_PROMPTS = {
+    Reading.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
+    Reading.SINGLE_PASS: single_pass.PROMPTS,
+}
+"""Those that decide what a memory says: with other words it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +63,44 @@ class KeptMemory:
     `keep`.
     """
 
-    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "") -> None:
+    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[Entry] = ()) -> None:
         self.memory = memory
         self.notice = notice
         self._file = file
+        self._ahead = {entry.page.start: entry for entry in ahead}
+        """Pages that were finished before one in front of them."""
 
     @property
     def kept(self) -> bool:
         """Whether what is read is still written to disk."""
         return self._file is not None
 
-    def keep(self, entry: Entry) -> None:
-        """Add the next page, on disk first. Never fails for the disk: see `notice`."""
-        if entry.page.start != self.memory.read_until or entry.page.number != len(self.memory.entries) + 1:
-            raise ValueError(f"page {entry.page.number} does not follow page {len(self.memory.entries)}")
+    def known(self, start: int) -> Entry | None:
+        """The page that begins at this offset, if it has been read, also where the memory has not got to yet."""
+        if start in self._ahead:
+            return self._ahead[start]
+        page = self.memory.page_at(start)
+        return self.memory.entry(page.number) if page is not None and page.start == start else None
+
+    def keep(self, entry: Entry) -> list[Entry]:
+        """Add a page, on disk first; what is in the memory by that, in order, with its number in the book.
+
+        A page may come before those in front of it: it waits for them. Never fails for the disk: see `notice`.
+        """
+        if entry.page.start < self.memory.read_until:
+            raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
         if self._file is not None:
             try:
                 self._file.append(_to_record(entry))
             except StorageError as error:
                 self.notice = _unkept(error)
                 self.close()
-        self.memory.entries.append(entry)
+        self._ahead[entry.page.start] = entry
+        followed = _chain(self._ahead, self.memory.read_until, len(self.memory.entries))
+        for new in followed:
+            del self._ahead[new.page.start]
+        self.memory.entries.extend(followed)
+        return followed
 
     def close(self) -> None:
         """Let go of the file; the memory stays usable. Idempotent."""
@@ -103,24 +123,26 @@ class MemoryStore:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def open(self, book: Book, model_name: str, fingerprint: str, size: PageSize) -> KeptMemory:
+    def open(
+        self, book: Book, model_name: str, fingerprint: str, size: PageSize, reading: Reading = Reading.CAREFUL
+    ) -> KeptMemory:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
         Memories of other books that were not opened for long make way when all together have grown too large.
         Raises StorageError when the file was written by a later version of gistread; it is left as it is.
         """
-        header = _header(book, model_name, fingerprint, size)
+        header = _header(book, model_name, fingerprint, size, reading)
         path = self._path(book, header)
         _refuse_later_version(path)
         self.trim(_LIMIT_BYTES, keep={book.sha256})
-        memory = GistMemory(book, size, model_name)
+        memory = GistMemory(book, size, model_name, reading=reading)
         try:
             file = Journal(path)
         except StorageError as error:
             with contextlib.suppress(StorageError):
                 records, _ = journal.read(path)
                 if records and _same_key(records[0], header):
-                    memory.entries.extend(_entries(records[1:], book))
+                    memory.entries.extend(_chain(_entries(records[1:], book)))
             return KeptMemory(memory, None, _unkept(error))
         try:
             return self._opened(file, header, memory)
@@ -142,7 +164,8 @@ class MemoryStore:
         records, _ = journal.read(header.path)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
-        return GistMemory(book, header.size, header.model_name, _entries(records[1:], book))
+        entries = _chain(_entries(records[1:], book))
+        return GistMemory(book, header.size, header.model_name, entries, Reading(header.reading))
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
         """Remove the memories opened longest ago until all together take at most `limit_bytes`.
@@ -186,13 +209,14 @@ class MemoryStore:
             notice = "This book's memory was damaged and has been set aside; the book is read again."
         if not records:
             file.append(header)
-        memory.entries.extend(_entries(records[1:], memory.book))
-        if len(memory.entries) < len(records) - 1:
-            file.rewrite(records[: 1 + len(memory.entries)])
+        entries = _entries(records[1:], memory.book)
+        if len(entries) < len(records) - 1:
+            file.rewrite([header, *map(_to_record, entries.values())])
             notice = "The end of this book's memory was damaged; those pages are read again."
+        memory.entries.extend(_chain(entries))
         with contextlib.suppress(OSError):
             os.utime(file.path)  # Last used now: see `trim`.
-        return KeptMemory(memory, file, notice)
+        return KeptMemory(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
     def _path(self, book: Book, header: Record) -> Path:
         key = "\0".join(str(header[name]) for name in _KEY)
@@ -212,7 +236,7 @@ def _book_key(book: Book) -> str:
     return book.sha256[:_KEY_LENGTH]
 
 
-def _header(book: Book, model_name: str, fingerprint: str, size: PageSize) -> Record:
+def _header(book: Book, model_name: str, fingerprint: str, size: PageSize, reading: Reading) -> Record:
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -222,8 +246,8 @@ def _header(book: Book, model_name: str, fingerprint: str, size: PageSize) -> Re
         "fingerprint": fingerprint,
         "min_words": size.min_words,
         "max_words": size.max_words,
-        "prompts": prompts.version(*pagination.PROMPTS, *gisting.PROMPTS),
-        "reading": READING,
+        "prompts": prompts.version(*_PROMPTS[reading]),
+        "reading": reading.value,
     }
 
 
@@ -269,11 +293,11 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
             "max_words": int(max_words),
             "prompts": str(prompts_version),
             "reading": str(reading),
-        } if form == _FORMAT and version <= _VERSION and sha256 == book.sha256:
+        } if form == _FORMAT and version <= _VERSION and sha256 == book.sha256 and reading in _PROMPTS:
             pass
         case _:
             return None
-    entries = _entries(records[1:], book)
+    entries = _chain(_entries(records[1:], book))
     read_until = entries[-1].page.end if entries else 0
     return MemoryHeader(
         path=path,
@@ -292,7 +316,6 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
 def _to_record(entry: Entry) -> Record:
     page, gist, usage = entry.page, entry.gist, entry.usage
     return {
-        "page": page.number,
         "start": page.start,
         "end": page.end,
         "words": page.words,
@@ -302,32 +325,40 @@ def _to_record(entry: Entry) -> Record:
     }
 
 
-def _entries(records: list[Record], book: Book) -> list[Entry]:
-    """The pages of these records, up to the first that cannot be: a gap, a place outside the text, no gist."""
-    entries: list[Entry] = []
-    at = 0
-    for number, record in enumerate(records, start=1):
+def _entries(records: list[Record], book: Book) -> dict[int, Entry]:
+    """The pages of these records by where they start, up to the first that cannot be: outside the text, no gist.
+
+    They lie in the order in which they were finished. Of two with the same start the later counts.
+    """
+    entries: dict[int, Entry] = {}
+    for record in records:
         match record:
             case {
-                "page": int(page),
                 "start": int(start),
                 "end": int(end),
                 "words": int(words),
                 "gist": str(gist),
                 "source": str(source),
                 "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
-            } if page == number and start == at < end <= len(book.text) and gist.strip() and source in _SOURCES:
-                entries.append(
-                    Entry(
-                        Page(page, start, end, words),
-                        Gist(gist, count_words(gist), GistSource(source)),
-                        Usage(prefilled, reused, generated, float(seconds)),
-                    )
+            } if 0 <= start < end <= len(book.text) and gist.strip() and source in _SOURCES:
+                entries[start] = Entry(
+                    Page(0, start, end, words),
+                    Gist(gist, count_words(gist), GistSource(source)),
+                    Usage(prefilled, reused, generated, float(seconds)),
                 )
-                at = end
             case _:
                 break
     return entries
+
+
+def _chain(entries: Mapping[int, Entry], start: int = 0, number: int = 0) -> list[Entry]:
+    """The pages that follow one another without a gap from `start` on, numbered after page `number`."""
+    chain: list[Entry] = []
+    while (entry := entries.get(start)) is not None:
+        number += 1
+        chain.append(replace(entry, page=replace(entry.page, number=number)))
+        start = entry.page.end
+    return chain
 
 
 _SOURCES = frozenset(source.value for source in GistSource)

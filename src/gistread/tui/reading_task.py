@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.errors import GistreadError
-from gistread.memory.estimate import estimate, pace_of
+from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace_of
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.store import KeptMemory
@@ -24,12 +24,16 @@ class ReadingTask:
         self.state = Reading.NONE
         self.problem = ""
         self.page: Page | None = None
-        """The page being shortened, when its bounds are known."""
+        """The next page of the memory, being shortened, when its bounds are known."""
+        self._found: list[Page] = []
         self.seconds_left: float | None = None
+        self._expected = UNKNOWN_PACE
 
     def start(self, kept: KeptMemory, engine: Engine) -> None:
         """Read on where the memory ends. Not while it is running."""
         self.problem = ""
+        self._expected = expected_pace(engine.info, kept.memory.reading)
+        self._estimate(kept.memory)
         self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
         if self.state is Reading.RUNNING:
             self._task = asyncio.create_task(self._run(kept, engine), name="reading")
@@ -55,12 +59,15 @@ class ReadingTask:
                     case Resumed():
                         self._tell(ActivityChanged())
                     case PageFound(page=page):
-                        self.page = page
-                        self._tell(PageBegun(page))
+                        self._found.append(page)
+                        if len(self._found) == 1:
+                            self._begin_next()
                     case Gisted(entry=entry):
+                        self._found = [page for page in self._found if page.start >= entry.page.end]
                         self.page = None
                         self._estimate(kept.memory)
                         self._tell(PageRead(entry))
+                        self._begin_next()
                         if kept.notice != notice:
                             notice = kept.notice
                             self._tell(Notice(notice, is_problem=True))
@@ -75,9 +82,15 @@ class ReadingTask:
             self._tell(Crashed(error))
         finally:
             self.page = None
+            self._found = []
+
+    def _begin_next(self) -> None:
+        if self._found:
+            self.page = self._found[0]
+            self._tell(PageBegun(self.page))
 
     def _estimate(self, memory: GistMemory) -> None:
-        self.seconds_left = estimate(memory, pace_of(memory)).seconds_left
+        self.seconds_left = estimate(memory, pace_of(memory, self._expected)).seconds_left
 
     def _set(self, state: Reading) -> None:
         self.state = state

@@ -80,8 +80,13 @@ class Context:
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
-        """End the running evaluation at its next operation. From any thread."""
-        self._stop_flag[0] = b"x"
+        """End the running evaluation at its next operation, where that is safe. From any thread.
+
+        llama.cpp moves recurrent states about within an evaluation: one that is ended in the middle leaves those of
+        other sequences broken. There, it is waited for.
+        """
+        if self.weights.can_roll_back:
+            self._stop_flag[0] = b"x"
 
     def allow(self) -> None:
         """Take `interrupt` back before the next evaluation."""

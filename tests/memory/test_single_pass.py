@@ -1,0 +1,128 @@
+"""Single-pass reading: one growing text, each token of which is evaluated about once."""
+
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+
+from gistread.memory.model import GistMemory, PageSize, Reading
+from gistread.memory.reading import read_book
+from gistread.memory.store import MemoryStore
+from tests.fake_engine import Call, FakeEngine, tokens_in
+from tests.memory.books import make_book, prose
+
+SIZE = PageSize(100, 300)
+BOOK = make_book(
+    ["# One", *(prose(60, seed=i) for i in range(30))],
+    ["# Two", *(prose(45, seed=i) for i in range(40, 64))],
+    ["# Three", *(prose(70, seed=i) for i in range(70, 84))],
+)
+
+
+def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
+    """Pauses where a dice that knows only the prompt says, and shortens a page to its last sentences."""
+
+    def chooses(prompt: str, offered: object) -> int:
+        return random.Random(f"{seed}{prompt}").randrange(len(offered))  # type: ignore[arg-type]
+
+    def says(prompt: str) -> str:
+        return " ".join(prompt.partition("---")[0].split()[-24:])
+
+    return FakeEngine(says=says, chooses=chooses, parallel=parallel, **options)  # type: ignore[arg-type]
+
+
+async def read(directory: Path, model: FakeEngine, reading: Reading = Reading.SINGLE_PASS) -> GistMemory:
+    with MemoryStore(directory).open(BOOK, "fake", "f", SIZE, reading) as kept:
+        async for _ in read_book(kept, model):
+            pass
+        return kept.memory
+
+
+def shown(call: Call) -> str:
+    return call.text.partition("---")[0]
+
+
+async def test_each_prompt_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
+    model = engine()
+    memory = await read(tmp_path, model)
+    prefilled = sum(entry.usage.prefilled for entry in memory.entries)
+    assert memory.complete
+    assert prefilled < 1.45 * tokens_in(BOOK.text)  # pages of 100 words: the tasks weigh more than on real ones
+    careful = await read(tmp_path, engine(), Reading.CAREFUL)
+    assert prefilled < 0.7 * sum(entry.usage.prefilled for entry in careful.entries)
+
+
+async def test_labels_grow_through_a_window_and_never_change(tmp_path: Path) -> None:
+    model = engine()
+    await read(tmp_path, model)
+    pauses = [call for call in model.calls if call.kind == "choose"]
+    for before, after in itertools.pairwise(pauses):
+        if shown(after).startswith(shown(before)[:200]):
+            assert shown(after).startswith(shown(before).rstrip())
+            numbers = [int(label.strip("<>")) for label in (*before.options[-1:], *after.options[-1:])]
+            assert numbers[0] <= numbers[1]
+    assert any(len(call.options) > 2 for call in pauses)
+
+
+async def test_only_labels_that_are_shown_can_be_chosen(tmp_path: Path) -> None:
+    model = engine()
+    await read(tmp_path, model)
+    for call in model.calls:
+        assert all(label in shown(call) for label in call.options)
+
+
+async def test_a_page_is_shortened_where_its_text_ends(tmp_path: Path) -> None:
+    """Nothing past the page is before the model: the page is what it has read last."""
+    model = engine()
+    memory = await read(tmp_path, model)
+    gists = [call for call in model.calls if call.kind == "complete"]
+    ends = {memory.text_of(entry.page)[-40:] for entry in memory.entries}
+    for call in gists:
+        text = shown(call).rstrip()
+        assert text.rpartition("\n\n<")[0][-40:] in ends or text[-40:] in ends
+
+
+@pytest.mark.parametrize("pages", [1, 4, 9])
+async def test_a_stopped_reading_goes_on_with_the_same_prompts(tmp_path: Path, pages: int) -> None:
+    whole_engine = engine()
+    whole = await read(tmp_path / "whole", whole_engine)
+    with MemoryStore(tmp_path / "stopped").open(BOOK, "fake", "f", SIZE, Reading.SINGLE_PASS) as kept:
+        for entry in whole.entries[:pages]:
+            kept.keep(entry)
+    model = engine()
+    again = await read(tmp_path / "stopped", model)
+    assert [(e.page, e.gist) for e in again.entries] == [(e.page, e.gist) for e in whole.entries]
+    assert {call.text for call in model.calls} <= {call.text for call in whole_engine.calls}
+
+
+@pytest.mark.parametrize("reading", list(Reading))
+async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(tmp_path: Path, reading: Reading) -> None:
+    one = await read(tmp_path / "1", engine(parallel=1), reading)
+    for parallel in (3, 8, 16, 64):
+        several = await read(tmp_path / str(parallel), engine(parallel=parallel), reading)
+        assert [(e.page, e.gist) for e in several.entries] == [(e.page, e.gist) for e in one.entries]
+
+
+async def test_the_window_begins_anew_and_never_overflows(tmp_path: Path) -> None:
+    model = engine(context_tokens=700)
+    memory = await read(tmp_path, model)
+    assert memory.complete
+    longest = max(
+        tokens_in(call.text) + 4 + call.sampling.max_tokens * (call.kind == "complete") for call in model.calls
+    )
+    assert 500 < longest <= 700
+
+
+async def test_a_tiny_window_makes_the_pages_shorter(tmp_path: Path) -> None:
+    memory = await read(tmp_path, engine(context_tokens=260))
+    assert memory.complete
+    assert max(entry.page.words for entry in memory.entries) < 200
+
+
+async def test_careful_and_single_pass_are_two_memories(tmp_path: Path) -> None:
+    await read(tmp_path, engine())
+    await read(tmp_path, engine(), Reading.CAREFUL)
+    headers = MemoryStore(tmp_path).find(BOOK)
+    assert sorted(header.reading for header in headers) == ["careful", "single-pass"]
+    assert {MemoryStore(tmp_path).load(BOOK, header).reading for header in headers} == set(Reading)
