@@ -7,6 +7,7 @@ counts can be known by hand. Variants are made by changing the metadata.
 import random
 import struct
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
 
 EMBEDDING, FEED_FORWARD, LAYERS, HEADS = 64, 128, 2, 4
@@ -73,7 +74,11 @@ def write_tiny_gguf(path: Path, seed: int = 1, **changes: object) -> Path:
     values = metadata(**changes)
     vocabulary = values["tokenizer.ggml.tokens"]
     assert isinstance(vocabulary, list)
-    tensors = _tensors(len(vocabulary), random.Random(seed))
+    return write_gguf(path, values, _tensors(len(vocabulary), random.Random(seed)))
+
+
+def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
+    """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its path."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
     data = b""
@@ -84,13 +89,20 @@ def write_tiny_gguf(path: Path, seed: int = 1, **changes: object) -> Path:
     return path
 
 
+def random_matrix(source: random.Random, columns: int, rows: int, scale: float = 3.0) -> Tensor:
+    """Normally distributed: `scale` is the deviation of an output whose inputs deviate by one."""
+    deviation = scale / columns**0.5
+    return (columns, rows), array("f", (source.gauss(0, deviation) for _ in range(columns * rows)))
+
+
+def ones(size: int, factor: float = 1.0) -> Tensor:
+    """The weights of a norm that does nothing more than that, or multiplies by `factor`."""
+    return (size,), array("f", [factor] * size)
+
+
 def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
     def matrix(columns: int, rows: int) -> Tensor:
-        scale = 3.0 / columns**0.5
-        return (columns, rows), array("f", (source.gauss(0, scale) for _ in range(columns * rows)))
-
-    def ones(size: int) -> Tensor:
-        return (size,), array("f", [1.0] * size)
+        return random_matrix(source, columns, rows)
 
     tensors = {
         "token_embd.weight": matrix(EMBEDDING, vocabulary),

@@ -1,0 +1,118 @@
+"""Random histories of the scheduler, one step at a time: whatever was interrupted, no answer is ever wrong.
+
+Here it is known where each interruption falls. In the moment before a batch is evaluated the reader thread's part is
+played: a person's request comes in, or a running one is cancelled. The rest is as in the worker.
+"""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from gistread.engine.llama.messages import decode
+from gistread.engine.llama.worker.context import BatchToken, Outcome
+from gistread.engine.llama.worker.loading import load
+from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.sampling import FreeSampler
+from gistread.engine.llama.worker.scheduler import Scheduler
+from gistread.engine.llama.worker.streaming import TextStream
+from gistread.engine.protocol import Priority, Sampling
+from tests.engine.conftest import TinyModel
+from tests.engine.fresh_model import ANSWER_TOKENS, Question, passage
+
+SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
+
+
+class History:
+    """A scheduler over a model, and what was asked of it."""
+
+    def __init__(self, model: TinyModel, window: int) -> None:
+        self._model = load(model.path, window, progress=lambda share: None, cancelled=lambda: False)
+        self._evaluate = self._model.context.evaluate
+        self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
+        self._scheduler = Scheduler(self._model, self._take)
+        self._interruption: Priority | int | None = None
+        self.asked: dict[int, Question] = {}
+        """By number, until it is answered or cancelled."""
+        self.answered = self.cancelled = self.interrupted = 0
+
+    def ask(self, question: Question, priority: Priority) -> None:
+        number = self.answered + self.cancelled + len(self.asked) + 1
+        sampler, stream = FreeSampler(self._model.weights, SAMPLING), TextStream()
+        prompt = list(question.tokens)
+        self._scheduler.submit(Request(number, priority, prompt, ANSWER_TOKENS, sampler, stream))
+        self.asked[number] = question
+
+    def step(self) -> None:
+        self._scheduler.step()
+
+    def step_until_a_person_comes(self, question: Question) -> None:
+        self._interruption = Priority.PERSON
+        self._scheduler.step()
+        self.ask(question, Priority.PERSON)
+
+    def step_until_cancelled(self, number: int) -> None:
+        self._interruption = number
+        self._scheduler.step()
+        if number in self.asked:
+            self._scheduler.cancel(number)
+            self._scheduler.step()
+
+    def finish(self) -> None:
+        for _ in range(2000):
+            if not self.asked:
+                break
+            self._scheduler.step()
+        assert not self.asked
+        self._model.context.close()
+
+    def _interruptible(self, tokens: Sequence[BatchToken]) -> Outcome:
+        interruption, self._interruption = self._interruption, None
+        if isinstance(interruption, Priority):
+            self._scheduler.interrupt_for(interruption)
+        elif interruption is not None:
+            self._scheduler.interrupt_for(None, interruption)
+        outcome = self._evaluate(tokens)
+        self.interrupted += outcome is Outcome.INTERRUPTED
+        return outcome
+
+    def _take(self, line: bytes) -> None:
+        message = decode(line)
+        match message["kind"]:
+            case "done":
+                question = self.asked.pop(message["id"])
+                assert message["text"] == question.answer
+                self.answered += 1
+            case "cancelled":
+                del self.asked[message["id"]]
+                self.cancelled += 1
+            case kind:
+                assert kind in ("delta", "state"), message
+
+
+@pytest.mark.parametrize("window", [512, 2048])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_interruption_makes_another_answer_wrong(model: TinyModel, seed: int, window: int) -> None:
+    dice, history = random.Random(seed), History(model, window)
+    beginnings = [""] + [passage(dice, words) + " " for words in (5, 20, 40, 60)]
+    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(16)]
+    questions += [c for question in questions if (c := model.fresh.clear_continuation(question))]
+
+    def any_question() -> Question:
+        return dice.choice(questions)
+
+    for _ in range(60):
+        history.ask(any_question(), dice.choice(list(Priority)))
+        for _ in range(dice.randrange(5)):
+            match dice.randrange(8):
+                case 0 if history.asked:
+                    history.step_until_cancelled(dice.choice(list(history.asked)))
+                case 1:
+                    history.step_until_a_person_comes(any_question())
+                case _:
+                    history.step()
+    history.finish()
+    assert history.answered > 40
+    assert history.cancelled
+    if model.can_roll_back:
+        assert history.interrupted

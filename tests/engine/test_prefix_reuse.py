@@ -1,0 +1,202 @@
+"""What is reused never changes an answer: on attention, sliding windows, recurrent states and hybrids of them.
+
+Every answer is compared with that of a fresh context (`fresh_model.py`). The questions are such that the answer is
+clear: its tokens lead by more than llama.cpp's batch arithmetic can move them.
+"""
+
+import asyncio
+import contextlib
+import random
+
+import pytest
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import Message, Priority, Sampling, Usage
+from tests.engine.conftest import StartEngine, TinyModel
+from tests.engine.fresh_model import ANSWER_TOKENS, CLEAR, FreshModel, Question, passage
+
+SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
+LETTERS = "ABCDE"
+
+
+async def ask(engine: LlamaEngine, question: Question, priority: Priority = Priority.PERSON) -> Usage:
+    """Ask, and hold the answer against that of a fresh context."""
+    completion = await engine.complete(question.prompt, SAMPLING, priority)
+    assert completion.text == question.answer
+    assert completion.usage.generated == ANSWER_TOKENS
+    return completion.usage
+
+
+class Expected:
+    """What an engine may have reused, from what it has evaluated before."""
+
+    def __init__(self, model: TinyModel) -> None:
+        self._model = model
+        self._held: list[tuple[int, ...]] = []
+
+    def check(self, question: Question, usage: Usage) -> None:
+        assert usage.prefilled + usage.reused == len(question.tokens)
+        wanted = question.tokens[:-1]  # the last one is always evaluated: its logits decide
+        if self._model.can_roll_back:
+            assert usage.reused == max((common_beginning(held, wanted) for held in self._held), default=0)
+        else:
+            whole = {len(held) for held in self._held if wanted[: len(held)] == held}
+            assert usage.reused in {0} | whole
+        self._held.append(question.held)
+
+
+def common_beginning(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def continued(fresh: FreshModel, dice: random.Random, begin: str = "") -> tuple[Question, Question]:
+    """A question and the one that continues its answer."""
+    while True:
+        first = fresh.clear_question(dice, begin)
+        if second := fresh.clear_continuation(first):
+            return first, second
+
+
+def test_an_answer_depends_on_all_of_the_prompt(model: TinyModel) -> None:
+    dice = random.Random(1)
+    common = passage(dice, 30)
+    answers = {model.fresh.question((Message("user", f"{passage(dice, 20)} {common}"),)).answer for _ in range(20)}
+    assert len(answers) > 4
+
+
+async def test_the_same_prompt_again_and_again(model: TinyModel, start: StartEngine) -> None:
+    dice, engine, expected = random.Random(2), await start(model.path), Expected(model)
+    question, other = model.fresh.clear_question(dice, words=60), model.fresh.clear_question(dice, words=60)
+    for each in (question, question, other, question, other, question):
+        expected.check(each, await ask(engine, each))
+
+
+async def test_a_prompt_that_extends_the_last_one(model: TinyModel, start: StartEngine) -> None:
+    dice, engine, expected = random.Random(3), await start(model.path), Expected(model)
+    text = ""
+    for _ in range(8):
+        question = model.fresh.clear_question(dice, begin=text)
+        expected.check(question, await ask(engine, question))
+        text = f"{question.prompt[0].content} "
+
+
+async def test_prompts_that_part_after_a_common_beginning(model: TinyModel, start: StartEngine) -> None:
+    dice, engine, expected = random.Random(4), await start(model.path), Expected(model)
+    beginnings = [passage(dice, 60) + " ", passage(dice, 25) + " "]
+    for number in range(10):
+        question = model.fresh.clear_question(dice, begin=beginnings[number % 2])
+        expected.check(question, await ask(engine, question))
+
+
+async def test_an_answer_that_is_continued_is_a_whole_state_continued(model: TinyModel, start: StartEngine) -> None:
+    dice, engine, expected = random.Random(5), await start(model.path), Expected(model)
+    for _ in range(3):
+        first, second = continued(model.fresh, dice, passage(dice, 40))
+        expected.check(first, await ask(engine, first))
+        usage = await ask(engine, second)
+        assert usage.reused == len(first.held)
+        expected.check(second, usage)
+        expected.check(first, await ask(engine, first))
+
+
+async def test_one_state_continued_in_two_ways(model: TinyModel, start: StartEngine) -> None:
+    """The second way finds the state moved on, or a copy of it; never the first way's words."""
+    dice, engine = random.Random(6), await start(model.path)
+    first, second = continued(model.fresh, dice, passage(dice, 40))
+    await ask(engine, first)
+    ways = [second]
+    while len(ways) < 4:
+        answer = f"{first.answer}{passage(dice, 4)}"
+        way = model.fresh.question((*first.prompt, Message("assistant", answer)))
+        if way.lead > CLEAR:
+            ways.append(way)
+    for way in (*ways, *ways):
+        await ask(engine, way)
+    await asyncio.gather(*(ask(engine, way) for way in ways))
+
+
+async def test_requests_at_once_that_share_a_beginning(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(7), await start(model.path)
+    common = passage(dice, 60) + " "
+    questions = [model.fresh.clear_question(dice, begin=common) for _ in range(6)]
+    await asyncio.gather(*(ask(engine, question) for question in questions))
+    await asyncio.gather(*(ask(engine, question) for question in reversed(questions)))
+
+
+async def test_more_requests_than_sequences(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(8), await start(model.path)
+    beginnings = [passage(dice, 20) + " " for _ in range(4)]
+    questions = [model.fresh.clear_question(dice, begin=dice.choice(beginnings)) for _ in range(60)]
+    await asyncio.gather(*(ask(engine, question, Priority(n % 2)) for n, question in enumerate(questions)))
+
+
+async def test_a_request_cancelled_in_the_middle_and_asked_again(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(9), await start(model.path)
+    common = passage(dice, 40) + " "
+    bystanders = [continued(model.fresh, dice, common) for _ in range(3)]
+    for first, _ in bystanders:
+        await ask(engine, first)
+    for _ in range(12):
+        question = model.fresh.clear_question(dice, begin=common, words=100)
+        running = asyncio.create_task(ask(engine, question))
+        await asyncio.sleep(dice.uniform(0.0, 0.03))
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        await ask(engine, question)
+        first, second = dice.choice(bystanders)
+        await ask(engine, second)
+        await ask(engine, first)
+
+
+async def test_people_interrupt_background_work_and_both_are_right(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(10), await start(model.path)
+    common = passage(dice, 40) + " "
+    bystanders = [continued(model.fresh, dice, common) for _ in range(3)]
+    for first, _ in bystanders:
+        await ask(engine, first)
+    work = [model.fresh.clear_question(dice, begin=common, words=100) for _ in range(4)]
+    running = [asyncio.create_task(ask(engine, question, Priority.BACKGROUND)) for question in work]
+    while not all(task.done() for task in running):
+        await asyncio.sleep(dice.uniform(0.0, 0.03))
+        await ask(engine, dice.choice(dice.choice(bystanders)))
+    await asyncio.gather(*running)
+    for _, second in bystanders:
+        await ask(engine, second)
+
+
+async def test_choices_are_those_of_a_fresh_engine(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(11), await start(model.path)
+    common = passage(dice, 40) + " "
+    asked = 0
+    while asked < 12:
+        question = model.fresh.clear_question(dice, begin=common)
+        index, lead = model.fresh.choice(question.prompt, LETTERS)
+        if lead < CLEAR:
+            continue
+        asked += 1
+        choice, _ = await asyncio.gather(engine.choose(question.prompt, list(LETTERS)), ask(engine, question))
+        assert choice.index == index
+        assert (await engine.choose(question.prompt, list(LETTERS), Priority.BACKGROUND)).index == index
+
+
+async def test_a_fresh_engine_answers_like_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
+    dice = random.Random(12)
+    question = model.fresh.clear_question(dice, words=100)
+    usage = await ask(await start(model.path), question)
+    assert (usage.prefilled, usage.reused) == (len(question.tokens), 0)
+    index, lead = model.fresh.choice(question.prompt, LETTERS)
+    choice = await (await start(model.path)).choose(question.prompt, list(LETTERS))
+    assert choice.index == index or lead < CLEAR
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_small_window_in_which_everything_makes_way_all_the_time(
+    model: TinyModel, start: StartEngine, seed: int
+) -> None:
+    dice, engine = random.Random(13 + seed), await start(model.path, context_tokens=512)
+    beginnings = [passage(dice, 60) + " " for _ in range(5)]
+    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(20)]
+    for _ in range(15):
+        some = dice.choices(questions, k=dice.randint(1, 4))
+        await asyncio.gather(*(ask(engine, question, dice.choice(list(Priority))) for question in some))
