@@ -1,10 +1,13 @@
 """`gistread index`: what it prints where, what it keeps, how it goes on."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
+from gistread.engine.protocol import Rates
 from gistread.errors import EngineError, ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -112,3 +115,10 @@ def test_impossible_page_sizes_are_a_usage_error(run: Run, book: Path, engine: F
     ran = run("index", book, "--min-words", "300", "--max-words", "200")
     assert ran.status == ExitStatus.USAGE
     assert "--min-words 300" in ran.err
+
+
+def test_it_says_beforehand_how_long_it_will_take(run: Run, book: Path, engine: FakeEngine) -> None:
+    engine._info = replace(engine.info, parallel=2, rates=Rates(100.0, ((1, 10.0), (2, 15.0))))
+    first, *_ = run("index", book, *SIZE).err.splitlines()
+    assert re.fullmatch(r"The Lamp: about \d+ (s|min) with fake on this machine\.", first)
+    assert "about" not in run("index", book, *SIZE).err, "nothing is left to be read"

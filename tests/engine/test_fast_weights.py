@@ -170,6 +170,18 @@ async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
     assert fake.done == ["load original", "measure original", "load original"]
 
 
+@pytest.mark.parametrize("disturbed", [False, True])
+async def test_what_was_measured_while_other_programs_were_at_work_decides_nothing(
+    header: GgufHeader, tmp_path: Path, disturbed: bool
+) -> None:
+    nothing = Measured(None, 4)
+    fake = Fake(original=SLOW if disturbed else nothing, copy=nothing if disturbed else QUICK)
+    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
+    assert chosen.weights == "F32"
+    later = await load_fastest(Fake().steps, header, tmp_path, "ask")
+    assert later.weights == "Q8_0 copy of F32"
+
+
 async def test_a_model_that_cannot_be_loaded_is_an_error(header: GgufHeader, tmp_path: Path) -> None:
     fake = Fake()
     fake.broken.add("load original")
@@ -263,8 +275,9 @@ def test_when_whoever_waits_is_gone_nothing_is_left_behind(starter: Path, tmp_pa
 
 
 async def test_the_engine_stays_the_same_model_whatever_form_is_used(
-    tiny: Path, header: GgufHeader, start: StartEngine, tmp_path: Path
+    tiny: Path, header: GgufHeader, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
     info = (await start(tiny, cache=tmp_path)).info
     assert (info.name, info.fingerprint) == (header.name, header.fingerprint)
     forms = {subject.form for subject in Measurements(tmp_path / MEASUREMENTS).of_model(header.fingerprint)}

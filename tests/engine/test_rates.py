@@ -18,6 +18,12 @@ def kept(tmp_path: Path) -> Measurements:
     return Measurements(tmp_path / "cache" / "measured.json")
 
 
+@pytest.fixture(autouse=True)
+def busy_machines_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else runs on the machine of the tests is no reason not to measure."""
+    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
+
+
 async def test_without_a_cache_nothing_is_measured(tiny: Path, start: StartEngine) -> None:
     info = (await start(tiny)).info
     assert info.rates is None
@@ -28,7 +34,7 @@ async def test_with_a_cache_rates_are_measured(tiny: Path, start: StartEngine, t
     info = (await start(tiny, cache=tmp_path, fast_weights="never")).info
     assert info.rates is not None
     assert info.rates.prefill > 0
-    assert [n for n, _ in info.rates.decode][:4] == [1, 2, 4, 8]
+    assert [n for n, _ in info.rates.decode][:2] == [1, 2]
     assert all(rate > 0 for _, rate in info.rates.decode)
     assert info.parallel in [n for n, _ in info.rates.decode]
 
@@ -47,6 +53,16 @@ async def test_a_cache_that_cannot_be_written_is_no_error(tiny: Path, start: Sta
     file = tmp_path / "a file"
     file.write_text("in the way")
     assert (await start(tiny, cache=file)).info.rates is not None
+
+
+async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_kept(
+    tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 2.0)
+    info = (await start(tiny, cache=tmp_path)).info
+    assert info.rates is None
+    assert info.parallel == 4
+    assert not (tmp_path / "measured.json").exists()
 
 
 def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library(kept: Measurements) -> None:

@@ -1,4 +1,4 @@
-"""`gistread models list|use`: the GGUF files on this machine, and the one to use from now on."""
+"""`gistread models list|use|convert`: the GGUF files on this machine, the one to use, faster copies of them."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,8 @@ from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    return _use(arguments) if arguments.action == "use" else _list(arguments)
+    actions = {"list": _list, "use": _use, "convert": _convert}
+    return actions[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> ExitStatus:
@@ -42,6 +43,12 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
     else:
         say(f"From now on {path.name} is used.")
     return ExitStatus.DONE
+
+
+def _convert(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.cli.converting import convert  # what a model needs to be loaded is slow to import
+
+    return convert(resolve_model(arguments.model), load_config(default_paths().config_file), json=arguments.json)
 
 
 def _chosen() -> Path | None:

@@ -148,6 +148,15 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     use = actions.add_parser("use", help="the model to use from now on", allow_abbrev=False)
     use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
     _add_formats(use)
+    convert = actions.add_parser("convert", help="make a faster copy of a model, if it is one", allow_abbrev=False)
+    convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
+    _add_formats(convert)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    parser.add_argument("--measure", action="store_true", help="measure anew, where something is known from before")
+    _add_formats(parser)
 
 
 def _add_paths(parser: argparse.ArgumentParser) -> None:
@@ -232,9 +241,14 @@ _COMMANDS = {
         _add_pages,
     ),
     "models": _Command(
-        "The models on this machine, and which one to use.",
-        "examples:\n  gistread models list\n  gistread models use starter",
+        "The models on this machine, which one to use, and faster copies of them.",
+        "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter",
         _add_models,
+    ),
+    "doctor": _Command(
+        "What the engine is on this machine, how fast it is, and what would make it faster.",
+        "examples:\n  gistread doctor\n  gistread doctor --model starter --json",
+        _add_doctor,
     ),
     "paths": _Command("Where gistread keeps its files.", "examples:\n  gistread paths --json", _add_paths),
 }

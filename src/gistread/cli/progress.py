@@ -76,7 +76,7 @@ def engine_line(state: EngineState, model: str) -> str:
     share = "" if state.fraction is None else f" {state.fraction:.0%}"
     match state.phase:
         case Phase.LOADING:
-            return f"loading {model}{share}"
+            return f"{state.notice or f'loading {model}'}{share}"
         case Phase.PREFILL:
             return f"reading the prompt{share}"
         case Phase.DECODE:

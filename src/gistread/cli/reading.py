@@ -6,9 +6,9 @@ import shlex
 from gistread.cli import shapes
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, reading_line
+from gistread.cli.progress import ProgressLine, duration, reading_line
 from gistread.engine.protocol import Engine
-from gistread.memory.estimate import estimate, pace_of
+from gistread.memory.estimate import estimate, expected_pace, pace_of
 from gistread.memory.reading import Gisted, Resumed, read_book
 from gistread.memory.store import KeptMemory
 
@@ -22,7 +22,11 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
     memory = kept.memory
     notice = kept.notice
     resumed_pages = 0
-    left_s: float | None = None
+    expected = expected_pace(engine.info, memory.reading)
+    left_s = estimate(memory, pace_of(memory, expected)).seconds_left
+    if left_s:
+        left = " left" if memory.entries else ""
+        line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {engine.info.name} on this machine.")
     unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
     try:
         async for event in read_book(kept, engine):
@@ -30,7 +34,7 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
                 case Resumed(pages=pages):
                     resumed_pages = pages
                 case Gisted():
-                    left_s = estimate(memory, pace_of(memory)).seconds_left
+                    left_s = estimate(memory, pace_of(memory, expected)).seconds_left
             if kept.notice != notice:
                 notice = kept.notice
                 line.say(f"Note: {notice}")

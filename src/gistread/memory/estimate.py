@@ -1,14 +1,21 @@
 """How long the rest of the book will take: pages and seconds left, from the pace so far.
 
-Pure arithmetic. The clock, the screen and the progress line are the affair of those who ask.
+Before the first page is read the pace is one to be expected, from what was measured of the engine. Pure arithmetic.
+The clock, the screen and the progress line are the affair of those who ask.
 """
 
 from dataclasses import dataclass, replace
 
-from gistread.memory.model import GistMemory
+from gistread.engine.protocol import EngineInfo
+from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, seconds_per_token
+from gistread.memory.model import GistMemory, Reading
+from gistread.memory.sizes import TOKENS_PER_WORD
 
 _MEMORY_OF_PACE = 0.8
 """How much of the pace so far stays when another page is read: about the last five pages count."""
+_EXPECTED_WORDS = 100
+"""What an expectation weighs: less than any page that was really read."""
+_PREFILLED = {Reading.CAREFUL: CAREFUL_PREFILLED, Reading.SINGLE_PASS: SINGLE_PASS_PREFILLED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +48,20 @@ class Estimate:
     """None before anything has been measured; 0 when nothing is left."""
 
 
-def pace_of(memory: GistMemory) -> Pace:
-    """The pace at which the pages of a memory were read, as far as it was kept with them."""
-    pace = Pace()
+UNKNOWN_PACE = Pace()
+
+
+def expected_pace(info: EngineInfo, reading: Reading) -> Pace:
+    """The pace to expect of an engine that reads in this way; unknown where its rates are."""
+    if info.rates is None:
+        return UNKNOWN_PACE
+    per_word = TOKENS_PER_WORD * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[reading])
+    return UNKNOWN_PACE.after(_EXPECTED_WORDS, _EXPECTED_WORDS * per_word)
+
+
+def pace_of(memory: GistMemory, expected: Pace = UNKNOWN_PACE) -> Pace:
+    """The pace at which the pages of a memory were read, as far as it was kept with them; at first what is expected."""
+    pace = expected
     for entry in memory.entries[-10:]:
         if entry.usage.seconds > 0:
             pace = pace.after(entry.page.words, entry.usage.seconds)

@@ -120,7 +120,7 @@ class _Choice:
         return await self._load(_ORIGINAL)
 
     async def _copy(self, original: Measured) -> Measured | None:
-        """What is to be had from a copy, made and measured if need be. None: there is none and there will be none."""
+        """What is to be had from a copy, made and measured if need be. None: nothing, for now."""
         known = self._known(FAST)
         if known is not None and not best_form(original, known):
             return known
@@ -134,10 +134,11 @@ class _Choice:
             return known
         try:
             await self._load(FAST)
-            return self._keep(FAST, await self._steps.measure())
+            measured = await self._steps.measure()
         except EngineError:
             self._loaded = None
             return self._keep(FAST, Measured(None, 1))
+        return self._keep(FAST, measured) if measured.rates else None
 
     async def _measure_original(self) -> Measured:
         loaded = await self._load(_ORIGINAL)

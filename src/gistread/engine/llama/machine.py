@@ -3,6 +3,7 @@
 Asked of the operating system alone. What llama.cpp makes of it, the worker process says (`worker/describing.py`).
 """
 
+import math
 import os
 import platform
 import sys
@@ -38,10 +39,19 @@ def available_bytes() -> int:
 
 
 def physical_cores() -> int:
-    """Physical cores that this process may use."""
+    """Physical cores that this process may use: of the machine, its affinity and its control group the least."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    return max(1, min(cores, allowed))
+    return max(1, min(cores, allowed, _quota_cores() or cores))
+
+
+def _quota_cores() -> int:
+    """Whole cores that the control group may use; 0 without a limit."""
+    try:
+        quota, period = (_GROUP / "cpu.max").read_text().split()
+        return 0 if quota == "max" else math.ceil(int(quota) / int(period))
+    except (OSError, ValueError):
+        return 0
 
 
 def cpu_flags() -> frozenset[str]:

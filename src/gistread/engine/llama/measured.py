@@ -16,6 +16,8 @@ import orjson
 
 from gistread.engine.protocol import Rates
 
+UNDISTURBED_SHARE = 0.75
+"""Of its threads' time that a processor has to have worked on a measurement; else other programs were measured."""
 _FORMAT = 1
 _MOST_ENTRIES = 100
 """The oldest go first."""

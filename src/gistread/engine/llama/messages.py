@@ -2,11 +2,11 @@
 
 To the worker:    load {path, context_tokens}            generate {id, prompt, sampling, priority}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
-                  measure_rates {}                        configure {parallel}
+                  measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
                                                                  parallel}
-                  measured {rates, parallel}
+                  measured {rates, parallel}; rates null: they could not be
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
                   delta {id, text}                        done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from gistread.engine.llama import measured
 from gistread.engine.llama.forms import Loaded
 from gistread.engine.llama.measured import Measured
 from gistread.engine.llama.messages import Message, decode, encode
@@ -86,8 +87,11 @@ class WorkerProcess:
         return Loaded(**{name: ready[name] for name in Loaded.__dataclass_fields__})
 
     async def measure_rates(self) -> Measured:
-        """How fast the loaded model is. Raises EngineError when the worker is lost over it."""
-        answer = await self._answer_to("measure_rates")
+        """How fast the loaded model is; without rates when other programs are at work, or memory is short.
+
+        Raises EngineError when the worker is lost over it.
+        """
+        answer = await self._answer_to("measure_rates", least_share=measured.UNDISTURBED_SHARE)
         rates = answer["rates"]
         if rates is None:
             return Measured(None, _UNMEASURED_PARALLEL)

@@ -23,7 +23,7 @@ from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
-from gistread.engine.llama.worker.rates import measure_rates, parallel_of
+from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
@@ -129,12 +129,12 @@ class Worker:
             )
         )
 
-    def _measure_rates(self) -> None:
+    def _measure_rates(self, least_share: float) -> None:
         """Before the first request: nothing else runs meanwhile."""
         rates: Rates | None = None
         if self._model is not None:
-            with contextlib.suppress(MemoryError, DecodeError, LoadCancelled):
-                rates = measure_rates(self._model, cancelled=self._load_cancelled.is_set)
+            with contextlib.suppress(DisturbedError, MemoryError, DecodeError, LoadCancelled):
+                rates = measure_rates(self._model, least_share=least_share, cancelled=self._load_cancelled.is_set)
         self.send(encode("measured", rates=rates, parallel=parallel_of(rates) if rates else None))
 
     def _take_messages(self) -> None:
@@ -151,7 +151,7 @@ class Worker:
                     if self._scheduler is not None:
                         self._scheduler.cancel(message["id"])
                 case "measure_rates":
-                    self._measure_rates()
+                    self._measure_rates(message["least_share"])
                 case "configure":
                     if self._model is not None:
                         self._model.parallel = message["parallel"]

@@ -46,6 +46,21 @@ def gpu_names() -> list[str]:
         return []
 
 
+def backends() -> list[str]:
+    """What ggml was built with: `CPU`, `CUDA`, `Metal` …; whether a device for it is here is another question."""
+    try:
+        ggml = llama.llama_cpp._lib
+        ggml.ggml_backend_reg_count.restype = ctypes.c_size_t
+        ggml.ggml_backend_reg_get.restype = ctypes.c_void_p
+        ggml.ggml_backend_reg_get.argtypes = [ctypes.c_size_t]
+        ggml.ggml_backend_reg_name.restype = ctypes.c_char_p
+        ggml.ggml_backend_reg_name.argtypes = [ctypes.c_void_p]
+        found = [ggml.ggml_backend_reg_get(index) for index in range(ggml.ggml_backend_reg_count())]
+        return [ggml.ggml_backend_reg_name(item).decode("utf-8", "replace") for item in found]
+    except AttributeError:
+        return []
+
+
 def main() -> None:
     pipe = os.dup(1)
     os.dup2(2, 1)
@@ -53,8 +68,8 @@ def main() -> None:
     description = {
         "version": llama.__version__,
         "kernels": kernels(),
+        "backends": backends(),
         "gpus": gpu_names(),
-        "gpu_offload": bool(llama.llama_supports_gpu_offload()),
     }
     with os.fdopen(pipe, "wb") as out:
         out.write(orjson.dumps(description))

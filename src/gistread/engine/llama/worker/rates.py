@@ -31,8 +31,17 @@ _PAYS = 1.1
 """Twice the sequences are worth having when all of them together are this much faster."""
 
 
-def measure_rates(model: LoadedModel, *, cancelled: Callable[[], bool]) -> Rates:
-    """The rates of a loaded model. Raises MemoryError, DecodeError, LoadCancelled."""
+class DisturbedError(Exception):
+    """Other programs had the cores for so much of the time that what was measured says little."""
+
+
+def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable[[], bool]) -> Rates:
+    """The rates of a loaded model.
+
+    `least_share`: of the time of its threads that a processor has to have worked on it, from 0 to 1. ggml's threads
+    spin: when another program takes a core for a while, all of them wait, and rates fall to a tenth.
+    Raises DisturbedError, MemoryError, DecodeError, LoadCancelled.
+    """
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
     context = Context(
         model.weights,
@@ -42,7 +51,9 @@ def measure_rates(model: LoadedModel, *, cancelled: Callable[[], bool]) -> Rates
         threads=model.threads,
     )
     try:
-        return _Measurement(context, cancelled, keeps_on=model.on_gpu).take(most)
+        # On a GPU the processor only waits.
+        needed_cpu = 0.0 if model.on_gpu else least_share * model.threads
+        return _Measurement(context, cancelled, needed_cpu, keeps_on=model.on_gpu).take(most)
     finally:
         context.close()
 
@@ -55,22 +66,28 @@ def parallel_of(rates: Rates) -> int:
 class _Measurement:
     """One run. The prompt stays in a sequence of its own, from which the decoding ones are forked."""
 
-    def __init__(self, context: Context, cancelled: Callable[[], bool], *, keeps_on: bool) -> None:
+    def __init__(self, context: Context, cancelled: Callable[[], bool], needed_cpu: float, *, keeps_on: bool) -> None:
         self._context = context
         self._cancelled = cancelled
+        self._needed_cpu = needed_cpu
+        """Seconds of processor time in a second."""
         self._keeps_on = keeps_on
         """Try every number of sequences: on a GPU, a few more cost nothing yet and many pay."""
         self._random = random.Random(0)
         self._trunk = context.sequences - 1
         self._prompt = 0
+        self._wall_s = self._cpu_s = 0.0
 
     def take(self, most: int) -> Rates:
-        prefill = self._prefill()
-        return Rates(prefill, tuple(self._decode(most)))
+        rates = Rates(self._prefill(), tuple(self._decode(most)))
+        self._check()
+        return rates
 
     def _prefill(self) -> float:
         self._evaluate_prompt(1)  # Pages the weights in, and sets everything up.
+        self._wall_s = self._cpu_s = 0.0
         pilot_s = self._evaluate_prompt(_PILOT_TOKENS)
+        self._check()
         # Of whole pilots, since matrix kernels work on blocks.
         length = max(1, min(_PROMPT_TOKENS // _PILOT_TOKENS, int(_PREFILL_S / pilot_s))) * _PILOT_TOKENS
         if length == _PILOT_TOKENS:
@@ -119,9 +136,16 @@ class _Measurement:
     def _evaluate(self, tokens: list[BatchToken]) -> float:
         if self._cancelled():
             raise LoadCancelled
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         outcome = self._context.evaluate(tokens)
         llama.llama_synchronize(self._context.handle)  # A GPU may still be at work when llama_decode returns.
         if outcome is not Outcome.DONE:
             raise DecodeError(f"a measurement ended with {outcome.name}")
-        return time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        self._wall_s += seconds
+        self._cpu_s += time.process_time() - cpu_started
+        return seconds
+
+    def _check(self) -> None:
+        if self._cpu_s < self._needed_cpu * self._wall_s:
+            raise DisturbedError(f"{self._cpu_s:.2f} s of processor time in {self._wall_s:.2f} s")

@@ -1,0 +1,223 @@
+"""`gistread doctor`: what the engine is here, how fast it is, and what would make it faster."""
+
+import argparse
+import asyncio
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from gistread import __version__
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.loading import chosen_model, loaded
+from gistread.cli.opening import settings
+from gistread.cli.output import fail, write, write_json
+from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.shapes import Json
+from gistread.config import Config
+from gistread.engine.llama.fast_weights import FAST, may_pay, obstacle
+from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
+from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
+from gistread.engine.llama.measured import Measurements
+from gistread.engine.protocol import EngineInfo
+from gistread.errors import EngineError, ExitStatus
+from gistread.memory.estimate import expected_pace
+from gistread.memory.model import Reading
+from gistread.paths import default_paths
+
+_NOVEL_WORDS = 100_000
+_BUSY_SHARE = 0.5
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What was found out, as far as it could be."""
+
+    cores: int
+    memory_free: int
+    load: float
+    gpu: str
+    library: Library | None = None
+    header: GgufHeader | None = None
+    info: EngineInfo | None = None
+    advice: list[Advice] = field(default_factory=list)
+    no_model: EngineError | None = None
+    """There is none, or a choice to be made among several."""
+    problem: EngineError | None = None
+    """Why the engine cannot be used."""
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    config = settings(arguments)
+    found = run_until_interrupted(_examine(arguments, config))
+    if arguments.json:
+        write_json(_document(found))
+    else:
+        for name, value in _rows(found):
+            write(f"{name:18}{value}")
+        write(_advised(found))
+    if found.problem is not None:
+        fail(str(found.problem))
+        return ExitStatus.ENGINE
+    return ExitStatus.DONE
+
+
+async def _examine(arguments: argparse.Namespace, config: Config) -> _Findings:
+    # Memory and load before a model is loaded, which changes both.
+    found = _Findings(physical_cores(), available_bytes(), load_average(), gpu_maker())
+    try:
+        found.library = await asyncio.to_thread(ask_library)
+        found.advice += build_advice(found.library, cpu_flags(), found.gpu)
+        model = _model(arguments, config, found)
+        if model is not None:
+            await _examine_model(model, config, found, measure=arguments.measure)
+    except EngineError as error:
+        found.problem = error
+    return found
+
+
+def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> Path | None:
+    try:
+        return chosen_model(arguments, config)
+    except EngineError as error:
+        if arguments.model or config.model:
+            raise
+        found.no_model = error
+        return None
+
+
+async def _examine_model(model: Path, config: Config, found: _Findings, *, measure: bool) -> None:
+    found.header = header = await asyncio.to_thread(read_header, model)
+    kept = Measurements(default_paths().measurements)
+    if measure:
+        kept.forget(header.fingerprint)
+    with ProgressLine() as line:
+        async with loaded(model, config, line) as engine:
+            found.info = engine.info
+    on_gpu = bool(found.library and found.library.gpus)
+    if may_pay(header) and not on_gpu:
+        compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
+        found.advice += _advice_on_form(header, config, compared=compared)
+    found.advice += _advice_on_room(found, header, found.info, on_gpu=on_gpu)
+
+
+def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
+    """What to do about a form of the weights that may be slow, unless a copy was compared with it."""
+    if compared and config.fast_weights != "never":
+        return []
+    what = f"{header.quantization} is a form of weights that may be slow on this processor"
+    if config.fast_weights == "never":
+        return [Advice(f"{what}, and your settings allow no faster copy.", 'Set fast_weights = "ask".')]
+    folder = default_paths().weights
+    if obstacle(header, folder, leave=True):
+        why = obstacle(header, folder, leave=True)
+        return [Advice(f"{what}; {why}.", "Fetch this model as Q4_0, Q4_K_M or Q8_0.")]
+    why = obstacle(header, folder, leave=False)
+    return [Advice(f"{what}; {why}." if why else f"{what}.", f"Let one be made: gistread models convert {header.name}")]
+
+
+def _advice_on_room(found: _Findings, header: GgufHeader, info: EngineInfo, *, on_gpu: bool) -> list[Advice]:
+    advice: list[Advice] = []
+    needed = header.file_bytes + info.context_tokens * header.kv_bytes_per_token
+    if needed > found.memory_free and not on_gpu:
+        what = f"The model needs {_gib(needed)} of memory, and {_gib(found.memory_free)} are free."
+        advice.append(Advice(what, "Choose a smaller model or quantisation, or a smaller window (context_tokens)."))
+    if found.load > _BUSY_SHARE * found.cores and not on_gpu:
+        what = (
+            f"Other programs are at work (load {found.load:.1f} on {found.cores} cores): the engine is slower for it."
+        )
+        advice.append(Advice(what, "Measure anew when the machine is quiet: gistread doctor --measure"))
+    return advice
+
+
+def _rows(found: _Findings) -> list[tuple[str, str]]:
+    rows = [("gistread", __version__)]
+    if library := found.library:
+        support = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "not in this build"
+        card = ", ".join(library.gpus) or (f"{found.gpu} card" if found.gpu else "no card")
+        rows += [
+            ("llama-cpp-python", library.version),
+            ("kernels", " ".join(library.kernels)),
+            ("GPU", f"{card}; support {support}" if not library.has_gpu_support else f"{card}; {support}"),
+        ]
+    rows += [("cores", f"{found.cores} physical"), ("memory free", _gib(found.memory_free))]
+    header, info = found.header, found.info
+    if header is not None:
+        rows.append(("model", f"{header.name} · {header.quantization} · {header.file_bytes / 1e6:,.0f} MB"))
+    if header is not None and info is not None:
+        rows += [
+            ("weights in use", info.weights),
+            ("device", info.device),
+            (
+                "window",
+                f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
+            ),
+        ]
+        rows += _rates_rows(info)
+    return rows
+
+
+def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
+    if info.rates is None:
+        return [("rates", "not measured: other programs have the cores, or memory is short")]
+    decode = " · ".join(f"{sequences}: {rate:.0f}" for sequences, rate in info.rates.decode)
+    rows = [
+        ("prefill", f"{info.rates.prefill:.0f} tok/s"),
+        ("decode", f"{decode} tok/s, by sequences at once"),
+        ("at once", f"up to {info.parallel} requests"),
+    ]
+    novel = {reading: expected_pace(info, reading).words_per_s for reading in Reading}
+    return rows + [
+        (reading.value, f"{_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / speed)}")
+        for reading, speed in novel.items()
+        if speed
+    ]
+
+
+def _advised(found: _Findings) -> str:
+    lines = [f"- {advice.what}\n  {advice.how}" for advice in found.advice]
+    if found.no_model is not None:
+        lines.append(f"- {found.no_model.message}\n  {found.no_model.hint}")
+    elif not lines and found.problem is None:
+        return "\nNothing is known that would make it faster here."
+    return "\n".join(["", "What would help:", *lines]) if lines else ""
+
+
+def _document(found: _Findings) -> Json:
+    header, info, library = found.header, found.info, found.library
+    rates = info.rates if info else None
+    return {
+        "gistread": __version__,
+        "library": library and {**asdict(library), "gpu_support": library.has_gpu_support},
+        "machine": {
+            "cores": found.cores,
+            "memory_free": found.memory_free,
+            "load": found.load,
+            "gpu": found.gpu,
+        },
+        "model": header
+        and {
+            "name": header.name,
+            "path": str(header.path),
+            "size": header.file_bytes,
+            "quantization": header.quantization,
+            "kv_bytes_per_token": header.kv_bytes_per_token,
+        },
+        "engine": info
+        and {
+            "device": info.device,
+            "weights": info.weights,
+            "context_tokens": info.context_tokens,
+            "parallel": info.parallel,
+        },
+        "rates": rates
+        and {
+            "prefill": rates.prefill,
+            "decode": [{"sequences": sequences, "tokens_per_s": rate} for sequences, rate in rates.decode],
+        },
+        "advice": [asdict(advice) for advice in found.advice],
+        "problem": str(found.problem or found.no_model or ""),
+    }
+
+
+def _gib(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB"

@@ -1,0 +1,148 @@
+"""`gistread doctor` and `gistread models convert`, over the real worker and a model small enough to write here."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.config import save_setting
+from gistread.engine.llama import fast_weights
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.library import Library, build_advice
+from gistread.errors import EngineError, ExitStatus
+from gistread.paths import default_paths
+from tests.cli.conftest import Run
+from tests.tiny_gguf import write_tiny_gguf
+
+LIBRARY = Library("0.3.36", ("AVX2", "FMA"), ("CPU",), ())
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
+    return write_tiny_gguf(tmp_path / "tiny.gguf")
+
+
+@pytest.fixture
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing() -> Path:
+        raise EngineError("No model was found on this machine.", "Install the starter.")
+
+    default_paths().config_file.unlink()
+    monkeypatch.setattr("gistread.cli.loading.default_model", nothing)
+
+
+def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:
+    ran = run("doctor", "--model", tiny, "--json")
+    assert ran.status == ExitStatus.DONE
+    document = ran.json
+    assert set(document) == {"gistread", "library", "machine", "model", "engine", "rates", "advice", "problem"}
+    assert set(document["library"]) == {"version", "kernels", "backends", "gpus", "gpu_support"}
+    assert document["machine"]["cores"] >= 1
+    assert document["machine"]["memory_free"] > 0
+    assert document["model"]["quantization"] == "F32"
+    assert document["model"]["kv_bytes_per_token"] == 2 * 2 * (64 + 64)
+    assert document["engine"]["parallel"] >= 1
+    assert document["rates"]["prefill"] > 0
+    assert [entry["sequences"] for entry in document["rates"]["decode"]][:2] == [1, 2]
+    assert document["problem"] == ""
+
+
+def test_for_people_it_is_a_line_each_and_nothing_on_stderr(run: Run, tiny: Path) -> None:
+    ran = run("doctor", "--model", tiny)
+    assert (ran.status, ran.err) == (ExitStatus.DONE, "")
+    for word in ("llama-cpp-python", "kernels", "GPU", "cores", "memory free", "weights in use", "prefill", "decode"):
+        assert f"\n{word}" in ran.out
+    assert "100,000 words in about" in ran.out
+
+
+def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
+    ran = run("doctor")
+    assert ran.status == ExitStatus.DONE
+    assert "llama-cpp-python" in ran.out
+    assert "Install the starter." in ran.out
+
+
+def test_a_model_that_cannot_be_used_is_an_error_after_the_rest(run: Run, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF")
+    ran = run("doctor", "--model", broken)
+    assert ran.status == ExitStatus.ENGINE
+    assert "llama-cpp-python" in ran.out
+    assert "damaged" in ran.err
+
+
+def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.llama.library._DESCRIBE", "gistread.no_such_module")
+    ran = run("doctor", "--model", tiny)
+    assert ran.status == ExitStatus.ENGINE
+    assert "memory free" in ran.out
+    assert "no_such_module" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_what_is_known_is_measured_anew_when_asked(run: Run, tiny: Path) -> None:
+    first = run("doctor", "--model", tiny, "--json").json["rates"]
+    assert run("doctor", "--model", tiny, "--json").json["rates"] == first
+    assert run("doctor", "--model", tiny, "--measure", "--json").json["rates"] != first
+
+
+def test_a_slow_form_of_a_large_model_is_suggested_to_be_converted(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_weights, "UNASKED_BYTES", 1000)
+    assert "gistread models convert tiny" in run("doctor", "--model", tiny).out
+    assert run("models", "convert", tiny).status == ExitStatus.DONE
+    assert "models convert" not in run("doctor", "--model", tiny).out
+    save_setting(default_paths().config_file, "fast_weights", "never")
+    assert 'Set fast_weights = "ask"' in run("doctor", "--model", tiny).out
+
+
+def test_converting_says_what_came_of_it(run: Run, tiny: Path) -> None:
+    document = run("models", "convert", tiny, "--json").json
+    assert document["model"] == "tiny"
+    assert bool(document["copy"]) == document["weights"].startswith("Q8_0 copy")
+    assert bool(document["copy"]) == bool(document["size"])
+    ran = run("models", "convert", tiny)
+    assert (ran.status, ran.out) == (ExitStatus.DONE, "")
+    assert "as fast" in ran.err
+
+
+def test_converting_where_there_is_no_room_is_an_error(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_weights, "_disk_free", lambda folder: 0)
+    ran = run("models", "convert", tiny)
+    assert ran.status == ExitStatus.FAILED
+    assert "the disk has less" in ran.err
+
+
+def test_converting_a_form_that_is_fast_already_does_nothing(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = replace(read_header(tiny), layer_type="Q4_0", quantization="Q4_0")
+    monkeypatch.setattr("gistread.cli.converting.read_header", lambda path: header)
+    ran = run("models", "convert", tiny)
+    assert ran.status == ExitStatus.DONE
+    assert "needs no copy" in ran.err
+    assert not default_paths().weights.exists()
+
+
+def test_kernels_that_the_processor_has_and_the_build_lacks_come_with_the_command_to_rebuild() -> None:
+    (advice,) = build_advice(LIBRARY, frozenset({"avx2", "fma", "avx512f", "avx512_vnni"}), "")
+    assert "AVX512, AVX512_VNNI" in advice.what
+    assert 'CMAKE_ARGS="-DGGML_NATIVE=ON"' in advice.how
+    assert "llama-cpp-python==0.3.36" in advice.how
+    assert build_advice(LIBRARY, frozenset({"avx2", "fma"}), "") == []
+
+
+@pytest.mark.parametrize(("maker", "option"), [("NVIDIA", "CUDA"), ("AMD", "HIP"), ("Apple", "METAL")])
+def test_a_graphics_card_that_the_build_cannot_use_is_told(maker: str, option: str) -> None:
+    (advice,) = build_advice(LIBRARY, frozenset(), maker)
+    assert maker in advice.what
+    assert f"-DGGML_{option}=ON" in advice.how
+
+
+def test_where_a_graphics_card_does_the_work_the_processor_does_not_matter() -> None:
+    library = replace(LIBRARY, backends=("CUDA", "CPU"), gpus=("NVIDIA H100",))
+    assert build_advice(library, frozenset({"avx512f"}), "NVIDIA") == []
