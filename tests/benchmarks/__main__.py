@@ -13,7 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.benchmarks import batching, cancel, indexing, naive, raw, screen, worker_memory
+from tests.benchmarks import (
+    batching,
+    cancel,
+    exactness,
+    first_token,
+    indexing,
+    naive,
+    novel,
+    raw,
+    screen,
+    worker_memory,
+)
 from tests.benchmarks.figures import Aim, Finding, aims_table, as_json, as_text
 from tests.benchmarks.setting import Setting, threads
 from tests.models import starter_path
@@ -25,9 +36,12 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "raw": raw.measure,
         "naive": naive.measure,
         "indexing": indexing.measure,
+        "novel": novel.measure,
+        "first_token": first_token.measure,
         "cancel": cancel.measure,
         "batching": batching.measure,
         "memory": worker_memory.measure,
+        "exactness": exactness.measure,
         "screen": screen.measure,
     }
 )

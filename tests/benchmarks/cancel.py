@@ -14,7 +14,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import EngineState, Phase, Sampling
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Aim, Finding, Spread, Table
-from tests.benchmarks.setting import Setting, engine_over
+from tests.benchmarks.setting import Setting, engine_over, told
 
 _PROMPT_TOKENS = 4000
 _ROUNDS = 7
@@ -27,7 +27,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     tokens = 1500 if setting.quick else _PROMPT_TOKENS
     moments = random.Random(1)
     prefill, decode = [], []
-    async with engine_over(setting.model) as engine:
+    async with engine_over(setting) as engine:
         for variant in range(rounds):
             share = moments.uniform(0.0, 0.25)
             prefill.append(await _cancelled(engine, tokens, 2 * variant, _in_prefill(share)))
@@ -48,7 +48,7 @@ def _in_decode(state: EngineState) -> bool:
     return state.phase is Phase.DECODE
 
 
-def _idle(state: EngineState) -> bool:
+def _is_idle(state: EngineState) -> bool:
     return state.phase is Phase.IDLE
 
 
@@ -57,15 +57,15 @@ async def _cancelled(
 ) -> float | None:
     """Cancel a request so long after a state was told; seconds until the engine is idle. None: it was quicker."""
     prompt = await texts.prompt_of(tokens, variant, engine, task="Count from one to a thousand.")
-    told = _told(engine, ripe)
+    reached = told(engine, ripe)
     request = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=400)))
-    waited: set[asyncio.Future[Any]] = {told, request}
+    waited: set[asyncio.Future[Any]] = {reached, request}
     await asyncio.wait(waited, timeout=_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.sleep(after_s)
     if request.done():
-        told.cancel()
+        reached.cancel()
         return None
-    idle = _told(engine, _idle)
+    idle = told(engine, _is_idle)
     started = time.perf_counter()
     request.cancel()
     await asyncio.wait_for(idle, _WITHIN_S)
@@ -86,19 +86,6 @@ async def _load_cancelled(setting: Setting, after_s: float) -> float | None:
     seconds = time.perf_counter() - started
     await engine.close()
     return seconds
-
-
-def _told(engine: LlamaEngine, wanted: Callable[[EngineState], bool]) -> asyncio.Future[None]:
-    """Done when the engine next tells such a state."""
-    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def heard(state: EngineState) -> None:
-        if not future.done() and wanted(state):
-            future.set_result(None)
-
-    unwatch = engine.watch(heard)
-    future.add_done_callback(lambda _: unwatch())
-    return future
 
 
 def _spread(times: Sequence[float | None]) -> Spread | None:

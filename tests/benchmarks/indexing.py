@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.model import GistMemory, GistSource, PageSize
+from gistread.memory.model import GistMemory, GistSource, PageSize, Reading
 from gistread.memory.reading import Gisted, read_book
 from gistread.memory.store import MemoryStore
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Aim, Finding, Skipped, Table, Value
-from tests.benchmarks.setting import Setting, engine_over
-
-MODES = ("careful",)
+from tests.benchmarks.setting import AccountedEngine, Setting, engine_over, idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +30,8 @@ class _Run:
     seconds: float
     first_page_s: float
     usage: Usage
+    in_decode: float
+    """Of the time in which the worker had something to do, the share inside `llama_decode`."""
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
@@ -42,31 +41,39 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         return
     size = naive.size_of(setting)
     loop = naive.read_naively(setting.model, naive.book_paragraphs(book), size)
-    runs: dict[str, _Run] = {}
-    for mode in MODES:
-        async with engine_over(setting.model) as engine:
-            runs[mode] = await _read(book, size, engine)
-    title = f"Indexing {book.words:,} words of {book.title}; the naive loop took {loop.seconds:.1f} s"
+    runs: dict[Reading, _Run] = {}
+    for reading in Reading:
+        async with engine_over(setting) as engine:
+            weights = engine.info.weights
+            runs[reading] = await _read(book, size, reading, engine)
+    title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
     yield _table(title, runs, loop.seconds)
-    for mode, run in runs.items():
-        yield Aim(f"time of indexing ({mode}) against the naive loop", run.seconds / loop.seconds, at_most=0.30)
+    for reading, run in runs.items():
+        yield Aim(f"time of indexing ({reading}) against the naive loop", run.seconds / loop.seconds, at_most=0.30)
+        yield Aim(f"share of the worker's time in llama_decode ({reading})", run.in_decode, at_least=0.90)
 
 
-async def _read(book: Book, size: PageSize, engine: LlamaEngine) -> _Run:
-    with tempfile.TemporaryDirectory() as folder:
-        info = engine.info
-        with MemoryStore(Path(folder)).open(book, info.name, info.fingerprint, size) as kept:
-            book_tokens = await engine.count(book.text)
-            usage, first_page_s = NO_USAGE, 0.0
-            started = time.perf_counter()
-            async for event in read_book(kept, engine):
-                if isinstance(event, Gisted):
-                    usage += event.entry.usage
-                    first_page_s = first_page_s or time.perf_counter() - started
-            return _Run(kept.memory, book_tokens, time.perf_counter() - started, first_page_s, usage)
+async def _read(book: Book, size: PageSize, reading: Reading, engine: AccountedEngine) -> _Run:
+    info = engine.info
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MemoryStore(Path(folder)).open(book, info.name, info.fingerprint, size, reading) as kept,
+    ):
+        book_tokens = await engine.count(book.text)
+        usage, first_page_s = NO_USAGE, 0.0
+        before_busy_s, before_decode_s = engine.busy_s, engine.decode_s
+        started = time.perf_counter()
+        async for event in read_book(kept, engine):
+            if isinstance(event, Gisted):
+                usage += event.entry.usage
+                first_page_s = first_page_s or time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        await idle(engine)
+        busy_s, decode_s = engine.busy_s - before_busy_s, engine.decode_s - before_decode_s
+        return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / busy_s)
 
 
-def _table(title: str, runs: dict[str, _Run], naive_s: float) -> Table:
+def _table(title: str, runs: dict[Reading, _Run], naive_s: float) -> Table:
     columns: list[dict[str, Value]] = []
     for run in runs.values():
         gists = Counter(entry.gist.source for entry in run.memory.entries)
@@ -81,6 +88,7 @@ def _table(title: str, runs: dict[str, _Run], naive_s: float) -> Table:
                 "pages": len(run.memory.entries),
                 **{f"gists: {source}": gists[source] for source in GistSource},
                 "compression rate [%]": run.memory.compression_rate(),
+                "share of the worker's time in llama_decode": run.in_decode,
             }
         )
     rows = tuple((name, *(column[name] for column in columns)) for name in columns[0])

@@ -30,8 +30,7 @@ class RawContext:
     """A model and one context over it with a unified KV cache. Use as long as the process lives."""
 
     def __init__(self, path: Path, *, cells: int, sequences: int, batch_tokens: int, threads: int) -> None:
-        llama.llama_backend_init()
-        self._model = _load(path)
+        self._model = load(path)
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
         parameters.n_batch = parameters.n_ubatch = batch_tokens
@@ -97,10 +96,13 @@ def convert(source: Path, target: Path, form: str) -> None:
         raise RuntimeError(f"{source.name} cannot be converted to {form}")
 
 
-def _load(path: Path) -> object:
+def load(path: Path, *, vocabulary_only: bool = False) -> llama.llama_model_p:
+    """Load a model, onto the GPU where there is one. Raises RuntimeError."""
+    llama.llama_backend_init()
     parameters = llama.llama_model_default_params()
     parameters.n_gpu_layers = 999 if llama.llama_supports_gpu_offload() else 0
-    model = llama.llama_model_load_from_file(os.fsencode(path), parameters)
+    parameters.vocab_only = vocabulary_only
+    model: llama.llama_model_p = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not model:
         raise RuntimeError(f"{path.name} cannot be loaded")
     return model

@@ -3,6 +3,7 @@
 Also how they get at an engine, at copies of the model in other forms, and at a process of their own.
 """
 
+import asyncio
 import functools
 import os
 from collections.abc import AsyncIterator, Callable
@@ -16,6 +17,8 @@ from typing import Literal, ParamSpec, TypeVar
 import psutil
 
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.messages import Message
+from gistread.engine.protocol import Engine, EngineState, Phase
 
 Form = Literal["Q8_0", "F16"]
 
@@ -39,15 +42,52 @@ class Setting:
         return path
 
 
+class AccountedEngine(LlamaEngine):
+    """An engine that also keeps what its worker says of its own time."""
+
+    busy_s = 0.0
+    """In which the worker had something to do, since it was started."""
+    decode_s = 0.0
+    """Of that, inside `llama_decode`."""
+
+    def _dispatch(self, message: Message) -> None:
+        # The screen has no use for these figures, so the client's own state leaves them out.
+        if message["kind"] == "state":
+            self.busy_s, self.decode_s = message["busy_s"], message["decode_s"]
+        super()._dispatch(message)
+
+
 @asynccontextmanager
-async def engine_over(model: Path) -> AsyncIterator[LlamaEngine]:
-    """A loaded engine in its ordinary state, closed in the end. One at a time: ggml's threads spin."""
-    engine = LlamaEngine(model)
+async def engine_over(setting: Setting, model: Path | None = None) -> AsyncIterator[AccountedEngine]:
+    """A loaded engine as the program has it, over the setting's model or another; closed in the end.
+
+    What it measures and converts lies in the setting's folder, so it is done once in a run. One at a time.
+    """
+    engine = AccountedEngine(model or setting.model, cache=setting.folder / "cache")
     try:
         await engine.start()
         yield engine
     finally:
         await engine.close()
+
+
+async def idle(engine: LlamaEngine) -> None:
+    """Wait until the worker has said that it has nothing more to do."""
+    while engine.state.phase is not Phase.IDLE:
+        await told(engine, lambda state: state.phase is Phase.IDLE)
+
+
+def told(engine: Engine, wanted: Callable[[EngineState], bool]) -> asyncio.Future[None]:
+    """Done when the engine next tells such a state."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def heard(state: EngineState) -> None:
+        if not future.done() and wanted(state):
+            future.set_result(None)
+
+    unwatch = engine.watch(heard)
+    future.add_done_callback(lambda _: unwatch())
+    return future
 
 
 def alone(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -36,12 +36,12 @@ def beginning(book: Book, words: int) -> Book:
 
 
 def to_index(words: int, *, quick: bool) -> Book | None:
-    """So many words of the book that indexing is measured with; in a quick run some hundred of the sample instead.
+    """So many words of the book that indexing is measured with; in a quick run a few of the sample instead.
 
     None where the book is missing.
     """
     if quick:
-        return beginning(open_book(story_path()), 400)
+        return beginning(open_book(story_path()), 200)
     return beginning(open_book(HE_WALKED), words) if HE_WALKED.exists() else None
 
 

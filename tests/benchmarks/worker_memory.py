@@ -16,7 +16,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     marks = (0, 4, 12) if setting.quick else _QUESTIONS
     resident: dict[int, float] = {}
     asked = 0
-    async with engine_over(setting.model) as engine:
+    async with engine_over(setting) as engine:
         for mark in marks:
             while asked < mark:
                 asked += 1

@@ -1,0 +1,117 @@
+"""Tokens evaluated for each token of a long novel: counted, not run (`counting.py` tells how).
+
+A model would take far longer than all other parts together. Where a reading's pause points lie changes little:
+they are drawn at random, by several seeds.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from gistread.book import open_book
+from gistread.engine.protocol import NO_USAGE
+from gistread.memory.model import Reading
+from gistread.memory.reading import Gisted, read_book
+from gistread.memory.sizes import PRESETS
+from gistread.memory.store import MemoryStore
+from gistread.sample import story_path
+from tests.benchmarks import texts
+from tests.benchmarks.figures import Aim, Finding, Skipped, Spread, Table
+from tests.benchmarks.setting import Setting, alone
+
+_WORDS = 30_000
+_WINDOW_TOKENS = 8192
+_SEEDS = (1, 2, 3)
+_AIM = 1.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the book is read, and on what."""
+
+    reading: Reading
+    parallel: int
+    """Requests at once; from sixteen on, several chapters are read at the same time."""
+    cells: int
+    """Of the KV cache."""
+
+
+_JUDGED = _Way(Reading.SINGLE_PASS, 8, 2 * _WINDOW_TOKENS)
+"""What a processor with few cores does."""
+_WAYS = (
+    _Way(Reading.CAREFUL, 8, 2 * _WINDOW_TOKENS),
+    _Way(Reading.SINGLE_PASS, 1, 2 * _WINDOW_TOKENS),
+    _JUDGED,
+    _Way(Reading.SINGLE_PASS, 32, 2 * _WINDOW_TOKENS),
+    _Way(Reading.SINGLE_PASS, 32, 4 * _WINDOW_TOKENS),
+)
+
+
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    path, words = (story_path(), 2000) if setting.quick else (texts.NOVEL, _WORDS)
+    if not path.exists():
+        yield Skipped("a long novel", f"{path.name} is not there")
+        return
+    seeds = _SEEDS[:1] if setting.quick else _SEEDS
+    rows: dict[_Way, list[_Count]] = {
+        way: [alone(_count, setting.model, path, words, way, seed) for seed in seeds] for way in _WAYS
+    }
+    yield Table(
+        f"Counted, not run: the first {words:,} words of {path.stem}, pages of 280 to 600 words",
+        ("reading", "prefilled for a token of the book", "reused", "decoded", "pages", "gists asked for twice"),
+        tuple(
+            (
+                f"{way.reading}, {way.parallel} at once, {way.cells:,} cells",
+                Spread.of([count.prefilled for count in counts]),
+                median(count.reused for count in counts),
+                median(count.decoded for count in counts),
+                median(count.pages for count in counts),
+                median(count.retries for count in counts),
+            )
+            for way, counts in rows.items()
+        ),
+    )
+    worst = max(count.prefilled for count in rows[_JUDGED])
+    yield Aim(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Tokens for each token of the book, and what was made of it."""
+
+    prefilled: float
+    reused: float
+    decoded: float
+    pages: int
+    retries: int
+
+
+def _count(model: Path, path: Path, words: int, way: _Way, seed: int) -> _Count:
+    return asyncio.run(_read(model, path, words, way, seed))
+
+
+async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _Count:
+    from tests.benchmarks.counting import CountingEngine
+
+    engine = CountingEngine(model, context_tokens=_WINDOW_TOKENS, cells=way.cells, parallel=way.parallel, seed=seed)
+    book = texts.beginning(open_book(path), words)
+    usage, retries = NO_USAGE, 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        MemoryStore(Path(folder)).open(book, "counted", "counted", PRESETS["quality"], way.reading) as kept,
+    ):
+        async for event in read_book(kept, engine):
+            if isinstance(event, Gisted):
+                usage += event.entry.usage
+                retries += event.retries
+    tokens = await engine.count(book.text)
+    return _Count(
+        prefilled=usage.prefilled / tokens,
+        reused=usage.reused / tokens,
+        decoded=usage.generated / tokens,
+        pages=len(kept.memory.entries),
+        retries=retries,
+    )
