@@ -16,7 +16,7 @@ import orjson
 
 from gistread.engine.protocol import Rates
 
-UNDISTURBED_SHARE = 0.75
+UNDISTURBED_SHARE = 0.9
 """Of its threads' time that a processor has to have worked on a measurement; else other programs were measured."""
 _FORMAT = 1
 _MOST_ENTRIES = 100
