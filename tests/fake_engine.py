@@ -13,6 +13,7 @@ from itertools import takewhile
 
 from gistread.engine.protocol import (
     GREEDY,
+    NO_USAGE,
     Choice,
     Completion,
     EngineInfo,
@@ -121,6 +122,10 @@ class FakeEngine:
             yield TextDelta(word)
         usage = Usage(usage.prefilled, usage.reused, self._count(text), 0.01)
         yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
+
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        self._seen.append(prompt[-1].content[: prompt[-1].stable])
+        return NO_USAGE
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON

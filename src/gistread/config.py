@@ -19,6 +19,8 @@ from gistread.errors import StorageError, UsageError
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
+KvCache = Literal["f16", "q8_0", "q4_0"]
+ReadingMode = Literal["", "careful", "single-pass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,10 @@ class Config:
     """Window to load the model with, where its own is too large for the memory at hand."""
     fast_weights: FastWeights = "ask"
     """Whether faster copies of weights may be made: `ask` only small ones, `always` any, `never` none."""
+    kv_cache: KvCache = "f16"
+    """What the numbers of the KV cache are kept as; the others take half and a quarter of the memory."""
+    reading: ReadingMode = ""
+    """How a book is read; empty: as gistread thinks best."""
     min_words: int | None = None
     max_words: int | None = None
     """Pagination (ReadAgent, Appendix H); None: chosen by the book's length and the model's window."""
@@ -62,6 +68,8 @@ _RULES = {
     "model": _TEXT,
     "context_tokens": _number(256, 10_000_000),
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
+    "kv_cache": _Rule(str, '"f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
+    "reading": _Rule(str, '"careful" or "single-pass"', lambda value: value in get_args(ReadingMode)),
     "min_words": _number(1, 100_000),
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),

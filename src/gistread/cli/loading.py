@@ -12,6 +12,7 @@ from gistread.config import Config
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.protocol import Engine, Phase
+from gistread.memory.model import DEFAULT_READING, Reading
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import KeptMemory, MemoryStore
 from gistread.paths import default_paths
@@ -37,6 +38,7 @@ async def loaded(model: Path, config: Config, line: ProgressLine) -> AsyncIterat
         log=paths.worker_log,
         cache=paths.cache,
         fast_weights=config.fast_weights,
+        kv_cache=config.kv_cache,
     )
 
     def show_loading(state: object) -> None:
@@ -56,7 +58,8 @@ async def open_memory(book: Book, engine: Engine, config: Config, line: Progress
     """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
     info = engine.info
     size = choose_size(book.words, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
-    kept = await asyncio.to_thread(memory_store().open, book, info.name, info.fingerprint, size)
+    reading = Reading(config.reading or DEFAULT_READING)
+    kept = await asyncio.to_thread(memory_store().open, book, info.name, info.fingerprint, size, reading)
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

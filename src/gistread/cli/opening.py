@@ -35,6 +35,7 @@ def settings(arguments: argparse.Namespace) -> Config:
     config = load_config(default_paths().config_file)
     typed = {
         "context_tokens": getattr(arguments, "context", None),
+        "reading": getattr(arguments, "reading", None),
         "min_words": getattr(arguments, "min_words", None),
         "max_words": getattr(arguments, "max_words", None),
         "max_pages": getattr(arguments, "max_pages", None),

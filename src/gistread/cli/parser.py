@@ -174,7 +174,9 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--reading", default="careful", choices=["careful"], help="careful: pagination and gists in two passes"
+        "--reading",
+        choices=["single-pass", "careful"],
+        help="single-pass: each token of the book is evaluated once (the default); careful: the papers' two passes",
     )
     parser.add_argument("--min-words", type=_count(1), metavar="N", help="words before a page may end")
     parser.add_argument("--max-words", type=_count(2), metavar="N", help="words before a page must end")

@@ -1,6 +1,7 @@
 """The model reads a book to its end, with progress on standard error. Shared by `index` and `ask --index`."""
 
 import asyncio
+import contextlib
 import shlex
 
 from gistread.cli import shapes
@@ -8,9 +9,11 @@ from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, duration, reading_line
 from gistread.engine.protocol import Engine
+from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
-from gistread.memory.reading import Gisted, Resumed, read_book
+from gistread.memory.reading import Finished, Gisted, Resumed, read_book
 from gistread.memory.store import KeptMemory
+from gistread.readers.readagent_s import prepare
 
 
 async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:
@@ -39,6 +42,9 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
                 notice = kept.notice
                 line.say(f"Note: {notice}")
             line.show(reading_line(memory, engine.state, left_s))
+            if isinstance(event, Finished):
+                with contextlib.suppress(GistreadError):  # Then the first question takes its time.
+                    await prepare(memory, engine)
             if events and (shape := shapes.reading_line(event)):
                 write_json(shape)
     except asyncio.CancelledError:

@@ -20,6 +20,9 @@ Role = Literal["system", "user", "assistant"]
 class Message:
     role: Role
     content: str
+    stable: int = 0
+    """Of the last message: so many characters at its beginning will come again in other prompts (a memory that
+    questions are asked about). An engine may go to some length to keep what it evaluated for them."""
 
 
 Prompt = tuple[Message, ...]
@@ -192,6 +195,9 @@ class Engine(Protocol):
 
     async def measure(self, prompt: Prompt) -> int:
         """Tokens in the whole prompt as the model would see it, chat template included."""
+
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        """Evaluate the stable beginning of this prompt, so that a request that begins so is answered sooner."""
 
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON

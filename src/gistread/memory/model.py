@@ -34,6 +34,9 @@ class Reading(StrEnum):
     """Both over one growing text, of which each token is evaluated about once (design D4)."""
 
 
+DEFAULT_READING = Reading.SINGLE_PASS
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The text between two pause points: `book.text[start:end]`."""

@@ -30,7 +30,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.window import Window, lay_out
+from gistread.readers.window import Window, lay_out, render
 
 NAME = "readagent-s"
 
@@ -57,7 +57,7 @@ class _Search:
     usage: Usage = NO_USAGE
 
     def prompt(self, name: str) -> Prompt:
-        return _prompt(name, self.question, self.window.text(), self.window.opened)
+        return _prompt(name, self.question, self.window.text(), self.window.opened, stable=self.window.whole)
 
     async def fits(self, page: int) -> bool:
         """Whether this page too can stand open, and the answer be given."""
@@ -108,6 +108,18 @@ async def readagent_s(
         yield opened
     async for event in _answer(search):
         yield event
+
+
+async def prepare(memory: GistMemory, engine: Engine) -> Usage:
+    """Let the engine evaluate what every question about this memory begins with, while nobody waits.
+
+    Does nothing where the memory does not fit the window: then what is shown depends on the question.
+    """
+    text = render(memory, [entry.page.number for entry in memory.entries])
+    needed = await _measured("", text, set(), engine, ReaderOptions())
+    if not memory.entries or needed > engine.info.context_tokens:
+        return NO_USAGE
+    return await engine.prepare(_prompt("lookup", "", text, set(), stable=True))
 
 
 async def _heed(search: _Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
@@ -219,10 +231,11 @@ async def _answer(search: _Search) -> AsyncGenerator[ReaderEvent, None]:
         )
 
 
-def _prompt(name: str, question: str, memory_text: str, opened: set[int]) -> Prompt:
+def _prompt(name: str, question: str, memory_text: str, opened: set[int], *, stable: bool = False) -> Prompt:
+    """`stable`: other questions will begin with the same memory, as long as no page stands open in it."""
     numbers = ", ".join(map(str, sorted(opened))) or "none"
     text = prompts.load(name).fill(memory=memory_text, opened=numbers, question=" ".join(question.split()))
-    return (Message("user", text),)
+    return (Message("user", text, len(memory_text) if stable and not opened else 0),)
 
 
 async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:

@@ -233,6 +233,7 @@ class GistreadApp(App[None]):
             log=self.paths.worker_log,
             cache=self.paths.cache,
             fast_weights=self.config.fast_weights,
+            kv_cache=self.config.kv_cache,
         )
 
     def _handle_exception(self, error: Exception) -> None:

@@ -4,6 +4,7 @@ Every page is on disk before it is told of, so pausing is cancelling. Knows no w
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from gistread.engine.protocol import Engine, Priority
@@ -12,6 +13,7 @@ from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.store import KeptMemory
+from gistread.readers.readagent_s import prepare
 from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
 
 
@@ -35,8 +37,7 @@ class ReadingTask:
         self._expected = expected_pace(engine.info, kept.memory.reading)
         self._estimate(kept.memory)
         self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
-        if self.state is Reading.RUNNING:
-            self._task = asyncio.create_task(self._run(kept, engine), name="reading")
+        self._task = asyncio.create_task(self._run(kept, engine), name="reading")
 
     def offer(self) -> None:
         """Do not begin by itself."""
@@ -71,9 +72,11 @@ class ReadingTask:
                         if kept.notice != notice:
                             notice = kept.notice
                             self._tell(Notice(notice, is_problem=True))
-                    case Finished():
+                    case Finished() if self.state is Reading.RUNNING:
                         self._set(Reading.DONE)
                         self._tell(MemoryComplete())
+            with contextlib.suppress(GistreadError):  # Then the first question takes its time.
+                await prepare(kept.memory, engine)
         except GistreadError as error:
             self.problem = str(error).replace("\n", " ")
             self._set(Reading.FAILED)

@@ -14,7 +14,8 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
-from gistread.memory.model import GistMemory
+from gistread.memory.model import DEFAULT_READING, GistMemory
+from gistread.memory.model import Reading as ReadingMode
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import KeptMemory, MemoryStore
 from gistread.tui.asking_task import AskingTask
@@ -199,7 +200,8 @@ class Session:
         size = choose_size(
             self.book.words, context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
         )
-        return self._store.open(self.book, name, fingerprint, size)
+        reading = ReadingMode(self._config.reading or DEFAULT_READING)
+        return self._store.open(self.book, name, fingerprint, size, reading)
 
     async def _ready(self) -> tuple[GistMemory, Engine]:
         """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gistread.config import FastWeights
+from gistread.config import FastWeights, KvCache
 from gistread.engine.llama.fast_weights import make_copy
 from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
 from gistread.engine.llama.gguf import GgufHeader, read_header
@@ -40,6 +40,11 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
 
+_ENDS = ("done", "chosen", "counted", "prepared", "cancelled", "error", "refused")
+"""The last message to a request is one of these."""
+SNAPSHOTS = "snapshots"
+"""Folder of the KV snapshots within the cache."""
+
 
 @dataclass(eq=False, slots=True)
 class _Request:
@@ -63,17 +68,20 @@ class LlamaEngine:
         log: Path | None = None,
         cache: Path | None = None,
         fast_weights: FastWeights = "ask",
+        kv_cache: KvCache = "f16",
     ) -> None:
         """`context_tokens`: the window; None for the default. `log`: where llama.cpp's messages go, if anywhere.
 
-        `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is
-        measured, converted or kept. `fast_weights`: whether such copies may be made.
+        `cache`: the directory in which measurements, faster copies of weights and KV snapshots are kept; None:
+        nothing is measured, converted or kept. `fast_weights`: whether such copies may be made. `kv_cache`: what the
+        numbers of the KV cache are kept as.
         """
         self._path = model_path
         self._context_tokens = context_tokens
         self._log_path = log
         self._cache = cache
         self._fast_weights = fast_weights
+        self._kv_cache = kv_cache
         self._info: EngineInfo | None = None
         self._state = EngineState(Phase.STOPPED)
         self._watchers: list[Callable[[EngineState], None]] = []
@@ -160,17 +168,23 @@ class LlamaEngine:
 
     async def _load_model(self, header: GgufHeader) -> Chosen:
         if self._cache is None:
-            loaded = await self._load(self._path)
+            loaded = await self._load(self._path, header)
             return Chosen(loaded, Measured(None, loaded.parallel), header.quantization)
-        steps = Steps(self._load, self._measure_rates, self._make_copy)
+        steps = Steps(lambda path: self._load(path, header), self._measure_rates, self._make_copy)
         chosen = await load_fastest(steps, header, self._cache, self._fast_weights)
         self._send("configure", parallel=chosen.measured.parallel)
         return chosen
 
-    async def _load(self, path: Path) -> Loaded:
+    async def _load(self, path: Path, header: GgufHeader) -> Loaded:
         await self._end_worker()
         self._worker = await WorkerProcess.start(self._log_path, self._dispatch, self._on_lost)
-        return await self._worker.load(path, self._context_tokens)
+        snapshots = None
+        if self._cache is not None:
+            form = "itself" if path == self._path else "a copy"
+            snapshots = {"directory": str(self._cache / SNAPSHOTS), "model": f"{header.fingerprint} {form}"}
+        return await self._worker.load(
+            path, context_tokens=self._context_tokens, kv_type=self._kv_cache, snapshots=snapshots
+        )
 
     async def _measure_rates(self) -> Measured:
         assert self._worker is not None
@@ -300,13 +314,16 @@ class LlamaEngine:
         answer = await self._last("choose", prompt=prompt, options=list(options), priority=priority)
         return Choice(answer["index"], answer["probability"], Usage(**answer["usage"]))
 
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        return Usage(**(await self._last("prepare", prompt=prompt, priority=priority))["usage"])
+
     async def _counted(self, kind: str, **content: object) -> int:
         return int((await self._last(kind, **content))["tokens"])
 
     async def _last(self, kind: str, **content: object) -> Message:
         async with contextlib.aclosing(self._ask(kind, **content)) as messages:
             async for message in messages:
-                if message["kind"] in ("chosen", "counted"):
+                if message["kind"] in ("chosen", "counted", "prepared"):
                     return message
         raise EngineError("The model ended without an answer.")
 
@@ -323,7 +340,7 @@ class LlamaEngine:
                 if isinstance(message, GistreadError):
                     ended = True
                     raise message
-                ended = message["kind"] in ("done", "chosen", "counted", "cancelled", "error", "refused")
+                ended = message["kind"] in _ENDS
                 if message["kind"] == "refused":
                     raise PromptTooLongError(
                         message["prompt_tokens"], message["answer_tokens"], message["context_tokens"]

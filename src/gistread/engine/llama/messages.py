@@ -1,6 +1,8 @@
 """What the client and the worker process say to each other: one JSON object a line, in both directions.
 
-To the worker:    load {path, context_tokens}            generate {id, prompt, sampling, priority}
+To the worker:    load {path, context_tokens, kv_type, snapshots: {directory, model} or null}
+                  generate {id, prompt, sampling, priority}
+                  prepare {id, prompt, priority}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
@@ -10,6 +12,7 @@ From the worker:  loading {fraction}                      ready {context_tokens,
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
                   delta {id, text}                        done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
+                  prepared {id, usage}
                   refused {id, prompt_tokens, answer_tokens, context_tokens}
                   error {id, message}                     cancelled {id}
 Each has its kind under `kind`.

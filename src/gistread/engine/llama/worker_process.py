@@ -81,9 +81,12 @@ class WorkerProcess:
             with contextlib.suppress(ConnectionError, RuntimeError):
                 self._process.stdin.write(encode(kind, **content))
 
-    async def load(self, path: Path, context_tokens: int | None) -> Loaded:
-        """Load a model; once in a worker's life. Raises EngineError when it cannot be used or the worker is lost."""
-        ready = await self._answer_to("load", path=str(path), context_tokens=context_tokens)
+    async def load(self, path: Path, **how: object) -> Loaded:
+        """Load a model; once in a worker's life. `how`: as `messages.py` says.
+
+        Raises EngineError when it cannot be used or the worker is lost.
+        """
+        ready = await self._answer_to("load", path=str(path), **how)
         return Loaded(**{name: ready[name] for name in Loaded.__dataclass_fields__})
 
     async def measure_rates(self) -> Measured:

@@ -23,6 +23,7 @@ from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
+from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
@@ -34,6 +35,10 @@ from gistread.errors import GistreadError, PromptTooLongError
 
 _NICENESS = 5
 """The screen and its keys go before the model on a machine with few cores."""
+
+
+_SETTLE_S = 1.5
+"""A snapshot that is being written when nobody needs the process any more may be finished."""
 
 
 class Worker:
@@ -51,7 +56,7 @@ class Worker:
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         message = self._inbox.get()
-        self._load(Path(message["path"]), message["context_tokens"])
+        self._load(message)
         while True:
             self._take_messages()
             if self._scheduler is not None:
@@ -67,6 +72,8 @@ class Worker:
     def _read(self) -> None:
         for line in self._incoming:
             self._receive(decode(line))
+        if self._scheduler is not None and not self._scheduler.requested:
+            self._scheduler.settled.wait(_SETTLE_S)
         os._exit(0)
 
     def _receive(self, message: Message) -> None:
@@ -98,7 +105,7 @@ class Worker:
 
     # In the loop.
 
-    def _load(self, path: Path, context_tokens: int | None) -> None:
+    def _load(self, message: Message) -> None:
         last = -1
 
         def progress(share: float) -> None:
@@ -108,7 +115,14 @@ class Worker:
                 self.send(encode("loading", fraction=share))
 
         try:
-            model = load(path, context_tokens, progress=progress, cancelled=self._load_cancelled.is_set)
+            model = load(
+                Path(message["path"]),
+                message["context_tokens"],
+                kv_type=message["kv_type"],
+                snapshots=message["snapshots"],
+                progress=progress,
+                cancelled=self._load_cancelled.is_set,
+            )
         except LoadCancelled:
             self.send(encode("cancelled", id=LOAD_ID))
             return
@@ -193,17 +207,20 @@ def _request(model: LoadedModel, message: Message) -> Request:
     """The request of a message. Raises PromptTooLongError, and ValueError for options no grammar can be made of."""
     prompt = model.weights.prompt_tokens(_prompt(message))
     options = message.get("options")
-    sampling = Sampling() if options else Sampling(**message["sampling"])
+    sampling = Sampling(**message.get("sampling", {}))
     # One token more than an option has: the end of the turn may be what decides.
     max_tokens = max(len(model.weights.tokens_of(o)) for o in options) + 1 if options else sampling.max_tokens
-    if len(prompt) + max_tokens > model.context_tokens:
-        raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
-    sampler: FreeSampler | OptionSampler
-    if options:
+    sampler: FreeSampler | OptionSampler | None
+    stable = _stable_tokens(model, message, prompt)
+    if message["kind"] == "prepare":
+        prompt, max_tokens, sampler = prompt[:stable], 0, None
+    elif options:
         sampler = OptionSampler(model.weights, options)
         prompt += sampler.begun
     else:
         sampler = FreeSampler(model.weights, sampling)
+    if len(prompt) + max_tokens > model.context_tokens:
+        raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
     return Request(
         id=message["id"],
         priority=Priority(message["priority"]),
@@ -211,7 +228,17 @@ def _request(model: LoadedModel, message: Message) -> Request:
         max_tokens=max_tokens,
         sampler=sampler,
         stream=TextStream(sampling.stop),
+        stable=stable,
     )
+
+
+def _stable_tokens(model: LoadedModel, message: Message, prompt: list[int]) -> int:
+    """How many tokens of this prompt others will begin with too: those of the text said to be stable."""
+    *before, last = message["prompt"]
+    if not last["stable"]:
+        return 0
+    beginning = {**message, "prompt": [*before, {**last, "content": last["content"][: last["stable"]]}]}
+    return common_prefix(model.weights.prompt_tokens(_prompt(beginning)), prompt)
 
 
 def main() -> None:

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 import llama_cpp as llama
+import numpy as np
+import numpy.typing as npt
 
 from gistread.engine.llama.worker.weights import Weights
+
+KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
+"""What a number of the KV cache is kept as."""
+KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
 
 
 class DecodeError(Exception):
@@ -40,7 +46,16 @@ class BatchToken:
 class Context:
     """A unified KV cache of `cells` tokens, shared by `sequences` sequences."""
 
-    def __init__(self, weights: Weights, *, cells: int, sequences: int, batch_tokens: int, threads: int) -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        *,
+        cells: int,
+        sequences: int,
+        batch_tokens: int,
+        threads: int,
+        kv_type: str = "f16",
+    ) -> None:
         """Raises MemoryError when there is no room for it."""
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
@@ -49,6 +64,7 @@ class Context:
         parameters.n_seq_max = sequences
         parameters.kv_unified = True
         parameters.swa_full = True  # a sliding window that forgets could not be cut back exactly
+        parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
         parameters.no_perf = True
@@ -103,6 +119,19 @@ class Context:
         """Let the empty sequence `target` share the first `length` tokens of `source`."""
         llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
+    def state(self, sequence: int) -> npt.NDArray[np.uint8]:
+        """What the cache holds of a sequence, as bytes that `restore` takes."""
+        state = np.empty(llama.llama_state_seq_get_size(self.handle, sequence), dtype=np.uint8)
+        llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
+        return state
+
+    def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
+        """Bring a state back into the empty sequence. False: it could not be, and the sequence is empty."""
+        if llama.llama_state_seq_set_data(self.handle, _bytes(state), len(state), sequence):
+            return True
+        self.cut(sequence, 0)
+        return False
+
     def close(self) -> None:
         llama.llama_batch_free(self._batch)
         llama.llama_free(self.handle)
@@ -115,3 +144,7 @@ class Context:
         self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
         flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)
         llama.llama_set_abort_callback(self.handle, self._abort, flag)
+
+
+def _bytes(state: npt.NDArray[np.uint8]) -> "ctypes._Pointer[ctypes.c_uint8]":
+    return state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))

@@ -6,7 +6,7 @@ stopped while it loads.
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,9 @@ import llama_cpp as llama
 
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.worker.context import Context
-from gistread.engine.llama.worker.describing import gpu_names
+from gistread.engine.llama.worker.context import KV_BYTES, Context
+from gistread.engine.llama.worker.describing import gpu_names, library
+from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.llama.worker.weights import Weights
 from gistread.errors import EngineError
 
@@ -49,6 +50,8 @@ class LoadedModel:
     threads: int
     device: str
     on_gpu: bool = False
+    snapshots: Snapshots | None = None
+    """None: nothing is kept on disk."""
     parallel: int = 8
     """Requests at work at the same time: a guess, until the client says what was measured (`configure`)."""
 
@@ -57,18 +60,22 @@ def load(
     path: Path,
     context_tokens: int | None,
     *,
+    kv_type: str,
+    snapshots: Mapping[str, str] | None,
     progress: Callable[[float], None],
     cancelled: Callable[[], bool],
 ) -> LoadedModel:
     """Load the model at `path` with a window of `context_tokens` (at most what it was trained for).
 
-    `progress` is called with the share loaded, 0 to 1. Raises EngineError, LoadCancelled.
+    `kv_type`: of the numbers in the KV cache, a key of `KV_TYPES`. `snapshots`: `directory` and `model`, what the
+    weights are known by. `progress` is called with the share loaded, 0 to 1. Raises EngineError, LoadCancelled.
     """
     header = read_header(path)
     window = min(context_tokens or DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
     check_file(header)
     on_gpu = bool(llama.llama_supports_gpu_offload())
-    cells = _cells(header, window, on_gpu=on_gpu)
+    cell_bytes = round(header.kv_bytes_per_token * KV_BYTES[kv_type] / KV_BYTES["f16"])
+    cells = _cells(header, window, cell_bytes, on_gpu=on_gpu)
     log = _Log()
     llama.llama_backend_init()
 
@@ -90,7 +97,14 @@ def load(
     try:
         weights = Weights(handle, header.chat_template)
         sequences = _SEQUENCES if weights.can_roll_back else _STATES
-        context = Context(weights, cells=cells, sequences=sequences, batch_tokens=batch_tokens, threads=threads)
+        context = Context(
+            weights,
+            cells=cells,
+            sequences=sequences,
+            batch_tokens=batch_tokens,
+            threads=threads,
+            kv_type=kv_type,
+        )
     except jinja2.TemplateError as error:
         raise EngineError(f"The chat template of {path.name} cannot be used: {error}.") from None
     except MemoryError:
@@ -98,7 +112,23 @@ def load(
             f"There is no memory for a window of {window} tokens of {path.name}.",
             "Choose a smaller one (--context), or a smaller model.",
         ) from None
-    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, on_gpu=on_gpu), on_gpu)
+    return LoadedModel(
+        weights,
+        context,
+        window,
+        batch_tokens,
+        threads,
+        device=_device(threads, on_gpu=on_gpu),
+        on_gpu=on_gpu,
+        snapshots=_snapshots(snapshots, kv_type),
+    )
+
+
+def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> Snapshots | None:
+    """Numbers of a cache depend on the weights, on what they are kept as, and on who computed them."""
+    if where is None:
+        return None
+    return Snapshots(Path(where["directory"]), f"{where['model']} {kv_type} {library()}")
 
 
 def check_file(header: GgufHeader) -> None:
@@ -114,9 +144,9 @@ def check_file(header: GgufHeader) -> None:
         )
 
 
-def check_memory(header: GgufHeader, cells: int) -> None:
+def check_memory(header: GgufHeader, cells: int, cell_bytes: int) -> None:
     """Raises EngineError when weights and KV cache need more memory than the machine has free."""
-    needed = header.file_bytes + cells * header.kv_bytes_per_token
+    needed = header.file_bytes + cells * cell_bytes
     free = available_bytes()
     if needed > free:
         raise EngineError(
@@ -125,14 +155,14 @@ def check_memory(header: GgufHeader, cells: int) -> None:
         )
 
 
-def _cells(header: GgufHeader, window: int, *, on_gpu: bool) -> int:
+def _cells(header: GgufHeader, window: int, cell_bytes: int, *, on_gpu: bool) -> int:
     """Cells of the KV cache: one window at least, more where that leaves memory. Raises EngineError."""
     if on_gpu:
         return _WINDOWS * window
-    check_memory(header, window)
-    spare = available_bytes() - header.file_bytes - window * header.kv_bytes_per_token
-    if header.kv_bytes_per_token:
-        return window + max(0, min((_WINDOWS - 1) * window, spare // 2 // header.kv_bytes_per_token))
+    check_memory(header, window, cell_bytes)
+    spare = available_bytes() - header.file_bytes - window * cell_bytes
+    if cell_bytes:
+        return window + max(0, min((_WINDOWS - 1) * window, spare // 2 // cell_bytes))
     return _WINDOWS * window
 
 

@@ -15,8 +15,13 @@ class Request:
     priority: Priority
     prompt: list[int]
     max_tokens: int
-    sampler: FreeSampler | OptionSampler
+    sampler: FreeSampler | OptionSampler | None
+    """None: nothing is decided, the prompt is only evaluated for those that will come."""
     stream: TextStream
+    stable: int = 0
+    """Tokens at the beginning of the prompt that others will begin with too: worth a snapshot."""
+    sought: bool = False
+    """Whether a snapshot has been looked for."""
     sequence: int | None = None
     """Of the KV cache. None: it waits."""
     generated: list[int] = field(default_factory=list)

@@ -8,6 +8,7 @@ the batch is filled with the prompts of those that have just come; requests join
 The loop of `__main__.py` calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
 """
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -32,20 +33,30 @@ class Scheduler:
         self._weights = model.weights
         self._context = model.context
         self._send = send
-        self._slots = Slots(model.context)
+        self._slots = Slots(model.context, model.snapshots)
         self._requests: list[Request] = []
         """Running and waiting, in the order of arrival."""
         self._evaluating: tuple[Request, ...] = ()
         self._state_sent_at = 0.0
-        self._idle_sent = False
+        self._idle_sent = True
         self._rates: dict[str, float] = {}
         """Tokens a second by phase, smoothed: single batches jump about."""
         self._busy_s = self._decode_s = 0.0
         """Time in which there was work, and how much of it went by inside llama_decode."""
+        self._unsaved: list[int] | None = None
+        """Tokens whose state is to be written to disk when nobody waits."""
+        self.settled = threading.Event()
+        """Nothing is to be written."""
+        self.settled.set()
 
     @property
     def idle(self) -> bool:
-        return not self._requests
+        """Nothing to do, and all of it told."""
+        return not self._requests and self._idle_sent and self._unsaved is None
+
+    @property
+    def requested(self) -> bool:
+        return bool(self._requests)
 
     def submit(self, request: Request) -> None:
         self._requests.append(request)
@@ -66,8 +77,9 @@ class Scheduler:
         """Evaluate one batch and tell what came of it."""
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, encode("cancelled", id=request.id))
-        if self.idle:
+        if not self._requests:
             self._tell_idle()
+            self._save()
             return
         began = time.monotonic()
         urgent = min(request.priority for request in self._requests)
@@ -114,7 +126,8 @@ class Scheduler:
             if not tokens:
                 break
             for position, token in enumerate(tokens, start):
-                batch.append(BatchToken(token, position, request.sequence, position == request.length - 1))
+                decides = request.sampler is not None and position == request.length - 1
+                batch.append(BatchToken(token, position, request.sequence, decides))
             room -= len(tokens)
             chosen.append(request)
         return chosen, batch
@@ -130,8 +143,12 @@ class Scheduler:
         for index, item in enumerate(tokens):
             if item.wants_logits:
                 self._decide(requests[item.sequence], index)
+        for request in chosen:
+            if request.sampler is None and not self._slots.pending(request):
+                self._prepared(request)
 
     def _decide(self, request: Request, output: int) -> None:
+        assert request.sampler is not None
         try:
             token = request.sampler.sample(self._context, output)
         except ValueError as error:
@@ -167,10 +184,25 @@ class Scheduler:
 
     def _finish(self, request: Request, message: bytes) -> None:
         """Free the sequence and say how it ended."""
+        if request.stable and self._slots.unsaved(request):
+            self._unsaved = request.prompt[: request.stable]
+            self.settled.clear()
         self._slots.release(request)
-        request.sampler.close()
+        if request.sampler is not None:
+            request.sampler.close()
         self._requests.remove(request)
         self._send(message)
+
+    def _prepared(self, request: Request) -> None:
+        if self._slots.unsaved(request):
+            self._slots.save(request.prompt)
+        self._finish(request, encode("prepared", id=request.id, usage=request.usage()))
+
+    def _save(self) -> None:
+        if self._unsaved is not None:
+            self._slots.save(self._unsaved)
+            self._unsaved = None
+            self.settled.set()
 
     def _tell_progress(self, request: Request, count: int, elapsed: float) -> None:
         now = time.monotonic()

@@ -12,17 +12,22 @@ import itertools
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
 
 
 class Slots:
     """The sequences of one context. Belongs to the loop."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, snapshots: Snapshots | None) -> None:
         self.context = context
+        # The state of a sliding window, or of a recurrent model, is exact at its end alone.
+        self._snapshots = snapshots if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
         self._running: dict[int, Request] = {}
         """By sequence."""
-        self._used_at = dict.fromkeys(range(context.sequences), 0)
+        self._spare = context.sequences - 1
+        """Belongs to no request: what is saved is brought into it first."""
+        self._used_at = dict.fromkeys(range(self._spare), 0)
         """When a request last ended in it, by a clock that ticks once a use."""
         self._clock = itertools.count(1)
 
@@ -41,6 +46,7 @@ class Slots:
 
     def admit(self, request: Request) -> bool:
         """Give a waiting request a sequence and the cells that it may need. False: they cannot be had now."""
+        self._bring_back(request)
         tokens = request.tokens
         idle = sorted(self._idle(), key=lambda sequence: self._used_at[sequence])
         if not idle:
@@ -84,6 +90,39 @@ class Slots:
             for sequence in self._idle():
                 self._cut(sequence, 0)
         return outcome
+
+    def unsaved(self, request: Request) -> bool:
+        """Whether the stable beginning of this request lies in the cache and not yet on disk."""
+        stable = request.prompt[: request.stable]
+        return (
+            self._snapshots is not None
+            and len(stable) >= LEAST_TOKENS
+            and self._tree.find(stable)[1] == len(stable)
+            and not self._snapshots.has(stable)
+        )
+
+    def save(self, stable: list[int]) -> None:
+        """Keep the state of these tokens on disk, if they still lie in the cache."""
+        source, length = self._tree.find(stable)
+        if self._snapshots is not None and source is not None and length == len(stable):
+            self.context.fork(source, self._spare, length)
+            self._snapshots.save(stable, self.context.state(self._spare))
+            self.context.cut(self._spare, 0)
+
+    def _bring_back(self, request: Request) -> None:
+        """Restore the stable beginning of a request from disk when that spares evaluating it. Tried once."""
+        stable = request.prompt[: request.stable]
+        idle = self._idle()
+        if request.sought or self._snapshots is None or len(stable) < LEAST_TOKENS or not idle:
+            return
+        request.sought = True
+        if self._tree.find(stable)[1] == len(stable) or (state := self._snapshots.load(stable)) is None:
+            return
+        target = min(idle, key=lambda sequence: self._used_at[sequence])
+        self._cut(target, 0)
+        if self._make_room(len(stable), keep=target) and self.context.restore(target, state):
+            self._tree.extend(target, stable)
+            self._used_at[target] = next(self._clock)
 
     def _known(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:

@@ -1,0 +1,90 @@
+"""KV snapshots on disk: what every question about a book begins with need not be evaluated again after a restart.
+
+A snapshot is the state of the KV cache for a run of tokens. It is found by the tokens themselves and by everything
+that the numbers in it depend on (weights, types of the cache, version of llama.cpp), so a foreign one is never
+found, and one that is damaged is not used. All of them together stay below a limit; the one not used for longest
+goes first.
+"""
+
+import contextlib
+import hashlib
+import os
+import struct
+import zlib
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+LIMIT_BYTES = 2 * 2**30
+"""All snapshots. One of a memory of 3,000 tokens takes 70 MB with the starter, 350 MB with a model of 3 billion."""
+LEAST_TOKENS = 256
+"""Fewer are evaluated in no time."""
+
+_SUFFIX = ".kv"
+_MAGIC = b"gistreadkv1\n"
+_HEAD = struct.Struct("<12sIQ")
+"""Magic, CRC-32 of the data, bytes of the data."""
+
+State = npt.NDArray[np.uint8]
+
+
+class Snapshots:
+    """The snapshots in one directory. What the disk refuses is no error: the tokens are evaluated again."""
+
+    def __init__(self, directory: Path, identity: str, limit_bytes: int = LIMIT_BYTES) -> None:
+        """`identity`: all that the numbers depend on beside the tokens."""
+        self._directory = directory
+        self._identity = identity
+        self._limit_bytes = limit_bytes
+
+    def has(self, tokens: Sequence[int]) -> bool:
+        return self._path(tokens).exists()
+
+    def load(self, tokens: Sequence[int]) -> State | None:
+        """The state for these tokens; None when there is none that can be used. One that is damaged is removed."""
+        path = self._path(tokens)
+        try:
+            with path.open("rb") as file:
+                magic, checksum, size = _HEAD.unpack(file.read(_HEAD.size))
+                state = np.fromfile(file, dtype=np.uint8)
+            os.utime(path)
+        except (OSError, struct.error):
+            return None
+        if magic == _MAGIC and len(state) == size and zlib.crc32(state.data) == checksum:
+            return state
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return None
+
+    def save(self, tokens: Sequence[int], state: State) -> None:
+        """Write it, whole or not at all, and let old ones make room."""
+        if len(state) > self._limit_bytes:
+            return
+        path = self._path(tokens)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._trim(self._limit_bytes - len(state))
+            with temporary.open("wb") as file:
+                file.write(_HEAD.pack(_MAGIC, zlib.crc32(state.data), len(state)))
+                state.tofile(file)
+            temporary.replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def _path(self, tokens: Sequence[int]) -> Path:
+        digest = hashlib.sha256(self._identity.encode() + b"\0" + array("i", tokens).tobytes())
+        return self._directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
+
+    def _trim(self, limit_bytes: int) -> None:
+        """Remove the files used longest ago until the rest fits; those that a killed process left half-written too."""
+        files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in self._directory.iterdir()), reverse=True)
+        total = 0
+        for _, size, file in files:
+            total += size
+            if total > limit_bytes or file.suffix != _SUFFIX:
+                file.unlink(missing_ok=True)
