@@ -83,6 +83,16 @@ def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
     assert "Traceback" not in ran.err
 
 
+def test_on_a_machine_where_others_have_the_cores_it_says_so(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 2.0)
+    ran = run("doctor", "--model", tiny)
+    assert ran.status == ExitStatus.DONE
+    assert "could not be measured" in ran.out
+    assert "when the machine is quiet" in ran.out
+
+
 def test_what_is_known_is_measured_anew_when_asked(run: Run, tiny: Path) -> None:
     first = run("doctor", "--model", tiny, "--json").json["rates"]
     assert run("doctor", "--model", tiny, "--json").json["rates"] == first

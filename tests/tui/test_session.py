@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.config import Config
+from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
 from gistread.memory.store import MemoryStore
 from gistread.tui import news
@@ -46,6 +48,18 @@ async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
     again, told_again = session_on(tmp_path, SteppedEngine())
     await again.show_kept_memory()
     assert len(told_again.of(news.MemoryOpened)[0].memory.entries) == len(pages)
+
+
+async def test_before_the_first_page_the_rates_of_the_engine_tell_how_long_it_will_take(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
+    engine.stop_after = 0
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await until(lambda: not engine.gate.is_set())
+    assert not told.of(news.PageRead)
+    assert session.activity.seconds_left
+    await session.close()
 
 
 async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_goes_on(tmp_path: Path) -> None:

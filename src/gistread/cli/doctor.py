@@ -25,7 +25,6 @@ from gistread.memory.model import Reading
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000
-_BUSY_SHARE = 0.5
 
 
 @dataclass(slots=True)
@@ -121,11 +120,9 @@ def _advice_on_room(found: _Findings, header: GgufHeader, info: EngineInfo, *, o
     if needed > found.memory_free and not on_gpu:
         what = f"The model needs {_gib(needed)} of memory, and {_gib(found.memory_free)} are free."
         advice.append(Advice(what, "Choose a smaller model or quantisation, or a smaller window (context_tokens)."))
-    if found.load > _BUSY_SHARE * found.cores and not on_gpu:
-        what = (
-            f"Other programs are at work (load {found.load:.1f} on {found.cores} cores): the engine is slower for it."
-        )
-        advice.append(Advice(what, "Measure anew when the machine is quiet: gistread doctor --measure"))
+    if info.rates is None:
+        what = f"Other programs have the cores (load {found.load:.1f} on {found.cores}), or memory is short."
+        advice.append(Advice(what, "Ask again when the machine is quiet; until then nothing is known of its speed."))
     return advice
 
 
@@ -158,7 +155,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
 
 def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
     if info.rates is None:
-        return [("rates", "not measured: other programs have the cores, or memory is short")]
+        return [("rates", "could not be measured")]
     decode = " · ".join(f"{sequences}: {rate:.0f}" for sequences, rate in info.rates.decode)
     rows = [
         ("prefill", f"{info.rates.prefill:.0f} tok/s"),
