@@ -24,7 +24,7 @@ _AIM = 2.3
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rounds, tokens = (1, 24) if setting.quick else (_ROUNDS, _ANSWER_TOKENS)
     rates: dict[int, list[float]] = {count: [] for count in _SEQUENCES}
-    async with engine_over(setting, setting.copy("F16")) as engine:
+    async with engine_over(setting, setting.copy("F16"), measured=False) as engine:
         task = "Tell all of this again in other words."
         prompts = [await texts.prompt_of(_PROMPT_TOKENS, variant, engine, task) for variant in range(_SEQUENCES[-1])]
         for _ in range(rounds):
@@ -36,7 +36,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         return
     (alone, *_) = spreads = [Spread.of(found) for found in rates.values()]
     yield Table(
-        f"Decode by answers at once, F16 copy, {engine.info.parallel} at once are said to pay",
+        "Decode by answers at once, F16 copy",
         ("answers", "of all [tok/s]", "against one"),
         tuple((str(n), found, found.median / alone.median) for n, found in zip(rates, spreads, strict=True)),
     )

@@ -14,12 +14,12 @@ from pathlib import Path
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.requests import Request
-from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import (
     GREEDY,
+    NO_USAGE,
     Choice,
     Completion,
     EngineInfo,
@@ -45,7 +45,7 @@ class CountingEngine:
 
     def __init__(self, model: Path, *, context_tokens: int, cells: int, parallel: int, seed: int) -> None:
         self._weights = Weights(load(model, vocabulary_only=True), read_header(model).chat_template)
-        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES))
+        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES), snapshots=None)
         self._random = random.Random(seed)
         self._info = EngineInfo("counted", "counted", context_tokens, "nothing at all", parallel)
         self._asked = 0
@@ -73,6 +73,9 @@ class CountingEngine:
     async def measure(self, prompt: Prompt) -> int:
         return len(self._weights.prompt_tokens(prompt))
 
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        return NO_USAGE
+
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
     ) -> AsyncIterator[StreamEvent]:
@@ -97,8 +100,7 @@ class CountingEngine:
         if len(tokens) + max_tokens > self._info.context_tokens:
             raise PromptTooLongError(len(tokens), max_tokens, self._info.context_tokens)
         self._asked += 1
-        sampler = FreeSampler(self._weights, GREEDY)
-        request = Request(self._asked, priority, tokens, max_tokens, sampler, TextStream())
+        request = Request(self._asked, priority, tokens, max_tokens, None, TextStream())
         if not self._slots.admit(request):
             raise MemoryError("no room in the cache for a request that is alone")
         prefilled = self._evaluate(request)
@@ -106,7 +108,6 @@ class CountingEngine:
         request.generated = self._weights.tokens_of(answer)[: max_tokens - 1]
         self._evaluate(request)
         self._slots.release(request)
-        sampler.close()
         return Usage(prefilled, request.reused, len(request.generated) + 1)
 
     def _evaluate(self, request: Request) -> int:

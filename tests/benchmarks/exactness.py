@@ -17,6 +17,7 @@ from statistics import mean
 from gistread.book.model import Book
 from gistread.engine.protocol import (
     GREEDY,
+    NO_USAGE,
     Choice,
     Completion,
     Engine,
@@ -26,6 +27,7 @@ from gistread.engine.protocol import (
     Prompt,
     Sampling,
     StreamEvent,
+    Usage,
 )
 from gistread.memory.model import Entry, Reading
 from gistread.memory.reading import read_book
@@ -143,6 +145,9 @@ class _Apart:
 
     async def measure(self, prompt: Prompt) -> int:
         return await self._counter.measure(prompt)
+
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        return NO_USAGE
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON

@@ -1,14 +1,15 @@
 """From a question to the first word of its answer, over a memory of about 3,000 tokens of gists.
 
-By situation: the first question over a memory that the engine has not seen, the second one, and both while a book
-is being read in the background. Asked in two ways: with the reader that people use (no look-ups, so that the
-first word is all that is waited for), and straight through the engine, which also says how many tokens it
-evaluated. Every round has a memory that shares no beginning with the ones before; the rounds are interleaved.
-The memory is made of the sample story's own sentences: no model is needed for it.
+By situation: the first question over a memory that the engine has not seen, the second one, both while a book is
+being read in the background, and the first after a restart. Asked in two ways: with the reader that people use (no
+look-ups, so that the first word is all that is waited for), and straight through the engine, which also says how
+many tokens it evaluated. Every round has a memory that shares no beginning with the ones before; the rounds are
+interleaved. The memory is made of the sample story's own sentences: no model is needed for it.
 """
 
 import asyncio
 import contextlib
+import shutil
 import tempfile
 import time
 from collections import defaultdict
@@ -41,6 +42,8 @@ _QUICK_GIST_TOKENS = 1500
 _ROUNDS = 3
 _ANSWER_TOKENS = 8
 _A_MOMENT_S = 0.3
+_SNAPSHOTS = "snapshots"
+"""The folder of KV snapshots within the engine's cache."""
 _QUESTIONS = ("Who keeps the harbour, and since when?", "What was lost in the end?")
 """The first over a memory, and the second."""
 _FIRST, _SECOND = "a first question", "a second question"
@@ -75,8 +78,30 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield _table(f"To the first word of an answer, over {tokens:,} tokens of gists", asked)
     for aim in _aims(asked):
         yield aim
+    async for finding in _restarts(setting, memory, rounds):
+        yield finding
     if read_through:
         yield Skipped("questions while a book is read", "the book was read to its end before all were asked")
+
+
+async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncIterator[Finding]:
+    """The first question after a restart, with what the engine has saved of the last time and without it."""
+    saved, bare = [], []
+    first, second = _QUESTIONS
+    for number in range(rounds):
+        unlike = _unlike(memory, f"{number}, restarted")
+        async with engine_over(setting) as engine:
+            await _ask_reader(first, unlike, engine)
+            await idle(engine)
+        async with engine_over(setting) as engine:
+            saved.append((await _ask_reader(second, unlike, engine)).first_word_s)
+        shutil.rmtree(setting.cache / _SNAPSHOTS, ignore_errors=True)
+        async with engine_over(setting) as engine:
+            bare.append((await _ask_reader(second, unlike, engine)).first_word_s)
+    rows = (("without a snapshot", Spread.of(bare)), ("with the snapshot of an earlier question", Spread.of(saved)))
+    yield Table("To the first word of a first question after a restart", ("asked", "reader [s]"), rows)
+    ratio = median(saved) / median(bare)
+    yield Aim("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
 
 
 def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Table:

@@ -22,6 +22,8 @@ from gistread.engine.protocol import Engine, EngineState, Phase
 
 Form = Literal["Q8_0", "F16"]
 
+_IDLE_WITHIN_S = 60.0
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -33,6 +35,11 @@ class Setting:
     """Temporary; it is removed in the end."""
     quick: bool = False
     """Fewer and shorter runs: enough to see that a part works, not enough to lean on its figures."""
+
+    @property
+    def cache(self) -> Path:
+        """What gistread measures, converts and saves of a model lies there."""
+        return self.folder / "cache"
 
     def copy(self, form: Form) -> Path:
         """The model with its weights in another form, made when it is first asked for."""
@@ -58,12 +65,15 @@ class AccountedEngine(LlamaEngine):
 
 
 @asynccontextmanager
-async def engine_over(setting: Setting, model: Path | None = None) -> AsyncIterator[AccountedEngine]:
+async def engine_over(
+    setting: Setting, model: Path | None = None, *, measured: bool = True
+) -> AsyncIterator[AccountedEngine]:
     """A loaded engine as the program has it, over the setting's model or another; closed in the end.
 
-    What it measures and converts lies in the setting's folder, so it is done once in a run. One at a time.
+    What it measures and converts lies in the setting's folder, so it is done once in a run. Not `measured`: it takes
+    the file as it is, and runs eight requests at once whether they pay or not. One at a time.
     """
-    engine = AccountedEngine(model or setting.model, cache=setting.folder / "cache")
+    engine = AccountedEngine(model or setting.model, cache=setting.cache if measured else None)
     try:
         await engine.start()
         yield engine
@@ -72,9 +82,10 @@ async def engine_over(setting: Setting, model: Path | None = None) -> AsyncItera
 
 
 async def idle(engine: LlamaEngine) -> None:
-    """Wait until the worker has said that it has nothing more to do."""
-    while engine.state.phase is not Phase.IDLE:
-        await told(engine, lambda state: state.phase is Phase.IDLE)
+    """Wait until the worker has said that it has nothing more to do. Raises TimeoutError when it does not."""
+    async with asyncio.timeout(_IDLE_WITHIN_S):
+        while engine.state.phase is not Phase.IDLE:
+            await told(engine, lambda state: state.phase is Phase.IDLE)
 
 
 def told(engine: Engine, wanted: Callable[[EngineState], bool]) -> asyncio.Future[None]:

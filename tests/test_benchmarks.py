@@ -1,0 +1,115 @@
+"""The commands of `tests/benchmarks` run, on a tiny model, and say what they measured. How fast it was, nobody asks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.figures import Aim, Skipped, Spread, Table, as_json, as_text
+from tests.tiny_gguf import write_tiny_gguf
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=_on_one_core,
+        check=False,
+    )
+
+
+def _on_one_core() -> None:
+    # ggml's threads spin: with one of them, other tests beside this one cannot make them wait for each other.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+PARTS = {
+    "raw": ["Prefill on an empty cache", "Decode after"],
+    "naive": ["one call after another"],
+    "indexing": ["careful", "single-pass", "against the naive loop"],
+    "novel": ["Counted, not run"],
+    "cancel": ["in the prefill of", "while loading"],
+    "memory": ["Resident memory"],
+}
+"""Those that take a few seconds, and what they must speak of."""
+SLOW_PARTS = {
+    "first_token": ["a first question while a book is read", "after a restart"],
+    "batching": ["8 sequences against 1"],
+    "exactness": ["all at once", "gists of the same page that differ"],
+}
+
+
+@pytest.mark.parametrize("part", [*PARTS, *(pytest.param(part, marks=pytest.mark.slow) for part in SLOW_PARTS)])
+def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
+    document = tmp_path / "figures.json"
+    ended = run(part, "--quick", "--model", tiny, "--json", document)
+    assert ended.returncode == 0, ended.stderr
+    for words in (PARTS | SLOW_PARTS)[part]:
+        assert words in ended.stdout
+    figures: dict[str, Any] = json.loads(document.read_text(encoding="utf-8"))
+    assert figures["model"] == "tiny.gguf"
+    assert list(figures["parts"]) == [part]
+    tables = [finding for finding in figures["parts"][part]["findings"] if "table" in finding]
+    assert tables
+    for table in tables:
+        assert table["table"] in ended.stdout
+        assert all(table["rows"])
+
+
+def test_an_unknown_part_is_refused_with_the_names_of_those_there_are() -> None:
+    ended = run("speed")
+    assert ended.returncode == 2
+    assert "raw" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_missing_model_is_told_in_a_line(tmp_path: Path) -> None:
+    ended = run("raw", "--model", tmp_path / "none.gguf")
+    assert ended.returncode == 2
+    assert "--model" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_table_has_its_columns_under_their_heads() -> None:
+    table = Table(
+        "Speed", ("weights", "rate [tok/s]"), (("Q8_0", 1234.5), ("F16", Spread.of([9.0, 7.0, 8.0])), ("x", None))
+    )
+    lines = as_text(table).splitlines()
+    assert lines[0] == "Speed"
+    assert len({len(line) for line in lines[1:]}) == 1
+    assert "1,234" in lines[3]
+    assert "8.00 (7.00–9.00)" in lines[4]
+    assert lines[5].endswith("–")
+
+
+def test_a_row_of_the_wrong_length_is_no_table() -> None:
+    with pytest.raises(ValueError, match="Speed"):
+        Table("Speed", ("weights", "rate"), (("Q8_0",),))
+
+
+def test_an_aim_knows_whether_it_is_reached() -> None:
+    assert Aim("time", 0.3, at_most=0.3).reached
+    assert not Aim("time", 0.31, at_most=0.3).reached
+    assert Aim("rate", 2.4, at_least=2.3).reached
+    assert not Aim("rate", 2.2, at_least=2.3).reached
+
+
+def test_json_keeps_the_range_of_a_figure_and_the_reason_for_a_gap() -> None:
+    table = Table("Speed", ("weights", "rate"), (("F16", Spread.of([1.0, 3.0])),))
+    assert as_json(table)["rows"] == [{"weights": "F16", "rate": {"median": 2.0, "low": 1.0, "high": 3.0}}]
+    assert as_json(Skipped("a novel", "it is not there")) == {"skipped": "a novel", "reason": "it is not there"}
