@@ -50,6 +50,7 @@ class LoadedModel:
     threads: int
     device: str
     on_gpu: bool = False
+    kv_type: str = "f16"
     snapshots: Snapshots | None = None
     """None: nothing is kept on disk."""
     parallel: int = 8
@@ -110,7 +111,8 @@ def load(
     except MemoryError:
         raise EngineError(
             f"There is no memory for a window of {window} tokens of {path.name}.",
-            "Choose a smaller one (--context), or a smaller model.",
+            "Choose a smaller one (--context), or a smaller model."
+            + (f' Not every model can do with kv_cache = "{kv_type}".' if kv_type != "f16" else ""),
         ) from None
     return LoadedModel(
         weights,
@@ -120,6 +122,7 @@ def load(
         threads,
         device=_device(threads, on_gpu=on_gpu),
         on_gpu=on_gpu,
+        kv_type=kv_type,
         snapshots=_snapshots(snapshots, kv_type),
     )
 

@@ -49,6 +49,7 @@ def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable
         sequences=most + 1,
         batch_tokens=model.batch_tokens,
         threads=model.threads,
+        kv_type=model.kv_type,
     )
     try:
         # On a GPU the processor only waits.

@@ -48,11 +48,12 @@ class Snapshots:
         path = self._path(tokens)
         try:
             with path.open("rb") as file:
-                magic, checksum, size = _HEAD.unpack(file.read(_HEAD.size))
+                head = file.read(_HEAD.size).ljust(_HEAD.size)
                 state = np.fromfile(file, dtype=np.uint8)
             os.utime(path)
-        except (OSError, struct.error):
+        except OSError:
             return None
+        magic, checksum, size = _HEAD.unpack(head)
         if magic == _MAGIC and len(state) == size and zlib.crc32(state.data) == checksum:
             return state
         with contextlib.suppress(OSError):

@@ -1,0 +1,132 @@
+"""What every question begins with is kept on disk, and never used wrongly."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gistread.engine.llama.client import SNAPSHOTS, LlamaEngine
+from gistread.engine.llama.worker.snapshots import Snapshots
+from gistread.engine.protocol import Completion, Message, Prompt, Sampling
+from tests.tiny_gguf import write_tiny_gguf
+
+MEMORY = "".join(f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n" for n in range(30))
+SAMPLING = Sampling(max_tokens=12)
+
+
+def asked(question: str, memory: str = MEMORY) -> Prompt:
+    return (Message("user", f"{memory}---\n{question}", stable=len(memory)),)
+
+
+async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare: bool = False) -> list[Completion]:
+    """By an engine of its own, which is closed afterwards, as another run of the program would."""
+    engine = LlamaEngine(model, cache=cache)
+    try:
+        await engine.start()
+        if prepare:
+            await engine.prepare(questions[0])
+            return []
+        return [await engine.complete(question, SAMPLING) for question in questions]
+    finally:
+        await engine.close()
+
+
+def files(cache: Path) -> list[Path]:
+    folder = cache / SNAPSHOTS
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+async def test_the_first_question_after_a_restart_begins_where_the_last_one_did(tiny: Path, tmp_path: Path) -> None:
+    (fresh,) = await answered(tiny, None, asked("Where is inn 21?"))
+    (first,) = await answered(tiny, tmp_path, asked("How many passes?"))
+    assert first.usage.reused == 0
+    assert len(files(tmp_path)) == 1
+    (second,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    assert second.usage.prefilled < 40 < len(MEMORY) <= second.usage.reused
+    assert second.text == fresh.text
+    assert len(files(tmp_path)) == 1
+
+
+async def test_a_memory_can_be_prepared_before_anybody_asks(tiny: Path, tmp_path: Path) -> None:
+    (fresh,) = await answered(tiny, None, asked("Where is inn 21?"))
+    await answered(tiny, tmp_path, asked("", MEMORY), prepare=True)
+    (first,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    assert first.usage.reused >= len(MEMORY)
+    assert first.text == fresh.text
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "text"])
+async def test_a_damaged_snapshot_is_ignored_and_made_anew(tiny: Path, tmp_path: Path, harm: str) -> None:
+    (whole,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    (file,) = files(tmp_path)
+    data = file.read_bytes()
+    middle = len(data) // 2
+    file.write_bytes(
+        {
+            "cut": data[:middle],
+            "flip": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+            "empty": b"",
+            "text": b"This is no snapshot at all.\n" * 9,
+        }[harm]
+    )
+    (again,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    assert again.usage.reused == 0
+    assert again.text == whole.text
+    assert file.read_bytes() == data
+
+
+async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path) -> None:
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
+    await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    (fresh,) = await answered(other, None, asked("Where is inn 21?"))
+    (asked_other,) = await answered(other, tmp_path, asked("Where is inn 21?"))
+    assert asked_other.usage.reused == 0
+    assert asked_other.text == fresh.text
+    assert len(files(tmp_path)) == 2
+
+
+async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> None:
+    heads = {
+        "llama__attention__head_count": 2,
+        "llama__attention__head_count_kv": 2,
+        "llama__rope__dimension_count": 32,
+    }
+    model = write_tiny_gguf(tmp_path / "two-heads.gguf", **heads)  # quantised numbers come in blocks of 32
+    await answered(model, tmp_path, asked("Where is inn 21?"))
+    engine = LlamaEngine(model, cache=tmp_path, kv_cache="q8_0")
+    await engine.start()
+    assert (await engine.complete(asked("Where is inn 21?"), SAMPLING)).usage.reused == 0
+    await engine.close()
+    plain, quantised = sorted(file.stat().st_size for file in files(tmp_path))[::-1]
+    assert quantised < 0.6 * plain
+
+
+async def test_nothing_is_kept_without_a_cache_or_for_a_few_words(tiny: Path, tmp_path: Path) -> None:
+    await answered(tiny, tmp_path, asked("Where?", "(Page 1)\nThe mule.\n\n"), (Message("user", MEMORY),))
+    assert files(tmp_path) == []
+
+
+def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
+    snapshots = Snapshots(tmp_path, "model", limit_bytes=2500)
+    state = np.zeros(1000, dtype=np.uint8)
+    for number in (1, 2):
+        snapshots.save([number], state)
+        os.utime(next(f for f in tmp_path.iterdir() if f.stat().st_mtime > 1000), (number, number))
+    assert snapshots.load([1]) is not None
+    (tmp_path / "0f.4711").write_bytes(b"half-written by a process that was killed")
+    snapshots.save([3], state)
+    assert [number for number in (1, 2, 3) if snapshots.has([number])] == [1, 3]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_snapshot_beyond_the_limit_is_not_kept(tmp_path: Path) -> None:
+    Snapshots(tmp_path, "model", limit_bytes=500).save([1], np.zeros(1000, dtype=np.uint8))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_folder_that_cannot_be_written_is_no_failure(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / SNAPSHOTS).write_text("in the way")
+    (answer,) = await asyncio.wait_for(answered(tiny, tmp_path, asked("Where is inn 21?")), 30)
+    assert answer.text
