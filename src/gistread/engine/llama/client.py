@@ -67,19 +67,21 @@ class LlamaEngine:
         context_tokens: int | None = None,
         log: Path | None = None,
         cache: Path | None = None,
+        snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
         kv_cache: KvCache = "f16",
     ) -> None:
         """`context_tokens`: the window; None for the default. `log`: where llama.cpp's messages go, if anywhere.
 
-        `cache`: the directory in which measurements, faster copies of weights and KV snapshots are kept; None:
-        nothing is measured, converted or kept. `fast_weights`: whether such copies may be made. `kv_cache`: what the
-        numbers of the KV cache are kept as.
+        `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is measured
+        or converted. `snapshots`: the directory of KV snapshots; None: a folder in `cache`, if there is one.
+        `fast_weights`: whether faster copies may be made. `kv_cache`: what the numbers of the KV cache are kept as.
         """
         self._path = model_path
         self._context_tokens = context_tokens
         self._log_path = log
         self._cache = cache
+        self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
         self._kv_cache = kv_cache
         self._info: EngineInfo | None = None
@@ -179,9 +181,9 @@ class LlamaEngine:
         await self._end_worker()
         self._worker = await WorkerProcess.start(self._log_path, self._dispatch, self._on_lost)
         snapshots = None
-        if self._cache is not None:
+        if self._snapshots is not None:
             form = "itself" if path == self._path else "a copy"
-            snapshots = {"directory": str(self._cache / SNAPSHOTS), "model": f"{header.fingerprint} {form}"}
+            snapshots = {"directory": str(self._snapshots), "model": f"{header.fingerprint} {form}"}
         return await self._worker.load(
             path, context_tokens=self._context_tokens, kv_type=self._kv_cache, snapshots=snapshots
         )
