@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gistread.engine.llama.client import SNAPSHOTS, LlamaEngine
+from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
@@ -22,7 +22,7 @@ def asked(question: str, memory: str = MEMORY) -> Prompt:
 
 async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare: bool = False) -> list[Completion]:
     """By an engine of its own, which is closed afterwards, as another run of the program would."""
-    engine = LlamaEngine(model, cache=cache)
+    engine = LlamaEngine(model, snapshots=cache)
     try:
         await engine.start()
         if prepare:
@@ -34,8 +34,7 @@ async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare:
 
 
 def files(cache: Path) -> list[Path]:
-    folder = cache / SNAPSHOTS
-    return sorted(folder.iterdir()) if folder.exists() else []
+    return sorted(cache.glob("*.*"))
 
 
 async def test_the_first_question_after_a_restart_begins_where_the_last_one_did(tiny: Path, tmp_path: Path) -> None:
@@ -78,7 +77,8 @@ async def test_a_damaged_snapshot_is_ignored_and_made_anew(tiny: Path, tmp_path:
 
 
 async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path) -> None:
-    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
+    (tmp_path / "model").mkdir()
+    other = write_tiny_gguf(tmp_path / "model" / "other.gguf", seed=2)
     await answered(tiny, tmp_path, asked("Where is inn 21?"))
     (fresh,) = await answered(other, None, asked("Where is inn 21?"))
     (asked_other,) = await answered(other, tmp_path, asked("Where is inn 21?"))
@@ -88,14 +88,15 @@ async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path
 
 
 async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> None:
-    heads = {
-        "llama__attention__head_count": 2,
-        "llama__attention__head_count_kv": 2,
-        "llama__rope__dimension_count": 32,
-    }
-    model = write_tiny_gguf(tmp_path / "two-heads.gguf", **heads)  # quantised numbers come in blocks of 32
+    (tmp_path / "model").mkdir()
+    model = write_tiny_gguf(  # quantised numbers come in blocks of 32: larger heads
+        tmp_path / "model" / "large-heads.gguf",
+        llama__attention__head_count=2,
+        llama__attention__head_count_kv=2,
+        llama__rope__dimension_count=32,
+    )
     await answered(model, tmp_path, asked("Where is inn 21?"))
-    engine = LlamaEngine(model, cache=tmp_path, kv_cache="q8_0")
+    engine = LlamaEngine(model, snapshots=tmp_path, kv_cache="q8_0")
     await engine.start()
     assert (await engine.complete(asked("Where is inn 21?"), SAMPLING)).usage.reused == 0
     await engine.close()
@@ -127,6 +128,6 @@ def test_a_snapshot_beyond_the_limit_is_not_kept(tmp_path: Path) -> None:
 
 
 async def test_a_folder_that_cannot_be_written_is_no_failure(tiny: Path, tmp_path: Path) -> None:
-    (tmp_path / SNAPSHOTS).write_text("in the way")
-    (answer,) = await asyncio.wait_for(answered(tiny, tmp_path, asked("Where is inn 21?")), 30)
+    (tmp_path / "file").write_text("in the way")
+    (answer,) = await asyncio.wait_for(answered(tiny, tmp_path / "file", asked("Where is inn 21?")), 30)
     assert answer.text
