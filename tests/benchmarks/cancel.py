@@ -32,7 +32,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             share = moments.uniform(0.0, 0.25)
             prefill.append(await _cancelled(engine, tokens, 2 * variant, _in_prefill(share)))
             decode.append(await _cancelled(engine, 64, 2 * variant + 1, _in_decode, moments.uniform(0.0, 0.3)))
-    load = [await _load_cancelled(setting, moments.uniform(0.0, 0.2)) for _ in range(rounds)]
+    load = [await _load_cancelled(setting, moments.uniform(0.1, 0.5)) for _ in range(rounds)]
     stages = {f"in the prefill of {tokens:,} tokens": prefill, "while decoding": decode, "while loading": load}
     rows = tuple((stage, _spread(times), sum(time is not None for time in times)) for stage, times in stages.items())
     yield Table("From cancelling to a free engine", ("cancelled", "median (range) [s]", "times"), rows)
