@@ -42,8 +42,6 @@ _QUICK_GIST_TOKENS = 1500
 _ROUNDS = 3
 _ANSWER_TOKENS = 8
 _A_MOMENT_S = 0.3
-_SNAPSHOTS = "snapshots"
-"""The folder of KV snapshots within the engine's cache."""
 _QUESTIONS = ("Who keeps the harbour, and since when?", "What was lost in the end?")
 """The first over a memory, and the second."""
 _FIRST, _SECOND = "a first question", "a second question"
@@ -95,7 +93,7 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
             await idle(engine)
         async with engine_over(setting) as engine:
             saved.append((await _ask_reader(second, unlike, engine)).first_word_s)
-        shutil.rmtree(setting.cache / _SNAPSHOTS, ignore_errors=True)
+        shutil.rmtree(setting.snapshots, ignore_errors=True)
         async with engine_over(setting) as engine:
             bare.append((await _ask_reader(second, unlike, engine)).first_word_s)
     rows = (("without a snapshot", Spread.of(bare)), ("with the snapshot of an earlier question", Spread.of(saved)))

@@ -38,8 +38,13 @@ class Setting:
 
     @property
     def cache(self) -> Path:
-        """What gistread measures, converts and saves of a model lies there."""
+        """What gistread measures of a model and converts lies there."""
         return self.folder / "cache"
+
+    @property
+    def snapshots(self) -> Path:
+        """And there, the KV cache of what may be asked again."""
+        return self.folder / "snapshots"
 
     def copy(self, form: Form) -> Path:
         """The model with its weights in another form, made when it is first asked for."""
@@ -73,7 +78,9 @@ async def engine_over(
     What it measures and converts lies in the setting's folder, so it is done once in a run. Not `measured`: it takes
     the file as it is, and runs eight requests at once whether they pay or not. One at a time.
     """
-    engine = AccountedEngine(model or setting.model, cache=setting.cache if measured else None)
+    engine = AccountedEngine(
+        model or setting.model, cache=setting.cache if measured else None, snapshots=setting.snapshots
+    )
     try:
         await engine.start()
         yield engine
