@@ -34,7 +34,7 @@ async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare:
 
 
 def files(cache: Path) -> list[Path]:
-    return sorted(cache.glob("*.*"))
+    return sorted(cache.glob("*.kv*"))
 
 
 async def test_the_first_question_after_a_restart_begins_where_the_last_one_did(tiny: Path, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
         snapshots.save([number], state)
         os.utime(next(f for f in tmp_path.iterdir() if f.stat().st_mtime > 1000), (number, number))
     assert snapshots.load([1]) is not None
-    (tmp_path / "0f.4711").write_bytes(b"half-written by a process that was killed")
+    (tmp_path / "0f.kv.4711").write_bytes(b"half-written by a process that was killed")
     snapshots.save([3], state)
     assert [number for number in (1, 2, 3) if snapshots.has([number])] == [1, 3]
     assert len(list(tmp_path.iterdir())) == 2

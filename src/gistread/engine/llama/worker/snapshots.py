@@ -65,7 +65,7 @@ class Snapshots:
         if len(state) > self._limit_bytes:
             return
         path = self._path(tokens)
-        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             self._trim(self._limit_bytes - len(state))
@@ -83,7 +83,8 @@ class Snapshots:
 
     def _trim(self, limit_bytes: int) -> None:
         """Remove the files used longest ago until the rest fits; those that a killed process left half-written too."""
-        files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in self._directory.iterdir()), reverse=True)
+        own = self._directory.glob(f"*{_SUFFIX}*")
+        files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
         total = 0
         for _, size, file in files:
             total += size
