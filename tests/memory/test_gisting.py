@@ -1,6 +1,10 @@
 """What becomes of what the model wrote."""
 
-from gistread.engine.protocol import NO_USAGE, Completion, Priority
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
 from gistread.memory.gisting import Gisted, careful_attempts, gist_page, wanted_words
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
@@ -96,3 +100,33 @@ async def test_a_long_run_of_letters_without_a_space_is_not_its_own_gist() -> No
     gisted = await gisted_page("x" * 3000, FakeEngine(says=["", ""]))
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert len(gisted.gist.text) < 300
+
+
+class Listening(FakeEngine):
+    """Counts how many pieces of its answers were heard."""
+
+    heard = 0
+
+    async def stream(self, *arguments: object, **options: object) -> AsyncIterator[StreamEvent]:  # type: ignore[override]
+        async for event in super().stream(*arguments, **options):  # type: ignore[arg-type]
+            self.heard += isinstance(event, TextDelta)
+            yield event
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (" ".join([PAGE] * 6), Fault.COPIED),
+        ("the boats and the ropes " * 100, Fault.LOOP),
+        (
+            "He met Anna and then Boris and then Clara and then David and then Emil by the boats. " * 20,
+            Fault.FOREIGN_NAMES,
+        ),
+        ("I'm sorry, but as an AI language model I cannot assist. " + "Word after word follows. " * 100, Fault.REFUSAL),
+    ],
+)
+async def test_a_draft_that_no_word_could_mend_is_ended_early(words: str, fault: Fault) -> None:
+    engine = Listening(says=[words, GOOD])
+    gisted = await gisted_page(PAGE, engine)
+    assert (gisted.gist.text, gisted.faults) == (GOOD, (fault,))
+    assert engine.heard < len(words.split()) / 2

@@ -8,7 +8,7 @@ Prompts are laid out text first, task last (design D4): what is long and stable 
 at the end. An engine remembers prefixes and evaluates only what is new; `Usage` says how much that was.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Literal, Protocol
@@ -84,6 +84,8 @@ class TextDelta:
     """The next piece of a streamed answer."""
 
     text: str
+    usage: Usage = NO_USAGE
+    """What the request has cost so far: who ends it here knows the whole of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ class Engine(Protocol):
 
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Text as it is decoded, then a `Completion`.
 
         Raises PromptTooLongError before anything is sent when `max_tokens` of answer do not fit, EngineError

@@ -7,13 +7,25 @@ is its own gist, and no model is asked.
 
 import math
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread import prompts
 from gistread.book.words import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Completion,
+    Engine,
+    Message,
+    Priority,
+    Prompt,
+    Restarted,
+    Sampling,
+    TextDelta,
+    Usage,
+)
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
-from gistread.memory.guard import Draft, Fault, clean, inspect
+from gistread.memory.guard import Draft, Fault, clean, hopeless, inspect
 from gistread.memory.model import Gist, GistSource
 
 PROMPTS = ("gist", "gist_again")
@@ -22,6 +34,8 @@ PROMPTS = ("gist", "gist_again")
 VERBATIM_WORDS = 60
 """A page shorter than this (a title page, a last few lines) is its own gist."""
 
+_LOOKED_AT_EVERY = 120
+"""Characters: some twenty words."""
 _ROOM = 1.8
 """Tokens allowed for a gist, for one token of the length asked for."""
 
@@ -71,15 +85,36 @@ async def gist_page(text: str, engine: Engine, attempts: Sequence[Attempt], prio
     faults: list[Fault] = []
     usage = NO_USAGE
     for attempt in attempts:
-        completion = await engine.complete(attempt.prompt, attempt.sampling, priority)
-        usage += completion.usage
-        gist, cut_off = clean(completion.text, cut_off=completion.finish == "length")
-        fault = inspect(Draft(gist, text, attempt.own_words, cut_off, attempt.before))
+        gist, fault, cost = await _draft(text, attempt, engine, priority)
+        usage += cost
         if fault is None:
             return Gisted(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         faults.append(fault)
     own = extract(text, wanted_words(page_words))
     return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
+
+
+async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority) -> tuple[str, Fault | None, Usage]:
+    """What the model writes, its fault if it has one, and what it cost. Ended early where no word could mend it."""
+    written, looked_at = "", 0
+    usage = NO_USAGE
+    async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
+        async for event in stream:
+            match event:
+                case TextDelta(piece, usage):
+                    written += piece
+                    if len(written) >= looked_at + _LOOKED_AT_EVERY:
+                        looked_at = len(written)
+                        so_far, _ = clean(written)
+                        if fault := hopeless(Draft(so_far, text, attempt.own_words, before=attempt.before)):
+                            return so_far, fault, usage
+                case Restarted():
+                    written, looked_at = "", 0
+                case Completion():
+                    gist, cut_off = clean(event.text, cut_off=event.finish == "length")
+                    draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
+                    return gist, inspect(draft), event.usage
+    return "", Fault.EMPTY, usage
 
 
 def is_short(text: str) -> bool:

@@ -49,6 +49,9 @@ class Draft:
 _FEW = 24
 """Words in which neither a loop nor a copy can be told from chance."""
 
+_FOREIGN_IN_A_GIST = 3
+"""More foreign names than this are more than one in ten of all that a gist has room for."""
+
 Rule = Callable[[Draft], Fault | None]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -124,6 +127,18 @@ def inspect(draft: Draft) -> Fault | None:
     return next((fault for rule in RULES if (fault := rule(draft))), None)
 
 
+def hopeless(draft: Draft) -> Fault | None:
+    """A fault of an unfinished draft that no further words would mend, so that nobody need wait for them."""
+    for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
+        if fault := rule(draft):
+            return fault
+    if count_words(draft.text) < 2 * _FEW:
+        return None
+    if len(_foreign_names(draft)[0]) > _FOREIGN_IN_A_GIST:
+        return Fault.FOREIGN_NAMES
+    return Fault.COPIED if _copied_share(draft) > 0.8 else not_a_loop(draft)
+
+
 def not_empty(draft: Draft) -> Fault | None:
     """At least four words, and one for every twenty of the page up to thirty: a quarter of what was asked for."""
     least = max(4, min(30, count_words(draft.page) // 20))
@@ -157,16 +172,20 @@ def not_copied(draft: Draft) -> Fault | None:
     A weak model copies the beginning of a page until it is stopped. Sentences chosen from the whole page tell
     more, and it is said whose they are.
     """
+    return Fault.COPIED if _copied_share(draft) > 0.5 else None
+
+
+def _copied_share(draft: Draft) -> float:
     words = _tokens(draft.text)
     if len(words) < _FEW:
-        return None
+        return 0.0
     length = 16 if _UNSPACED.search(draft.text) else 8
     on_page = _runs(draft.page, length)
     copied = [False] * len(words)
     for at in range(len(words) - length + 1):
         if tuple(words[at : at + length]) in on_page:
             copied[at : at + length] = [True] * length
-    return Fault.COPIED if sum(copied) > 0.5 * len(words) else None
+    return sum(copied) / len(words)
 
 
 def not_about_itself(draft: Draft) -> Fault | None:
@@ -200,14 +219,19 @@ def same_script(draft: Draft) -> Fault | None:
 
 def no_foreign_names(draft: Draft) -> Fault | None:
     """Names and numbers stand on the page or before it in some form, all but one in ten."""
+    foreign, named = _foreign_names(draft)
+    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) else None
+
+
+def _foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
+    """Names and numbers of a draft that the model cannot have from the book, and all of them."""
     names = _names(draft.text) if _capitals_tell(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = f"{draft.before}\n{draft.page}"
     words = " ".join(["", *(word.casefold() for word in _WORD.findall(seen))])
     foreign = {name for name in names if f" {_stem(name.casefold())}" not in words and name not in seen}
     numbers = set(_NUMBER.findall(draft.text))
-    foreign |= numbers - set(_NUMBER.findall(seen))
-    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(names | numbers) else None
+    return foreign | (numbers - set(_NUMBER.findall(seen))), names | numbers
 
 
 def about_the_page(draft: Draft) -> Fault | None:

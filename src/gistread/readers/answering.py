@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from gistread.engine import protocol
-from gistread.engine.protocol import Completion, Engine, Prompt, Sampling, TextDelta, Usage
+from gistread.engine.protocol import NO_USAGE, Completion, Engine, Prompt, Sampling, TextDelta, Usage
 from gistread.memory.guard import clean
 from gistread.readers.events import AnswerDelta, Restarted
 
@@ -33,12 +33,12 @@ async def stream_answer(
     """Ask for the answer. What was streamed is a draft: the answer is what `Written` says."""
     text = ""
     finish = "end"
-    usage = None
+    usage = NO_USAGE
     sampling = Sampling(max_tokens=max_tokens, repeat_penalty=1.1, stop=_STOP)
-    async with aclosing(_as_generator(engine, prompt, sampling)) as stream:
+    async with aclosing(engine.stream(prompt, sampling)) as stream:
         async for event in stream:
             match event:
-                case TextDelta(piece):
+                case TextDelta(piece, usage):
                     text += piece
                     yield AnswerDelta(piece)
                     if turns_in_circles(text):
@@ -49,9 +49,6 @@ async def stream_answer(
                     yield Restarted(reason)
                 case Completion():
                     text, finish, usage = event.text, event.finish, event.usage
-    if usage is None:
-        # Ended by us: the engine gives no account of a request that is cancelled.
-        usage = Usage(prefilled=await engine.measure(prompt), generated=await engine.count(text))
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
     answer, _ = clean(answer, cut_off=finish == "length")
     yield Written(answer, bool(answer) and not says_nothing(answer), usage)
@@ -107,13 +104,3 @@ def says_nothing(answer: str) -> bool:
         return True
     plain = re.sub(r"[^\w\s]", "", first).casefold().strip()
     return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
-
-
-def _as_generator(engine: Engine, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[protocol.StreamEvent, None]:
-    """The engine's stream as something that can be closed, which ends the request at once."""
-
-    async def events() -> AsyncGenerator[protocol.StreamEvent, None]:
-        async for event in engine.stream(prompt, sampling):
-            yield event
-
-    return events()

@@ -295,7 +295,7 @@ class LlamaEngine:
             async for message in messages:
                 match message["kind"]:
                     case "delta":
-                        yield TextDelta(message["text"])
+                        yield TextDelta(message["text"], Usage(**message["usage"]))
                     case "restarted":
                         yield Restarted(message["reason"])
                     case "done":

@@ -10,7 +10,7 @@ From the worker:  loading {fraction}                      ready {context_tokens,
                                                                  parallel}
                   measured {rates, parallel}; rates null: they could not be
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
-                  delta {id, text}                        done {id, text, finish, usage}
+                  delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
                   prepared {id, usage}
                   refused {id, prompt_tokens, answer_tokens, context_tokens}

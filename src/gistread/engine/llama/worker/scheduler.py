@@ -180,7 +180,7 @@ class Scheduler:
 
     def _emit(self, request: Request, text: str) -> None:
         if text:
-            self._send(encode("delta", id=request.id, text=text))
+            self._send(encode("delta", id=request.id, text=text, usage=request.usage()))
 
     def _finish(self, request: Request, message: bytes) -> None:
         """Free the sequence and say how it ended."""
