@@ -27,7 +27,9 @@ class History:
     """A scheduler over a model, and what was asked of it."""
 
     def __init__(self, model: TinyModel, window: int) -> None:
-        self._model = load(model.path, window, progress=lambda share: None, cancelled=lambda: False)
+        self._model = load(
+            model.path, window, kv_type="f16", snapshots=None, progress=lambda share: None, cancelled=lambda: False
+        )
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
         self._scheduler = Scheduler(self._model, self._take)

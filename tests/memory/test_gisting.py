@@ -102,6 +102,11 @@ async def test_a_long_run_of_letters_without_a_space_is_not_its_own_gist() -> No
     assert len(gisted.gist.text) < 300
 
 
+NAMES = [
+    f"{first}{second}" for first in ("An", "Bor", "Cla", "Dav", "Em") for second in ("a", "is", "ra", "id", "il", "us")
+]
+
+
 class Listening(FakeEngine):
     """Counts how many pieces of its answers were heard."""
 
