@@ -83,7 +83,7 @@ async def test_braces_on_the_page_are_text() -> None:
 
 
 def test_a_gist_is_asked_for_in_proportion_to_its_page() -> None:
-    assert wanted_words(450) == 90
+    assert wanted_words(450) == 70
     assert wanted_words(3000) == 160
     assert wanted_words(61) == 20
 

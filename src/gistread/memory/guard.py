@@ -132,11 +132,11 @@ def hopeless(draft: Draft) -> Fault | None:
     for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
         if fault := rule(draft):
             return fault
-    if count_words(draft.text) < 2 * _FEW:
-        return None
     if len(_foreign_names(draft)[0]) > _FOREIGN_IN_A_GIST:
         return Fault.FOREIGN_NAMES
-    return Fault.COPIED if _copied_share(draft) > 0.8 else not_a_loop(draft)
+    if _copied_share(draft) > 0.8:
+        return Fault.COPIED
+    return not_a_loop(draft) if count_words(draft.text) >= 2 * _FEW else None
 
 
 def not_empty(draft: Draft) -> Fault | None:
