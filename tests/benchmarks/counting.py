@@ -8,7 +8,7 @@ the page's own words. Loads llama.cpp: for a process of its own (`setting.alone`
 
 import random
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 from gistread.engine.llama.gguf import read_header
@@ -78,7 +78,7 @@ class CountingEngine:
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent, None]:
         completion = await self.complete(prompt, sampling, priority)
         yield TextDelta(completion.text)
         yield completion
