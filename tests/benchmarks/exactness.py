@@ -9,7 +9,7 @@ the cache already. The same for the pages and gists of a short text, read single
 import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -57,24 +57,31 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 
 async def _answers(setting: Setting, count: int, max_tokens: int) -> Table:
-    async with engine_over(setting) as engine:
+    async with _engine(setting) as engine:
         prompts = [await texts.prompt_of(_PROMPT_TOKENS, number, engine) for number in range(count)]
         others = [
             await texts.prompt_of(_PROMPT_TOKENS, number, engine, task="Who is there?") for number in range(count)
         ]
         together = await asyncio.gather(*(_said(prompt, max_tokens, engine) for prompt in prompts))
-    async with engine_over(setting) as engine:
+    async with _engine(setting) as engine:
         for other in others:
             await _said(other, 1, engine)
         cached = [await _said(prompt, max_tokens, engine) for prompt in prompts]
-    async with engine_over(setting) as counter:
+    async with _engine(setting) as counter:
         apart = _Apart(counter, setting)
         alone = [await _said(prompt, max_tokens, apart) for prompt in prompts]
         again = [await _said(prompt, max_tokens, apart) for prompt in prompts[:_REPEATED]]
         ways = {"alone once more": again, "all at once": together, "with cached beginnings": cached}
         rows = tuple([(way, *await _compared(alone, answers, counter)) for way, answers in ways.items()])
     columns = ("asked", "answers that differ", "first different token, on average")
-    return Table(f"{count} greedy answers of {max_tokens} tokens, against each alone in a fresh engine", columns, rows)
+    return Table(
+        f"{count} greedy answers of {max_tokens} tokens, Q8_0 copy, against each alone in a fresh engine", columns, rows
+    )
+
+
+def _engine(setting: Setting) -> AbstractAsyncContextManager[Engine]:
+    """Every engine over the same weights: where they were chosen by measuring, one engine might have others."""
+    return engine_over(setting, setting.copy("Q8_0"), measured=False)
 
 
 async def _said(prompt: Prompt, max_tokens: int, engine: Engine) -> str:
@@ -94,7 +101,7 @@ def _common(one: str, other: str) -> str:
 
 
 async def _memory(setting: Setting, book: Book) -> Table:
-    async with engine_over(setting) as engine:
+    async with _engine(setting) as engine:
         found = await _read(book, engine)
         expected = await _read(book, _Apart(engine, setting))
     gists = {(entry.page.start, entry.page.end): entry.gist.text for entry in expected}
@@ -158,7 +165,7 @@ class _Apart:
     ) -> AsyncGenerator[StreamEvent, None]:
         async with (
             self._at_work,
-            engine_over(self._setting) as engine,
+            _engine(self._setting) as engine,
             aclosing(engine.stream(prompt, sampling, priority)) as events,
         ):
             async for event in events:
@@ -167,9 +174,9 @@ class _Apart:
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
     ) -> Completion:
-        async with self._at_work, engine_over(self._setting) as engine:
+        async with self._at_work, _engine(self._setting) as engine:
             return await engine.complete(prompt, sampling, priority)
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
-        async with self._at_work, engine_over(self._setting) as engine:
+        async with self._at_work, _engine(self._setting) as engine:
             return await engine.choose(prompt, options, priority)

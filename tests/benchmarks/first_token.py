@@ -39,7 +39,7 @@ from tests.benchmarks.setting import Setting, engine_over, idle, told
 
 _GIST_TOKENS = 3000
 _QUICK_GIST_TOKENS = 1500
-_ROUNDS = 3
+_ROUNDS = 2
 _ANSWER_TOKENS = 8
 _A_MOMENT_S = 0.3
 _QUESTIONS = ("Who keeps the harbour, and since when?", "What was lost in the end?")
@@ -73,7 +73,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                         for situation, question in zip((_FIRST_BUSY, _SECOND_BUSY), _QUESTIONS, strict=True):
                             asked[way, situation].append(await ask(question, unlike, engine))
             read_through = kept.memory.complete
-    yield _table(f"To the first word of an answer, over {tokens:,} tokens of gists", asked)
+            weights = engine.info.weights
+    yield _table(f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", asked)
     for aim in _aims(asked):
         yield aim
     async for finding in _restarts(setting, memory, rounds):
