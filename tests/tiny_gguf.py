@@ -140,7 +140,7 @@ def _value(value: object) -> bytes:
         case str():
             return struct.pack("<I", 8) + _string(value)
         case [str(), *_]:
-            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_string, value))
+            return struct.pack("<IIQ", 9, 8, len(value)) + b"".join(_string(str(item)) for item in value)
         case [int(), *_]:
             return struct.pack(f"<IIQ{len(value)}i", 9, 5, len(value), *value)
     raise TypeError(value)

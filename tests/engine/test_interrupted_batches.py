@@ -34,7 +34,7 @@ class History:
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
         self._scheduler = Scheduler(self._model, self._take)
         self._interruption: Priority | int | None = None
-        self.asked: dict[int, Question] = {}
+        self.asked: dict[int, tuple[Question, Priority]] = {}
         """By number, until it is answered or cancelled."""
         self.answered = self.cancelled = self.interrupted = 0
 
@@ -43,7 +43,7 @@ class History:
         sampler, stream = FreeSampler(self._model.weights, SAMPLING), TextStream()
         prompt = list(question.tokens)
         self._scheduler.submit(Request(number, priority, prompt, ANSWER_TOKENS, sampler, stream))
-        self.asked[number] = question
+        self.asked[number] = question, priority
 
     def step(self) -> None:
         self._scheduler.step()
@@ -60,12 +60,15 @@ class History:
             self._scheduler.cancel(number)
             self._scheduler.step()
 
-    def finish(self) -> None:
+    def settle(self, priority: Priority = Priority.BACKGROUND) -> None:
+        """Step until everything of this priority or more urgent is answered."""
         for _ in range(2000):
-            if not self.asked:
-                break
+            if all(other > priority for _, other in self.asked.values()):
+                return
             self._scheduler.step()
-        assert not self.asked
+        pytest.fail(f"{len(self.asked)} requests are never answered")
+
+    def close(self) -> None:
         self._model.context.close()
 
     def _interruptible(self, tokens: Sequence[BatchToken]) -> Outcome:
@@ -82,7 +85,7 @@ class History:
         message = decode(line)
         match message["kind"]:
             case "done":
-                question = self.asked.pop(message["id"])
+                question, _ = self.asked.pop(message["id"])
                 assert message["text"] == question.answer
                 self.answered += 1
             case "cancelled":
@@ -113,8 +116,37 @@ def test_no_interruption_makes_another_answer_wrong(model: TinyModel, seed: int,
                     history.step_until_a_person_comes(any_question())
                 case _:
                     history.step()
-    history.finish()
+    history.settle()
+    history.close()
     assert history.answered > 40
     assert history.cancelled
     if model.can_roll_back:
         assert history.interrupted
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_interrupted_batch_leaves_what_rests_in_the_cache_as_it_was(model: TinyModel, seed: int) -> None:
+    """llama.cpp moves the states of sequences that lie between those of a batch, within the evaluation of the batch."""
+    dice, history = random.Random(seed), History(model, 2048)
+    work = [model.fresh.clear_question(dice, words=words) for words in (3, 10, 40)]
+    talks: list[tuple[Question, Question]] = []
+    while len(talks) < 4:
+        first = model.fresh.clear_question(dice)
+        if second := model.fresh.clear_continuation(first):
+            talks.append((first, second))
+    for _ in range(8):
+        dice.shuffle(talks)
+        history.ask(dice.choice(work), Priority.BACKGROUND)
+        for _ in range(dice.randint(1, 2)):
+            history.step()
+        for first, _ in talks[:3]:
+            history.ask(first, Priority.PERSON)
+            if dice.randrange(2):
+                history.settle(Priority.PERSON)
+        history.settle(Priority.PERSON)
+        history.ask(dice.choice(work), Priority.BACKGROUND)
+        history.step_until_a_person_comes(talks[0][1])
+        for _, second in talks[1:3]:
+            history.ask(second, Priority.PERSON)
+        history.settle()
+    history.close()
