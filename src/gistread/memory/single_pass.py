@@ -31,11 +31,11 @@ WINDOW_TOKENS = 4096
 FULL_TOKENS = 1400
 """From here on the window begins anew as soon as that costs little. Attention over two thousand tokens takes a CPU
 as long as the weights do, for each token."""
-_CHEAP_WORDS = 40
+_CHEAP_WORDS = 60
 """Text after a page that had been shown already and has to be shown again: so little of it costs little."""
 _TASK_TOKENS = 48
 """What a gist's task may be longer than a pause's."""
-_OVERLAP_WORDS = 40
+_OVERLAP_WORDS = 25
 """Context before the first page of a window that begins in the middle of a chapter."""
 
 

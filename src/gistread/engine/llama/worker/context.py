@@ -119,6 +119,17 @@ class Context:
         """Let the empty sequence `target` share the first `length` tokens of `source`."""
         llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
+    def holds_window(self, sequence: int, length: int) -> bool:
+        """Whether a sequence can be cut, or forked, at this length.
+
+        A sliding window needs the tokens before the cut. llama.cpp gives away those that the sequence itself has no
+        use for any more, although asked to keep the whole.
+        """
+        if not self.weights.window:
+            return True
+        first = llama.llama_memory_seq_pos_min(self._memory, sequence)
+        return bool(first <= max(0, length - self.weights.window))
+
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """What the cache holds of a sequence, as bytes that `restore` takes."""
         state = np.empty(llama.llama_state_seq_get_size(self.handle, sequence), dtype=np.uint8)

@@ -8,11 +8,17 @@ Models whose memory cannot be cut back (recurrent and hybrid ones) go on from a 
 """
 
 import itertools
+from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
+from gistread.engine.protocol import Priority
+
+_KEPT_OF_BACKGROUND = 4
+"""Sequences that background work leaves behind and that are kept: its next requests begin like the last ones. Attention
+takes time for every cell in use, whoever needs it: 6,000 cells of others halve the decode rate on a CPU."""
 
 
 class Slots:
@@ -30,6 +36,8 @@ class Slots:
         self._used_at = dict.fromkeys(range(self._spare), 0)
         """When a request last ended in it, by a clock that ticks once a use."""
         self._clock = itertools.count(1)
+        self._background: deque[int] = deque()
+        """Sequences that background work has left behind, the latest last."""
 
     @property
     def running(self) -> list[Request]:
@@ -65,6 +73,8 @@ class Slots:
                     self._tree.share(source, target, length)
         if not self._make_room(len(tokens) + request.tokens_left - length, keep=target):
             return False
+        if target in self._background:
+            self._background.remove(target)
         request.sequence = target
         request.reused = max(request.reused, min(length, len(request.prompt)))
         self._running[target] = request
@@ -75,7 +85,11 @@ class Slots:
         if request.sequence is not None:
             del self._running[request.sequence]
             self._used_at[request.sequence] = next(self._clock)
+            if request.priority is Priority.BACKGROUND and request.sampler is not None:
+                self._background.append(request.sequence)
             request.sequence = None
+            while len(self._background) > _KEPT_OF_BACKGROUND:
+                self._cut(self._background.popleft(), 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
         """Evaluate a batch and book what the sequences hold now. Unless it is done, they hold what they held before."""
@@ -126,7 +140,9 @@ class Slots:
 
     def _known(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:
-            return self._tree.find(tokens)
+            source, length = self._tree.find(tokens)
+            if source is None or length == self._tree.length(source) or self.context.holds_window(source, length):
+                return source, length
         source, length = self._tree.find_whole(tokens)
         # A running sequence's state moves on: only one that rests can be taken further, or copied.
         return (source, length) if source is not None and source not in self._running else (None, 0)

@@ -31,7 +31,9 @@ class Weights:
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
         """Whether a sequence can be cut at any position. A recurrent state cannot."""
-        self.can_restart_anywhere = self.can_roll_back and llama.llama_model_n_swa(handle) == 0
+        self.window: int = llama.llama_model_n_swa(handle)
+        """Tokens of a sliding window; 0: there is none."""
+        self.can_restart_anywhere = self.can_roll_back and not self.window
         """Whether a saved sequence can be cut at any position: a sliding window is saved without what it has left."""
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
         self._template = ChatTemplate(
