@@ -7,10 +7,11 @@
 import asyncio
 import os
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from gistread.cli import loading, main
-from gistread.engine.protocol import GREEDY, Completion, EngineInfo, Priority, Prompt, Sampling
+from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
 from tests.fake_engine import FakeEngine
 
 LOADING = os.environ.get("GISTREAD_TEST_LOADING")
@@ -29,11 +30,12 @@ class SlowEngine(FakeEngine):
         await asyncio.sleep(PAUSE_S)
         return await super().start()
 
-    async def complete(
+    async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
-    ) -> Completion:
+    ) -> AsyncGenerator[StreamEvent, None]:
         await asyncio.sleep(PAUSE_S)
-        return await super().complete(prompt, sampling, priority)
+        async for event in super().stream(prompt, sampling, priority):
+            yield event
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -251,8 +252,9 @@ def main() -> None:
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
     try:
         worker.run()
-    except DecodeError as error:
-        print(f"gistread worker: {error}", file=sys.stderr, flush=True)  # noqa: T201 - the log
+    except Exception:
+        traceback.print_exc()  # To the log. The reader thread would keep the interpreter from ending in order.
+        sys.stderr.flush()
         os._exit(1)
 
 

@@ -29,6 +29,8 @@ _STATES = 6
 """... but in recurrent models, where each has a state."""
 _WINDOWS = 2
 """Cells for so many full windows where there is memory for them: a question and the reading beside it."""
+_WINDOWS_ON_GPU = 4
+"""There, dozens of requests run at once."""
 _ALL_LAYERS = 999
 _ERROR_LEVEL = 4
 
@@ -161,7 +163,7 @@ def check_memory(header: GgufHeader, cells: int, cell_bytes: int) -> None:
 def _cells(header: GgufHeader, window: int, cell_bytes: int, *, on_gpu: bool) -> int:
     """Cells of the KV cache: one window at least, more where that leaves memory. Raises EngineError."""
     if on_gpu:
-        return _WINDOWS * window
+        return _WINDOWS_ON_GPU * window
     check_memory(header, window, cell_bytes)
     spare = available_bytes() - header.file_bytes - window * cell_bytes
     if cell_bytes:
