@@ -32,7 +32,7 @@ class History:
         )
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
-        self._scheduler = Scheduler(self._model, self._take)
+        self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)
         self._interruption: Priority | int | None = None
         self.asked: dict[int, tuple[Question, Priority]] = {}
         """By number, until it is answered or cancelled."""

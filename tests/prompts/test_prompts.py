@@ -35,12 +35,18 @@ def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) ->
     assert prompts.version("gist", "pagination") != before
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name != "lookup_reason"])
+@pytest.mark.parametrize("name", [name for name in names() if name != "lookup_reason" and "single_pass" not in name])
 def test_the_text_comes_first_and_the_task_last(name: str) -> None:
     text = prompts.load(name).text
     place = "{memory}" if "{memory}" in text else "{passage}"
     assert text.index(place) < 20
     assert len(text) - text.index(place) > 100
+
+
+def test_in_single_pass_reading_any_task_follows_one_text() -> None:
+    assert prompts.load("single_pass_text").text.endswith("{text}")
+    for task in ("single_pass_pause", "single_pass_gist"):
+        assert prompts.load(task).text.startswith("---\n")
 
 
 def test_look_up_and_answer_begin_alike() -> None:

@@ -29,7 +29,10 @@ _SMOOTHING = 0.8
 class Scheduler:
     """Requests in, events out (`send`), one `step` at a time."""
 
-    def __init__(self, model: LoadedModel, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, model: LoadedModel, send: Callable[[bytes], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
         self._model = model
         self._weights = model.weights
         self._context = model.context
@@ -84,16 +87,16 @@ class Scheduler:
             self._tell_idle()
             self._save()
             return
-        began = time.monotonic()
+        began = self._clock()
         urgent = min(request.priority for request in self._requests)
         self._admit(urgent)
         chosen, tokens = self._fill_batch(urgent)
-        started = time.monotonic()
+        started = self._clock()
         self._evaluating = tuple(chosen)
         outcome = self._slots.evaluate(tokens)
         self._evaluating = ()
         self._context.allow()
-        elapsed = time.monotonic() - started
+        elapsed = self._clock() - started
         self._decode_s += elapsed
         if len(tokens) > len(chosen):
             self._decode_until = started + 2 * elapsed
@@ -101,7 +104,7 @@ class Scheduler:
             request.worked_s += elapsed / len(chosen)
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)
-        self._busy_s += time.monotonic() - began
+        self._busy_s += self._clock() - began
 
     def _admit(self, priority: Priority) -> None:
         """Let waiting requests of this priority begin, in the order of arrival, as many as pay and fit."""
@@ -125,7 +128,7 @@ class Scheduler:
         batch: list[BatchToken] = []
         running = [request for request in self._slots.running if request.priority is priority]
         decoding = [request for request in running if self._slots.pending(request) == 1]
-        if decoding and time.monotonic() < self._decode_until:
+        if decoding and self._clock() < self._decode_until:
             running = decoding
         for request in sorted(running, key=lambda request: self._slots.pending(request) > 1):
             assert request.sequence is not None
@@ -213,7 +216,7 @@ class Scheduler:
             self.settled.set()
 
     def _tell_progress(self, request: Request, count: int, elapsed: float) -> None:
-        now = time.monotonic()
+        now = self._clock()
         held = self._slots.held(request)
         phase = "prefill" if held < len(request.prompt) else "decode"
         rate = count / elapsed if elapsed > 0 else 0.0
