@@ -74,11 +74,13 @@ class SinglePass:
         self._priority = priority
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
+        self._tokens = 0
+        """Of the last prompt that showed a passage."""
 
     async def follow(self, page: Page) -> None:
         """Go past a page that an earlier reading found, as that reading did."""
-        passage = await self._show(page.start)
-        await self._turn(page.end, passage)
+        await self._show(page.start)
+        self._turn(page.end)
 
     async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         """The page that begins at `start`, how to ask for its gist, and what it cost to find.
@@ -93,7 +95,7 @@ class SinglePass:
             end, usage = passage.pauses[choice.index], choice.usage
         page = Page(0, start, end, count_words(self._book.text[start:end]))
         attempts = await self._attempts(page)
-        await self._turn(end, passage)
+        self._turn(end)
         return page, attempts, usage
 
     async def _show(self, start: int) -> Passage:
@@ -102,9 +104,9 @@ class SinglePass:
         fresh = self._window.begin == start
         while True:
             passage = self._label(find_passage(self._book, start, size))
-            tokens = await self._engine.measure(self._pause_prompt(passage))
+            self._tokens = await self._engine.measure(self._pause_prompt(passage))
             words = count_words(self._book.text[start : passage.end])
-            needed = tokens + gist_tokens(words, round(1.5 * words)) + _TASK_TOKENS
+            needed = self._tokens + gist_tokens(words, round(1.5 * words)) + _TASK_TOKENS
             if needed <= self._room:
                 return passage
             if fresh:
@@ -133,13 +135,11 @@ class SinglePass:
         labels = ((start, 1),) if begin < start else ()
         self._window = _Window(begin, labels, start)
 
-    async def _turn(self, end: int, passage: Passage) -> None:
+    def _turn(self, end: int) -> None:
         """Decide at a page's end whether the window begins anew: when it is long and little was shown beyond."""
         beyond = count_words(self._book.text[end : self._window.shown_until])
-        if beyond <= _CHEAP_WORDS:
-            tokens = await self._engine.measure(self._pause_prompt(passage))
-            if tokens >= FULL_TOKENS:
-                self._begin_anew(end, overlap=True)
+        if beyond <= _CHEAP_WORDS and self._tokens >= FULL_TOKENS:
+            self._begin_anew(end, overlap=True)
 
     async def _attempts(self, page: Page) -> tuple[Attempt, ...]:
         """To shorten the page where it stands in the window. The second time the prompt is the same: it lies ready."""

@@ -10,7 +10,7 @@ Models whose memory cannot be cut back (recurrent and hybrid ones) go on from a 
 import itertools
 from collections import deque
 
-from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
+from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
@@ -92,7 +92,10 @@ class Slots:
                 self._cut(self._background.popleft(), 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch and book what the sequences hold now. Unless it is done, they hold what they held before."""
+        """Evaluate a batch and book what the sequences hold now. Unless it is done, they hold what they held before.
+
+        Raises DecodeError.
+        """
         outcome = self.context.evaluate(tokens)
         sequences = {item.sequence for item in tokens}
         for sequence in sequences:
@@ -101,7 +104,10 @@ class Slots:
             else:
                 self._trim(sequence)
         if outcome is Outcome.FULL:
-            for sequence in self._idle():
+            resting = [sequence for sequence in self._idle() if self._tree.length(sequence)]
+            if not resting:  # No other batch would fit either: better a new worker than to try for ever.
+                raise DecodeError("the KV cache has no room for what was promised to the running requests")
+            for sequence in resting:
                 self._cut(sequence, 0)
         return outcome
 
@@ -134,6 +140,8 @@ class Slots:
             return
         target = min(idle, key=lambda sequence: self._used_at[sequence])
         self._cut(target, 0)
+        if target in self._background:
+            self._background.remove(target)
         if self._make_room(len(stable), keep=target) and self.context.restore(target, state):
             self._tree.extend(target, stable)
             self._used_at[target] = next(self._clock)
