@@ -22,6 +22,8 @@ from gistread.memory.store import KeptMemory
 
 _REQUESTS_A_CHAPTER = 8
 """One chapter gives so many requests at once something to do: pages are found faster than they are shortened."""
+_PAGES_AT_FIRST = 2
+_PAGES_MORE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,29 @@ def sections(book: Book) -> Iterator[tuple[int, int]]:
         start = end
 
 
+class _UnderWay:
+    """How many pages are being found and shortened: two at first, two more with each that is done, up to `most`.
+
+    So the first gists come soon, and afterwards as many are written together as the device likes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._places = min(_PAGES_AT_FIRST, most)
+        self._free = asyncio.Semaphore(self._places)
+
+    async def begin(self) -> None:
+        """Wait for a place."""
+        await self._free.acquire()
+
+    def end(self) -> None:
+        """Give the place back."""
+        more = min(_PAGES_MORE, self._most - self._places)
+        self._places += more
+        for _ in range(1 + more):
+            self._free.release()
+
+
 class _Reading:
     """All that is under way in one reading of a book."""
 
@@ -101,8 +126,7 @@ class _Reading:
         self._engine = engine
         self._priority = priority
         self._tell = tell
-        self._at_work = asyncio.Semaphore(engine.info.parallel)
-        """More requests at once than pay would only wait in the engine."""
+        self._under_way = _UnderWay(engine.info.parallel)
         self._front = 0
         """Pages found in the chapter that the memory has got to, their gists not made yet."""
         self._faults: dict[int, tuple[Fault, ...]] = {}
@@ -135,13 +159,12 @@ class _Reading:
                     await single.follow(known.page)
                 at = known.page.end
                 continue
-            async with self._at_work:
-                page, attempts, usage = await self._find_page(at, single)
+            await self._under_way.begin()
+            page, attempts, usage = await self._find_page(at, single)
             if start <= memory.read_until:
                 self._front += 1
                 number = len(memory.entries) + self._front
                 self._tell(PageFound(Page(number, page.start, page.end, page.words)))
-            await self._at_work.acquire()
             tasks.create_task(self._shorten(page, attempts, usage))
             at = page.end
 
@@ -154,12 +177,12 @@ class _Reading:
         return page, () if is_short(text) else await careful_attempts(text, self._engine), usage
 
     async def _shorten(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
-        """Make the gist and keep it. Holds one of the places at work, which its maker took for it."""
+        """Make the gist and keep it. Ends what was begun when the page was looked for."""
         try:
             text = self._kept.memory.text_of(page)
             gisted = await gist_page(text, self._engine, attempts, self._priority)
         finally:
-            self._at_work.release()
+            self._under_way.end()
         self._faults[page.start] = gisted.faults
         for entry in self._kept.keep(Entry(page, gisted.gist, usage + gisted.usage)):
             self._front = max(0, self._front - 1)

@@ -28,10 +28,10 @@ PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")
 
 WINDOW_TOKENS = 4096
 """Most tokens of a prompt: text far back costs time and tells little of where to pause."""
-FULL_TOKENS = 1400
+FULL_TOKENS = 800
 """From here on the window begins anew as soon as that costs little. Attention over two thousand tokens takes a CPU
 as long as the weights do, for each token."""
-_CHEAP_WORDS = 60
+_CHEAP_WORDS = 40
 """Text after a page that had been shown already and has to be shown again: so little of it costs little."""
 _TASK_TOKENS = 48
 """What a gist's task may be longer than a pause's."""
