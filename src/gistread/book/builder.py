@@ -1,20 +1,37 @@
 """Puts a book together: paragraphs in order, marks where chapters begin, and out comes a `Book`.
 
 Every format ends here, so the normalised text is defined in one place: see `model.py` for what it promises. Knows
-nothing of files; a format decides what is a paragraph, of which kind, and where a chapter starts.
+nothing of files; a format decides what is a paragraph, of which kind, where a chapter starts and which place a link
+means.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from gistread.book import inline
 from gistread.book.characters import clean, kept_lines, one_line
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.inline import Mark
+from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span
 from gistread.book.words import count_words
 
 # Title page, dedication and a short table of contents go with the first chapter; more than this (about half a page
 # of print) is worth a place of its own in the outline.
 _FRONT_MATTER_WORDS = 150
 
-_KEEPS_LINES = frozenset({Kind.VERSE, Kind.TABLE, Kind.LIST})
+_KEEPS_LINES = frozenset({Kind.VERSE, Kind.TABLE, Kind.LIST, Kind.CODE})
+_KEEPS_SPACING = frozenset({Kind.TABLE, Kind.CODE})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a link leads inside the book: an offset of the finished text and, of a note, where it ends."""
+
+    start: int
+    end: int | None = None
+
+
+Resolve = Callable[[Mark], Target | None]
+"""The place that a link means (its mark has a `href`), or None where it leads out of the book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +48,8 @@ class BookBuilder:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
         self._marks: list[_Mark] = []
+        self._inline: list[tuple[int, int, Mark]] = []
+        """Start, end and meaning of every mark inside a paragraph."""
         self._length = 0
 
     @property
@@ -38,30 +57,46 @@ class BookBuilder:
         """Length of the text so far."""
         return self._length
 
-    def add(self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False) -> bool:
+    @property
+    def next_start(self) -> int:
+        """Offset at which the next paragraph will begin."""
+        return self._length + 2 if self._parts else 0
+
+    def add(
+        self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False, marks: Sequence[Mark] = ()
+    ) -> bool:
         """Append one paragraph; `lines` keeps its line ends (verse, lists and tables always do).
 
-        False when nothing readable is left of it, or when it is a scene break after another one.
+        With `marks`, the text holds `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers; without,
+        it must hold none. False when nothing readable is left of it, or when it is a scene break after another one.
         """
-        return self.add_clean(clean(text), kind, level, lines=lines)
+        return self.add_clean(clean(text), kind, level, lines=lines, marks=marks)
 
-    def add_clean(self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False) -> bool:
+    def add_clean(
+        self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False, marks: Sequence[Mark] = ()
+    ) -> bool:
         """`add` for text that has been through `characters.clean` already."""
+        if marks:
+            text = inline.bind(text)
         keeps = lines or kind in _KEEPS_LINES
-        text = kept_lines(text, keep_spacing=kind is Kind.TABLE) if keeps else one_line(text)
+        text = kept_lines(text, keep_spacing=kind in _KEEPS_SPACING) if keeps else one_line(text)
+        found: list[tuple[int, int, int]] = []
+        if marks:
+            text, found = inline.take_out(text)
         if not text:
             return False
         if kind is Kind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is Kind.BREAK):
             return False
-        start = self._length + 2 if self._parts else 0
+        start = self.next_start
         self._length = start + len(text)
         self._parts.append(text)
+        self._inline += [(start + first, start + last, marks[index]) for index, first, last in found]
         self._paragraphs.append(Paragraph(start, self._length, kind, level))
         return True
 
     def chapter(self, title: str, level: int = 1) -> None:
         """A chapter begins with the next paragraph that is added."""
-        start = self._length + 2 if self._parts else 0
+        start = self.next_start
         title = one_line(clean(title))
         before = self._marks[-1] if self._marks else None
         if before is None or before.start != start:
@@ -80,8 +115,11 @@ class BookBuilder:
         language: str = "",
         source_format: str,
         notices: tuple[str, ...] = (),
+        identifiers: tuple[str, ...] = (),
+        cover: str = "",
+        resolve: Resolve = lambda mark: None,
     ) -> Book:
-        """The book. There must be at least one paragraph."""
+        """The book. There must be at least one paragraph. `resolve` is asked for every link, now that all is there."""
         text = "\n\n".join(self._parts)
         name = one_line(clean(title)) or "Untitled"
         return Book(
@@ -93,6 +131,12 @@ class BookBuilder:
             language=language,
             source_format=source_format,
             notices=notices,
+            spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
+            links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
+            images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
+            foreign=tuple(Foreign(start, end, mark.language) for start, end, mark in self._inline if mark.language),
+            identifiers=identifiers,
+            cover=cover,
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
@@ -109,3 +153,9 @@ class BookBuilder:
         return tuple(
             Chapter(mark.title or title, mark.start, end, mark.level) for mark, end in zip(marks, ends, strict=True)
         )
+
+
+def _link(start: int, end: int, mark: Mark, target: Target | None) -> Link:
+    if target is None:
+        return Link(start, end, address=one_line(clean(mark.href)))
+    return Link(start, end, target.start, (target.end or target.start) if mark.is_note else None)

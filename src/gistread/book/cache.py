@@ -14,16 +14,17 @@ from typing import Any
 
 import orjson
 
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
 from gistread.book.open import open_file, read_book
 
-EXTRACTION = 1
+EXTRACTION = 2
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
 
 _KEPT_BOOKS = 40
 _SUFFIX = ".book"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _KINDS = tuple(Kind)
+_STYLES = tuple(Style)
 
 
 def open_cached(source: Path, directory: Path) -> Book:
@@ -107,11 +108,18 @@ def _record(book: Book) -> list[Any]:
             [paragraph.level for paragraph in book.paragraphs],
         ],
         [[chapter.title, chapter.start, chapter.end, chapter.level] for chapter in book.chapters],
+        [[span.start, span.end, _STYLES.index(span.style)] for span in book.spans],
+        [[link.start, link.end, link.target, link.target_end, link.address] for link in book.links],
+        [[image.start, image.end, image.source] for image in book.images],
+        [[words.start, words.end, words.language] for words in book.foreign],
+        book.identifiers,
+        book.cover,
     ]
 
 
 def _book(record: list[Any]) -> Book:
-    text, title, authors, language, source_format, notices, columns, chapters = record
+    text, title, authors, language, source_format, notices, columns, chapters, *inside = record
+    spans, links, images, foreign, identifiers, cover = inside
     starts, ends, kinds, levels = columns
     return Book(
         text=text,
@@ -122,4 +130,10 @@ def _book(record: list[Any]) -> Book:
         language=language,
         source_format=source_format,
         notices=tuple(notices),
+        spans=tuple(Span(start, end, _STYLES[style]) for start, end, style in spans),
+        links=tuple(Link(*link) for link in links),
+        images=tuple(Image(*image) for image in images),
+        foreign=tuple(Foreign(*words) for words in foreign),
+        identifiers=tuple(identifiers),
+        cover=cover,
     )

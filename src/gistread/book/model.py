@@ -9,11 +9,12 @@ the author wanted a line to end (verse, tables). No other control characters, no
 """
 
 import hashlib
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Protocol, TypeVar
 
 from gistread.book.words import count_words
 
@@ -27,9 +28,69 @@ class Kind(StrEnum):
     QUOTE = "quote"
     LIST = "list"
     TABLE = "table"
+    CODE = "code"
+    """Preformatted: its spaces are the author's."""
     NOTE = "note"
+    IMAGE = "image"
+    """A picture, by its caption or by the words that stand for it."""
     BREAK = "break"
     """A scene break: asterisks, a rule."""
+
+
+class Style(StrEnum):
+    """How words inside a paragraph are set."""
+
+    EMPHASIS = "emphasis"
+    STRONG = "strong"
+    CODE = "code"
+    UNDERLINE = "underline"
+    STRIKE = "strike"
+    SUPERSCRIPT = "superscript"
+    SUBSCRIPT = "subscript"
+    SMALL_CAPITALS = "small-capitals"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`Book.text[start:end]` is set in this style."""
+
+    start: int
+    end: int
+    style: Style
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`Book.text[start:end]` leads to another place of the book, or out of it."""
+
+    start: int
+    end: int
+    target: int | None = None
+    """Offset of the place in this book; None where the link leads out of it."""
+    target_end: int | None = None
+    """Of a note: where it ends. None: the link is not the reference of a note."""
+    address: str = ""
+    """Where a link out of the book leads. Shown, copied; never opened by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """`Book.text[start:end]` stands for a picture: its caption, or the words the author gave for it."""
+
+    start: int
+    end: int
+    source: str
+    """Path inside the book's file (EPUB, DOCX), id inside it (FB2), or a path beside it (HTML, Markdown)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """`Book.text[start:end]` is in another language than the book."""
+
+    start: int
+    end: int
+    language: str
+    """BCP 47."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +129,15 @@ class Book:
     source_format: str = "text"
     notices: tuple[str, ...] = ()
     """What could not be read, one line each, for the person."""
+    spans: tuple[Span, ...] = ()
+    """By start, an outer one before those inside it; likewise links, images and foreign words."""
+    links: tuple[Link, ...] = ()
+    images: tuple[Image, ...] = ()
+    foreign: tuple[Foreign, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    """Such as `isbn:9780140439182` or `urn:uuid:…`."""
+    cover: str = ""
+    """As `Image.source`."""
     _paragraph_starts: list[int] = field(init=False, repr=False, compare=False)
     _chapter_starts: list[int] = field(init=False, repr=False, compare=False)
 
@@ -83,6 +153,22 @@ class Book:
     @cached_property
     def words(self) -> int:
         return count_words(self.text)
+
+    def spans_between(self, start: int, end: int) -> Iterator[Span]:
+        """The spans that share at least one character with `[start, end)`."""
+        return _between(self.spans, self._paragraph_start(start), start, end)
+
+    def links_between(self, start: int, end: int) -> Iterator[Link]:
+        """The links that share at least one character with `[start, end)`."""
+        return _between(self.links, self._paragraph_start(start), start, end)
+
+    def images_between(self, start: int, end: int) -> Iterator[Image]:
+        """The pictures whose words share at least one character with `[start, end)`."""
+        return _between(self.images, self._paragraph_start(start), start, end)
+
+    def _paragraph_start(self, offset: int) -> int:
+        """None of these reaches over the end of its paragraph."""
+        return self.paragraphs[self.paragraph_index(offset)].start if self.paragraphs else 0
 
     def paragraph_index(self, offset: int) -> int:
         """Index of the paragraph that holds `offset`, or the last that starts before it."""
@@ -100,3 +186,24 @@ class Book:
                 return
             if paragraph.end > start:
                 yield paragraph
+
+
+class _Ranged(Protocol):
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+_R = TypeVar("_R", bound=_Ranged)
+
+
+def _between(ranges: Sequence[_R], first: int, start: int, end: int) -> Iterator[_R]:
+    """Those that share a character with `[start, end)`; none that does starts before `first`."""
+    for index in range(bisect_left(ranges, first, key=lambda one: one.start), len(ranges)):
+        one = ranges[index]
+        if one.start >= end:
+            return
+        if one.end > start:
+            yield one

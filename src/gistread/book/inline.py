@@ -1,0 +1,84 @@
+"""Inline markup inside a paragraph while it is being put together: marks in the text that survive its cleaning.
+
+A format puts `opening(i)` and `closing(i)` around what its i-th mark covers. The marks stick to words when white
+space is folded; the builder takes them out of the finished text and knows where each of them stands. They are
+characters for private use: a format that marks words takes them out of its source first (`without_marks`).
+"""
+
+import re
+from dataclasses import dataclass
+
+from gistread.book.model import Style
+
+_OPENING = 0xF0000
+_CLOSING = 0x100000
+MOST_MARKS = 0xFFFD
+"""Of one paragraph; what comes after is text without marks."""
+_ANY = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
+_RUN = re.compile("[\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*\\s[\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a piece of a paragraph is: any of these together."""
+
+    style: Style | None = None
+    href: str = ""
+    """Where a link leads, as the format writes it; the builder asks the format which place that is."""
+    is_note: bool = False
+    """The link is the reference of a note."""
+    language: str = ""
+    """BCP 47, where it is not the book's."""
+    image: str = ""
+    """Path or address of the picture that the words stand for."""
+
+
+def opening(index: int) -> str:
+    return chr(_OPENING + index)
+
+
+def closing(index: int) -> str:
+    return chr(_CLOSING + index)
+
+
+def without_marks(text: str) -> str:
+    """A source's own text, before anything in it is marked."""
+    return text if text.isascii() else _ANY.sub("", text)
+
+
+def bind(text: str) -> str:
+    """Move marks off white space: what opens stands before a word, what closes behind one; empty pairs go."""
+    return _RUN.sub(_bound, text)
+
+
+def _bound(run: re.Match[str]) -> str:
+    marks = _ANY.findall(run[0])
+    if not marks:
+        return run[0]
+    opened = {ord(mark) - _OPENING for mark in marks if ord(mark) < _CLOSING}
+    closed = {ord(mark) - _CLOSING for mark in marks if ord(mark) >= _CLOSING}
+    empty = opened & closed
+    before = "".join(m for m in marks if ord(m) >= _CLOSING and ord(m) - _CLOSING not in empty)
+    after = "".join(m for m in marks if ord(m) < _CLOSING and ord(m) - _OPENING not in empty)
+    return before + _ANY.sub("", run[0]) + after
+
+
+def take_out(text: str) -> tuple[str, list[tuple[int, int, int]]]:
+    """The text without its marks, and (index, start, end) of each that covers something, by start."""
+    pieces: list[str] = []
+    opened: dict[int, int] = {}
+    found: list[tuple[int, int, int]] = []
+    at = length = 0
+    for match in _ANY.finditer(text):
+        pieces.append(text[at : match.start()])
+        length += match.start() - at
+        at = match.end()
+        code = ord(match[0])
+        if code < _CLOSING:
+            opened[code - _OPENING] = length
+        elif (start := opened.pop(code - _CLOSING, length)) < length:
+            found.append((code - _CLOSING, start, length))
+    pieces.append(text[at:])
+    length += len(text) - at
+    found += [(index, start, length) for index, start in opened.items() if start < length]
+    return "".join(pieces), sorted(found, key=lambda one: (one[1], -one[2], one[0]))
