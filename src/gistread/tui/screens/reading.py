@@ -23,6 +23,7 @@ from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
+from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.status import minutes
@@ -99,6 +100,7 @@ class ReadingScreen(Screen[None]):
         self.follow = self.gistread.config.follow
         self.book_pane = self.query_one("#book", BookPane)
         self.memory_pane = self.query_one("#memory", MemoryPane)
+        self.mark_layers = Layers(self.book_pane, self.memory_pane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
         self.run_worker(self._open(), exit_on_error=True)
@@ -303,8 +305,7 @@ class ReadingScreen(Screen[None]):
                 self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
             self.memory_pane.scroll_to_offset(citation.start, top=0.3)
             self._memory_stays = True
-        marks = (Mark(citation.start, citation.end, "cited"),)
-        self.memory_pane.marks = self.book_pane.marks = marks
+        self.mark_layers.set(Layer.CITED, [Mark(citation.start, citation.end, "cited")])
         self.jump(citation.start, top=0.2)
         if self.narrow:
             self.to_pane(Pane.BOOK)

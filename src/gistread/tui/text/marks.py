@@ -5,7 +5,7 @@ here knows rows or colours.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -15,22 +15,25 @@ class Mark(NamedTuple):
     start: int
     end: int
     style: str = "mark"
+    sign: str = ""
+    """One cell, drawn in the margin of the row where the mark begins."""
 
 
 class MarkIndex:
     """Finds the marks of a range among thousands."""
 
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
-        # The sort is stable: of two marks that start together, the later one lies on top.
-        self._marks = sorted((mark for mark in marks if mark.end > mark.start), key=lambda mark: mark.start)
-        self._starts = [mark.start for mark in self._marks]
-        self._longest = max((mark.end - mark.start for mark in self._marks), default=0)
+        given = ((mark.start, order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
+        self._marks = sorted(given, key=lambda one: one[0])
+        self._starts = [start for start, _, _ in self._marks]
+        self._longest = max((mark.end - mark.start for _, _, mark in self._marks), default=0)
 
-    def between(self, start: int, end: int) -> Iterator[Mark]:
-        """Marks that share at least one character with `[start, end)`, in the order of their starts."""
-        for index in range(bisect_left(self._starts, start - self._longest + 1), len(self._marks)):
-            mark = self._marks[index]
-            if mark.start >= end:
-                return
-            if mark.end > start:
-                yield mark
+    def between(self, start: int, end: int) -> list[Mark]:
+        """Marks that share at least one character with `[start, end)`, in the order in which they were given.
+
+        The last is drawn on top.
+        """
+        first = bisect_left(self._starts, start - self._longest + 1)
+        last = bisect_left(self._starts, end)
+        found = [(order, mark) for _, order, mark in self._marks[first:last] if mark.end > start]
+        return [mark for _, mark in sorted(found, key=lambda one: one[0])]

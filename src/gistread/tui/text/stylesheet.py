@@ -6,8 +6,9 @@ Whatever a colour says, bold, italics or an underline says too, for terminals an
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "verse", "quote", "list", "table", "note", "break"),
     *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
-    *("label", "rail", "tail", "cursor"),
-    *("strong", "emphasis", "link", "mark", "hit", "current-hit", "cited", "here", "highlight"),
+    *("label", "rail", "tail", "cursor", "sign"),
+    *("strong", "emphasis", "link", "mark", "hit", "current-hit", "cited", "here", "noted"),
+    *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
 """Names for `Block.style`, `Span.style` and `Mark.style`."""
 
@@ -49,6 +50,15 @@ LongText {
     & > .long-text--current-hit { background: $warning 60%; text-style: bold underline; }
     & > .long-text--cited { background: $primary 35%; text-style: underline; }
     & > .long-text--here { background: $primary 15%; }
-    & > .long-text--highlight { background: $warning 25%; text-style: bold; }
+    & > .long-text--sign { color: $text-accent; }
+    & > .long-text--noted { text-style: underline; }
+    & > .long-text--highlight-yellow { background: $warning 20%; }
+    & > .long-text--highlight-green { background: $success 20%; }
+    & > .long-text--highlight-blue { background: $primary 20%; }
+    & > .long-text--highlight-red { background: $error 20%; }
+    &:nocolor > .long-text--highlight-yellow { text-style: underline; }
+    &:nocolor > .long-text--highlight-green { text-style: underline; }
+    &:nocolor > .long-text--highlight-blue { text-style: underline; }
+    &:nocolor > .long-text--highlight-red { text-style: underline; }
 }
 """

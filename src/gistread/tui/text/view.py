@@ -360,6 +360,23 @@ class TextView(ScrollView, inherit_bindings=False):
 
     # Selecting
 
+    @property
+    def selected_range(self) -> tuple[int, int] | None:
+        """`[start, end)` of the book that is selected; None where nothing is, or nothing of the book."""
+        selected = self._selected()
+        if selected is None:
+            return None
+        start, end = (self._index.book_offset(Place(*point)) for point in selected)
+        return (start, end) if start is not None and end is not None and start < end else None
+
+    def select_range(self, start: int, end: int) -> None:
+        """Select `[start, end)` of the book, or as much of it as is shown; an empty range drops the selection."""
+        first, last = self._index.find_offset(start), self._index.find_offset(end)
+        if start >= end or first is None or last is None:
+            self._drop_selection()
+        else:
+            self._select(selecting.Point(*first[:2]), selecting.Point(*last[:2]))
+
     def _selected(self) -> tuple[selecting.Point, selecting.Point] | None:
         """First and last point of what is selected."""
         if not self._ready or not self.is_attached or (selection := self.text_selection) is None:

@@ -16,8 +16,9 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gistread.tui.text import messages, selecting
-from gistread.tui.text.cells import cell_len, index_at
+from gistread.tui.text.cells import cell_len, clean, crop, index_at
 from gistread.tui.text.document import Block, BlockSource, Span
+from gistread.tui.text.layout import Layout
 from gistread.tui.text.marks import Mark, MarkIndex
 from gistread.tui.text.paint import Palette, paint_row
 from gistread.tui.text.stylesheet import DEFAULT_CSS, PREFIX, STYLES
@@ -112,7 +113,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.marks = tuple(mark for mark in self.marks if mark is not gone)
 
     def validate_marks(self, marks: Iterable[tuple[int, int, str]]) -> tuple[Mark, ...]:
-        """Accept any `(start, end, style)`."""
+        """Accept any `(start, end, style)`, with or without a sign."""
         return tuple(mark if isinstance(mark, Mark) else Mark(*mark) for mark in marks)
 
     def watch_marks(self) -> None:
@@ -261,7 +262,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
         segments, lead = paint_row(layout, inner, palette, self._marked(block), selected, joined)
-        line = [Segment(" " * self._margin, palette.ground)] if self._margin else []
+        line = self._paint_margin(layout, inner, palette)
         if self.gutter_cells:
             marked = (joined or inner >= block.blank_before) and self._is_current(index)
             line.append(Segment(_CURSOR if marked else " ", palette.block("cursor")))
@@ -269,6 +270,22 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         strip = Strip([*line, *segments]).adjust_cell_length(self.size.width, palette.ground)
         # Textual learns here which character of the row is under the mouse; before the text it counts from below 0.
         return strip.apply_offsets(-before, row)
+
+    def _paint_margin(self, layout: Layout, row: int, palette: Palette) -> list[Segment]:
+        """The cells left of a row, with the sign of the mark that begins in the row: of several, the last's."""
+        if not self._margin:
+            return []
+        sign, start, span = "", layout.block.start, layout.span(row)
+        if start is not None and span is not None:
+            below = layout.span(row + 1)
+            first, end = start + span[0], start + (below[0] if below else len(layout.block.text))
+            signs = [mark.sign for mark in self._mark_index.between(first, end) if mark.sign and mark.start >= first]
+            sign = crop(clean(signs[-1]), 1) if signs else ""
+        if not sign:
+            return [Segment(" " * self._margin, palette.ground)]
+        after = min(1, self._margin - 1)
+        line = [Segment(" " * (self._margin - 1 - after), palette.ground), Segment(sign, palette.block("sign"))]
+        return [*line, Segment(" " * after, palette.ground)]
 
     def _marked(self, block: Block) -> list[Span]:
         """Marks on a block, as parts of its text."""
