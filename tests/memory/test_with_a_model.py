@@ -15,7 +15,7 @@ from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
 from gistread.readers.events import Answered, LookedUp, Steering, Stopped
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import READERS
+from gistread.readers.registry import METHODS
 
 STORY = Path(__file__).parents[3] / "shared/data/books/18807_He-Walked-Around-the-Horses.txt"
 SIZE = PageSize(100, 250)
@@ -70,7 +70,7 @@ async def test_it_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Pa
 
     events = [
         event
-        async for event in READERS["readagent-s"](
+        async for event in METHODS["readagent-s"].reader()(
             "What is the name of the British diplomat?", memory, engine, Steering(), ReaderOptions(max_pages=2)
         )
     ]

@@ -22,7 +22,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import READERS
+from gistread.readers.registry import METHODS
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 
@@ -44,7 +44,7 @@ async def ask(
     on: Callable[[ReaderEvent], None] = lambda _: None,
 ) -> list[ReaderEvent]:
     events: list[ReaderEvent] = []
-    reader = READERS["readagent-s"]
+    reader = METHODS["readagent-s"].reader()
     async for event in reader(
         question,
         make_memory() if memory is None else memory,

@@ -1,5 +1,7 @@
 """The reader of these tests says what the test tells it to."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from gistread.readers.registry import DEFAULT_READER
@@ -10,5 +12,6 @@ from tests.tui.scripted import ScriptedReader
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
     scripted = ScriptedReader()
-    monkeypatch.setattr(asking_task, "READERS", {DEFAULT_READER: scripted})
+    method = SimpleNamespace(reader=lambda: scripted)
+    monkeypatch.setattr(asking_task, "METHODS", {DEFAULT_READER: method})
     return scripted

@@ -23,6 +23,7 @@ from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers.events import (
@@ -30,6 +31,7 @@ from gistread.readers.events import (
     Answered,
     Expanded,
     LookedUp,
+    Noted,
     ReaderEvent,
     Restarted,
     Started,
@@ -40,7 +42,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import READERS
+from gistread.readers.registry import METHODS, Method
 from gistread.shelf import KeptCitation, KeptQuestion, Shelf
 
 _STOPPED = {
@@ -57,16 +59,19 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
     config = settings(arguments)
     book = open_named(arguments.book)
-    header = None if arguments.index else _fullest(book, arguments.book)
+    header = None if arguments.index else _fullest(book, arguments.book, METHODS[arguments.reader])
     run_until_interrupted(_ask(arguments, config, book, header))
     return ExitStatus.DONE
 
 
-def _fullest(book: Book, name: str) -> MemoryHeader:
-    """The memory that got furthest. Known before a model is loaded, which takes longer."""
+def _fullest(book: Book, name: str, method: Method) -> MemoryHeader | None:
+    """The memory that got furthest, known before a model is loaded, which takes longer. None: there is none, and the
+    reader needs none."""
     for header in memory_store().find(book):
         if header.pages:
             return header
+    if not method.needs_memory:
+        return None
     raise GistreadError(
         "Nothing of this book has been read yet.",
         f"`gistread index {shlex.quote(name)}` lets the model read it, `ask --index` reads it first.",
@@ -77,16 +82,18 @@ async def _ask(arguments: argparse.Namespace, config: Config, book: Book, header
     model = chosen_model(arguments, config)
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
-            if header is None:
+            if arguments.index:
                 memory = await _read_first(arguments, config, book, engine, line)
-            else:
+            elif header is not None:
                 memory = memory_store().load(book, header)
+            else:
+                memory = GistMemory(book, PRESETS["quality"], "")
             expanded = _existing(arguments.expand, memory)
             if arguments.upto is not None:
                 memory = memory.until(offset_of(arguments.upto, memory))
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.stem)))
             try:
-                events = READERS[arguments.reader](
+                events = METHODS[arguments.reader].reader()(
                     arguments.question,
                     memory,
                     engine,
@@ -166,6 +173,8 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
 def _said(event: ReaderEvent) -> str:
     """What the person is told of a step, on standard error."""
     match event:
+        case Started(share_shown=float(share)):
+            return f"{share:.0%} of the book's text stands before the model." if share < 1 else ""
         case Started(pages_read=read, pages_total=total, complete=complete, shown=shown):
             lines = [] if complete else [f"Asked over what has been read: {read} of about {total} pages."]
             if shown is not None:
@@ -179,6 +188,8 @@ def _said(event: ReaderEvent) -> str:
             return f"   page {page}, opened by you"
         case Unfit(page=page):
             return f"   page {page} does not fit the model's window"
+        case Noted(text=text):
+            return f"   {text}"
         case Stopped(reason=reason):
             return f"   {_STOPPED[reason]}"
         case Restarted(reason=reason):
@@ -211,7 +222,8 @@ class _StreamedAnswer:
         if streamed.strip() != answered.answer.strip():
             write(answered.answer)
         for citation in answered.citations:
-            write(f"[{citation.page}] “{' '.join(citation.quote.split())}”")
+            where = f"[{citation.page}] " if citation.page else ""
+            write(f"{where}“{' '.join(citation.quote.split())}”")
 
 
 def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str) -> None:

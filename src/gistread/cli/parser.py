@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from gistread import __version__
 from gistread.errors import UsageError
+from gistread.readers.registry import DEFAULT_READER, METHODS
 
 
 class BoundUnit(Enum):
@@ -121,7 +122,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     parser.add_argument("question", metavar="QUESTION")
     _add_model(parser)
-    parser.add_argument("--reader", default="readagent-s", choices=["readagent-s"], help="how it is answered")
+    parser.add_argument("--reader", default=DEFAULT_READER, choices=list(METHODS), help="how it is answered")
     parser.add_argument("--max-pages", type=_count(0), metavar="N", help="most pages the agent may open (5)")
     parser.add_argument("--expand", type=_page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
     parser.add_argument(
@@ -234,7 +235,8 @@ _COMMANDS = {
     "ask": _Command(
         "Ask about a book, as far as the model has read it.",
         'examples:\n  gistread ask frankenstein.epub "Who is Justine?"\n'
-        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%',
+        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%\n\n'
+        "readers:\n" + "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values()),
         _add_ask,
     ),
     "pages": _Command(

@@ -13,7 +13,7 @@ from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
 from gistread.memory.reading import Finished, Gisted, Resumed, read_book
 from gistread.memory.store import KeptMemory
-from gistread.readers.readagent_s import prepare
+from gistread.readers.lookups import prepare
 
 
 async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:

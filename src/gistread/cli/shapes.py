@@ -13,7 +13,7 @@ from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
-from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Stopped, Unfit, Who
+from gistread.readers.events import Answered, Expanded, LookedUp, Noted, ReaderEvent, Stopped, Unfit, Who
 
 Json = dict[str, Any]
 
@@ -62,6 +62,8 @@ def step_of(event: ReaderEvent) -> Json | None:
             return {"action": "expand", "page": page}
         case Unfit(page=page):
             return {"action": "unfit", "page": page}
+        case Noted(text=text, start=start, end=end):
+            return {"action": "note", "text": text, "start": start, "end": end}
         case Stopped(reason=reason):
             return {"action": "stop", "reason": reason}
     return None

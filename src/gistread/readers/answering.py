@@ -73,6 +73,7 @@ _DOES_NOT_SAY = re.compile(
         (?:mentioned|stated|specified|given|told|said|described|revealed|provided)
         \ (?:anywhere|(?:in|by)\ the\ (?:\w+\ )?(?:book|text|passages?|story|gists?|memory|pages?|novel|excerpts?))\b
     | \b(?:there\ is|contains?|provides?)\ no\ (?:mention|information|indication)\b
+    | \bI\ (?:do\ not|don['’]t)\ know\b
     | \b(?:cannot|can['’]t|can\ not)\ be\ (?:determined|answered|known|found)\b
     """,
     re.IGNORECASE | re.VERBOSE,

@@ -7,9 +7,10 @@ the model writes itself, `[7]`, count when that page was shown, and are removed 
 
 import re
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import shared_terms
 from gistread.memory.model import GistMemory, Page
@@ -26,7 +27,7 @@ _REFERENCE = re.compile(r"\s*\[(?:pages?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\]", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    page: Page
+    page: int
     start: int
     end: int
 
@@ -58,22 +59,39 @@ def cite(
     pages = [memory.entry(number).page for number in sorted({*opened, *referred})]
     if not pages:
         pages = _nearest_pages(plain, question, memory, shown)
-    places = [place for page in pages for place in _sentences(memory, page)]
+    places = [place for page in pages for place in _sentences(memory.book, page.start, page.end, page.number)]
+    return _supporting(places, plain, question, memory.book, referred[:_MOST])
+
+
+def cite_passages(
+    answer: str, question: str, memory: GistMemory, passages: Iterable[tuple[int, int]]
+) -> tuple[Citation, ...]:
+    """As `cite`, from the passages `[start, end)` that stood before the model. A place that no page holds yet is of
+    page 0."""
+    sentences = [place for start, end in passages for place in _sentences(memory.book, start, end, 0)]
+    pages = [memory.page_at(place.start) for place in sentences]
+    places = [replace(at, page=page.number) if page else at for at, page in zip(sentences, pages, strict=True)]
+    return _supporting(places, _REFERENCE.sub("", answer), question, memory.book, ())
+
+
+def _supporting(
+    places: list[_Place], answer: str, question: str, book: Book, referred: Sequence[int]
+) -> tuple[Citation, ...]:
+    """The places that carry the answer best, and the best one of every page that it refers to."""
     if not places:
         return ()
-    texts = [memory.book.text[place.start : place.end] for place in places]
-    scores = _support(texts, plain, question, memory.book.language)
+    texts = [book.text[place.start : place.end] for place in places]
+    scores = _support(texts, answer, question, book.language)
     best = sorted(range(len(places)), key=lambda index: -scores[index])
     chosen = [
         index for index in best[:_MOST] if scores[index] > 0 and scores[index] >= _NEAR_THE_BEST * scores[best[0]]
     ]
-    for number in referred[:_MOST]:
-        on_page = [index for index in best if places[index].page.number == number]
-        if on_page and not any(places[index].page.number == number for index in chosen):
+    for number in referred:
+        on_page = [index for index in best if places[index].page == number]
+        if on_page and not any(places[index].page == number for index in chosen):
             chosen.append(on_page[0])
     return tuple(
-        Citation(places[index].page.number, places[index].start, places[index].end, texts[index])
-        for index in sorted(chosen)
+        Citation(places[index].page, places[index].start, places[index].end, texts[index]) for index in sorted(chosen)
     )
 
 
@@ -106,15 +124,14 @@ def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collec
     return [pages[index] for index in sorted(best)]
 
 
-def _sentences(memory: GistMemory, page: Page) -> list[_Place]:
-    """The sentences of a page; none crosses the end of a paragraph."""
-    text = memory.book.text
+def _sentences(book: Book, start: int, end: int, page: int) -> list[_Place]:
+    """The sentences of a stretch of the book; none crosses the end of a paragraph."""
     places: list[_Place] = []
-    for paragraph in memory.book.paragraphs_between(page.start, page.end):
-        start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
+    for paragraph in book.paragraphs_between(start, end):
+        first, last = max(paragraph.start, start), min(paragraph.end, end)
         places += [
-            _Place(page, start + begin, start + finish)
-            for begin, finish in sentence_spans(text[start:end])
-            if text[start + begin : start + finish].strip()
+            _Place(page, first + begin, first + finish)
+            for begin, finish in sentence_spans(book.text[first:last])
+            if book.text[first + begin : first + finish].strip()
         ]
     return places

@@ -39,6 +39,8 @@ class Started:
     complete: bool
     shown: tuple[int, ...] | None = None
     """Pages whose gists fit the window, when not all do: those nearest to the question (BM25)."""
+    share_shown: float | None = None
+    """Of a reader that is shown the book's own text: how much of it, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,15 @@ class Unfit:
     """A page that the person asked for stays closed: it does not fit the window beside what is open."""
 
     page: int
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What the reader wrote down on its way, after `book.text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +120,7 @@ class Answered:
     usage: Usage
 
 
-ReaderEvent = Started | LookedUp | Expanded | Unfit | Stopped | AnswerDelta | Restarted | Answered
+ReaderEvent = Started | LookedUp | Expanded | Unfit | Noted | Stopped | AnswerDelta | Restarted | Answered
 
 
 @dataclass(slots=True)

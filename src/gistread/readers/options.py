@@ -13,3 +13,5 @@ class ReaderOptions:
     """Length of the answer at most."""
     reasons: bool = True
     """Ask why a page is opened. Costs up to two dozen tokens a look-up."""
+    budget_tokens: int = 0
+    """Tokens of the book, or of its gists, that may stand before the model for the answer; 0: what the window takes."""

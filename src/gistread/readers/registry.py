@@ -1,25 +1,61 @@
-"""What a reader is, and every reader by its name."""
+"""What a reader is, and every reader by its name.
+
+A reader's module is imported when it is asked for: the command line names all of them and needs one.
+"""
 
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
-from gistread.engine.protocol import Engine
-from gistread.memory.model import GistMemory
-from gistread.readers.events import ReaderEvent, Steering
-from gistread.readers.options import ReaderOptions
-from gistread.readers.readagent_s import readagent_s
+if TYPE_CHECKING:
+    from gistread.engine.protocol import Engine
+    from gistread.memory.model import GistMemory
+    from gistread.readers.events import ReaderEvent, Steering
+    from gistread.readers.options import ReaderOptions
 
 
 class Reader(Protocol):
     """One method of answering."""
 
     def __call__(
-        self, question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-    ) -> AsyncGenerator[ReaderEvent, None]:
+        self,
+        question: str,
+        memory: "GistMemory",
+        engine: "Engine",
+        steering: "Steering",
+        options: "ReaderOptions",
+    ) -> "AsyncGenerator[ReaderEvent, None]":
         """Raises EngineError when the engine fails, PromptTooLongError when the question alone is too long."""
 
 
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A reader, as people choose one."""
+
+    name: str
+    summary: str
+    """One line."""
+    place: str
+    """`module:function` under this package."""
+    needs_memory: bool = True
+    """False: it reads the book's own text, and can be asked before a page has been read."""
+
+    def reader(self) -> Reader:
+        module, _, function = self.place.partition(":")
+        return cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
+
+
 DEFAULT_READER = "readagent-s"
-READERS: Mapping[str, Reader] = MappingProxyType({DEFAULT_READER: readagent_s})
+_METHODS = (
+    Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
+    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
+    Method("gists", "the gist memory alone", "gists:gists"),
+    Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
+    Method("dos", "passages by relevance, in the order of the book", "text_readers:dos", needs_memory=False),
+    Method("full", "the whole text, or as much of its start as fits", "text_readers:full", needs_memory=False),
+    Method("closed-book", "no text at all: what the model knew before", "text_readers:closed_book", needs_memory=False),
+)
+METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
 """Every reader by the name that `--reader` takes."""

@@ -9,6 +9,7 @@ from gistread.readers.events import (
     Citation,
     Expanded,
     LookedUp,
+    Noted,
     ReaderEvent,
     Restarted,
     Started,
@@ -65,6 +66,8 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return exchange
         case Unfit(page=page):
             return replace(exchange, steps=(*exchange.steps, f"◇ page {page} does not fit the model's window"))
+        case Noted(text=text):
+            return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
         case Stopped(reason=reason):
             last = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
             return replace(exchange, steps=(*exchange.steps, f"{last}\u00a0{STOPPED[reason]}"))
@@ -93,6 +96,8 @@ def scope_of(started: Started) -> str:
             f"The memory is larger than the model's window: {len(started.shown)} of {started.pages_read} gists, "
             "those nearest to the question, are shown."
         )
+    if started.share_shown is not None and started.share_shown < 1:
+        said.append(f"{started.share_shown:.0%} of the book's text stands before the model.")
     return " ".join(said)
 
 

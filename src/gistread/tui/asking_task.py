@@ -12,7 +12,7 @@ from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import AnswerDelta, Steering, Stopped
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import DEFAULT_READER, READERS
+from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
 
 
@@ -52,7 +52,7 @@ class AskingTask:
         try:
             memory, engine = await ready()
             self._set(Asking.PAGE)
-            async for event in READERS[self.reader](question, memory, engine, self.steering, self._options):
+            async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, self._options):
                 if isinstance(event, Stopped | AnswerDelta) and self.state is not Asking.ANSWER:
                     self._set(Asking.ANSWER)
                 self._tell(ReaderSpoke(event))

@@ -13,7 +13,7 @@ from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.store import KeptMemory
-from gistread.readers.readagent_s import prepare
+from gistread.readers.lookups import prepare
 from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
 
 

@@ -1,0 +1,32 @@
+"""The gist memory alone: what the gists say, without a look into the book (ReadAgent, section 4: "gist memory only").
+
+Pages that the person opens stand in full, as with every reader over the memory.
+"""
+
+from collections.abc import AsyncGenerator
+
+from gistread.engine.protocol import Engine
+from gistread.memory.model import GistMemory
+from gistread.readers.events import ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.lookups import answer, begin, heed, nothing_read, started
+from gistread.readers.options import ReaderOptions
+
+NAME = "gists"
+
+
+async def gists(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer `question` from the gists. See `registry.Reader`."""
+    if not memory.entries:
+        for said in nothing_read(NAME, memory):
+            yield said
+        return
+    search = await begin(question, memory, engine, steering, options, max_pages=0)
+    for said in started(NAME, search):
+        yield said
+    async for opened in heed(search, steering):
+        yield opened
+    yield Stopped(StopReason.LIMIT)
+    async for event in answer(search):
+        yield event

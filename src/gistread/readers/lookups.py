@@ -1,0 +1,189 @@
+"""One question over a gist memory: which pages stand open, which still fit, what the person says, and the answer.
+
+What the readers that look pages up share. Every prompt begins with the memory and ends with the task, so what
+follows on the same memory costs little more than its own words. How pages are chosen, this does not know.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
+
+from gistread import prompts
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
+from gistread.memory.model import GistMemory
+from gistread.readers.answering import Written, stream_answer
+from gistread.readers.citations import cite, without_false_references
+from gistread.readers.events import (
+    Answered,
+    Expanded,
+    ReaderEvent,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+    Unfit,
+    Who,
+)
+from gistread.readers.options import ReaderOptions
+from gistread.readers.window import Window, lay_out, render
+
+NOTHING_READ = "Nothing of the book has been read yet."
+"""The answer to a question over an empty memory."""
+
+STOP = "STOP"
+"""What a model says in place of a page when it wants no more."""
+
+REASON_TOKENS = 24
+_PAGE_MARGIN = 1.3
+"""A page is taken to have at most this many times the tokens that its words would have on average."""
+
+
+@dataclass(slots=True)
+class Search:
+    """One question being worked on."""
+
+    question: str
+    window: Window
+    engine: Engine
+    options: ReaderOptions
+    lookups: list[int] = field(default_factory=list)
+    unfit: set[int] = field(default_factory=set)
+    """Pages that were found not to fit the window."""
+    usage: Usage = NO_USAGE
+
+    def prompt(self, name: str) -> Prompt:
+        """The memory as it stands, then the task kept under this name."""
+        return _prompt(name, self.question, self.window.text(), self.window.opened, stable=self.window.whole)
+
+    async def fits(self, *pages: int) -> bool:
+        """Whether these pages too can stand open, and the answer be given."""
+        opened = {*self.window.opened, *pages}
+        needed = await _measured(self.question, self.window.text(opened), opened, self.engine, self.options)
+        return needed <= self.engine.info.context_tokens
+
+
+async def begin(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
+) -> Search:
+    """Lay the memory out for a question, with room for `max_pages`. There must be a page in it.
+
+    Raises PromptTooLongError when the question alone fills the window.
+    """
+    # The book may be read on meanwhile: what counts is what was read when the question was asked.
+    memory = replace(memory, entries=list(memory.entries))
+
+    async def measure(text: str) -> int:
+        return await _measured(question, text, set(), engine, options)
+
+    pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
+    window = await lay_out(question, memory, pinned, measure, engine, max_pages)
+    return Search(question, window, engine, options)
+
+
+def started(name: str, search: Search) -> list[Started | Expanded]:
+    """What a reader says first."""
+    window, memory = search.window, search.window.memory
+    shown = None if window.whole else tuple(sorted(window.shown))
+    first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, shown)
+    return [first, *(Expanded(page, Who.PERSON) for page in sorted(window.opened))]
+
+
+def nothing_read(name: str, memory: GistMemory) -> list[ReaderEvent]:
+    """All that can be said over an empty memory."""
+    return [
+        Started(name, 0, memory.estimated_pages, complete=False),
+        Stopped(StopReason.NOTHING_LEFT),
+        Answered(NOTHING_READ, False, (), (), (), 0.0, NO_USAGE),
+    ]
+
+
+async def prepare(memory: GistMemory, engine: Engine) -> Usage:
+    """Let the engine evaluate what every question about this memory begins with, while nobody waits.
+
+    Does nothing where the memory does not fit the window: then what is shown depends on the question.
+    """
+    text = render(memory, [entry.page.number for entry in memory.entries])
+    needed = await _measured("", text, set(), engine, ReaderOptions())
+    if not memory.entries or needed > engine.info.context_tokens:
+        return NO_USAGE
+    return await engine.prepare(_prompt("lookup", "", text, set(), stable=True))
+
+
+async def heed(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
+    """Do what the person has asked for since: close what is refused, open what is pinned and fits."""
+    window = search.window
+    if window.opened & steering.refused:
+        window.opened -= steering.refused
+        search.unfit.clear()  # There is room again.
+    for page in sorted(steering.pinned - steering.refused - window.opened - search.unfit):
+        if not 1 <= page <= len(window.memory.entries):
+            continue
+        was_shown = page in window.shown
+        window.shown.add(page)
+        if await search.fits(page):
+            window.opened.add(page)
+            yield Expanded(page, Who.PERSON)
+        else:
+            search.unfit.add(page)
+            if not was_shown:
+                window.shown.discard(page)
+            yield Unfit(page)
+
+
+async def fitting(search: Search, unread: list[int]) -> list[int]:
+    """Those of these pages that fit the window beside what is in it, as far as can be told without opening them."""
+    memory, window = search.window.memory, search.window
+    used = await _measured(search.question, window.text(), window.opened, search.engine, search.options)
+    free = search.engine.info.context_tokens - used
+    candidates = [page for page in unread if page not in search.unfit]
+    if not candidates:
+        return []
+    tokens = await search.engine.count(window.text())
+    words = sum(
+        memory.entry(page).page.words if page in window.opened else memory.entry(page).gist.words
+        for page in window.shown
+    )
+    tokens_per_word = _PAGE_MARGIN * tokens / max(1, words)
+    fitting: list[int] = []
+    for page in candidates:
+        entry = memory.entry(page)
+        # Counting every page of a long memory takes long: only those are counted that might not fit.
+        if entry.page.words * tokens_per_word <= free or await search.fits(page):
+            fitting.append(page)
+        else:
+            search.unfit.add(page)
+    return fitting
+
+
+async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
+    """The answer over what stands open now, as events; the last is `Answered`."""
+    window = search.window
+    async for event in stream_answer(search.prompt("answer"), search.engine, search.options.answer_tokens):
+        if not isinstance(event, Written):
+            yield event
+            continue
+        search.usage += event.usage
+        text = without_false_references(event.text, window.shown)
+        citations = cite(event.text, search.question, window.memory, window.opened, window.shown) if event.found else ()
+        yield Answered(
+            answer=text,
+            found=event.found,
+            citations=citations,
+            lookups=tuple(search.lookups),
+            expanded=tuple(sorted(window.opened)),
+            compression_rate=window.memory.compression_rate(window.opened),
+            usage=search.usage,
+        )
+
+
+def _prompt(name: str, question: str, memory_text: str, opened: set[int], *, stable: bool = False) -> Prompt:
+    """`stable`: other questions will begin with the same memory, as long as no page stands open in it."""
+    numbers = ", ".join(map(str, sorted(opened))) or "none"
+    text = prompts.load(name).fill(memory=memory_text, opened=numbers, question=" ".join(question.split()))
+    return (Message("user", text, len(memory_text) if stable and not opened else 0),)
+
+
+async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
+    """Tokens of the longest prompt over this memory, with what may follow it."""
+    lookup = await engine.measure(_prompt("lookup", question, memory_text, opened))
+    answer = await engine.measure(_prompt("answer", question, memory_text, opened))
+    return max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)

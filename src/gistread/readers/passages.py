@@ -1,0 +1,109 @@
+"""The book's own text before the model, in passages: how it is cut, ranked, and fitted into a number of tokens.
+
+A passage is a few whole paragraphs, or a few sentences of a long one. Passages that follow one another in the book
+are joined, gaps between them are marked. How large everything is, the engine measures.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from gistread.book.model import Book, Kind
+from gistread.book.sentences import sentence_spans
+from gistread.book.words import count_words
+from gistread.search.ranked import Ranker
+
+PASSAGE_WORDS = 100
+"""Longest passage of several paragraphs or sentences. DOS RAG takes chunks of 100 tokens (arXiv 2506.03989)."""
+GAP = "[…]"
+
+Passage = tuple[int, int]
+"""`book.text[start:end]`."""
+
+Measure = Callable[[str], Awaitable[int]]
+"""Tokens of the whole prompt, and its answer, with this as the text."""
+
+
+def cut(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
+    """The book from `start` to `end` in passages, in order; a heading goes with what follows it."""
+    passages: list[Passage] = []
+    open_from = passage_end = -1
+    words, headed = 0, False
+    until = len(book.text) if end is None else end
+    for piece_start, piece_end, is_heading in _pieces(book, start, until):
+        size = count_words(book.text[piece_start:piece_end])
+        if open_from >= 0 and not headed and (is_heading or words + size > PASSAGE_WORDS):
+            passages.append((open_from, passage_end))
+            open_from, words = -1, 0
+        if open_from < 0:
+            open_from = piece_start
+        passage_end, words, headed = piece_end, words + size, is_heading
+    if open_from >= 0:
+        passages.append((open_from, passage_end))
+    return passages
+
+
+def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
+    """The same places in the order of the book, those that touch (or have only white space between) as one."""
+    joined: list[Passage] = []
+    for start, end in sorted(passages):
+        if joined and not book.text[joined[-1][1] : start].strip():
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def render(passages: Sequence[Passage], book: Book) -> str:
+    """The passages (joined) one after the other, a mark wherever something of the book is left out."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in passages:
+        if book.text[at:start].strip():
+            pieces.append(GAP)
+        pieces.append(book.text[start:end].strip())
+        at = end
+    if passages and book.text[at:].strip():
+        pieces.append(GAP)
+    return "\n\n".join(pieces)
+
+
+async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+    """The passages that share a word with the question, the nearest first (BM25)."""
+
+    def best() -> list[Passage]:
+        texts = [book.text[start:end] for start, end in passages]
+        return [passages[index] for index in Ranker(texts, book.language).top(question, len(texts))]
+
+    return await asyncio.to_thread(best)
+
+
+async def fill(
+    wanted: Sequence[Passage], book: Book, room: int, count: Callable[[str], Awaitable[int]], measure: Measure
+) -> list[Passage]:
+    """As many of the `wanted` passages as `room` tokens take, the first ones first; joined.
+
+    Tokens of pieces add up to about those of the whole, not exactly: the whole is measured at the end.
+    """
+    chosen: list[Passage] = []
+    left = room
+    for start, end in wanted:
+        tokens = await count(book.text[start:end]) + 2
+        if tokens > left:
+            break
+        left -= tokens
+        chosen.append((start, end))
+    while chosen and await measure(render(join(chosen, book), book)) > room:
+        del chosen[-max(1, len(chosen) // 20) :]
+    return join(chosen, book)
+
+
+def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]:
+    """Paragraphs, long ones in sentences: start, end, whether it is a heading."""
+    for paragraph in book.paragraphs_between(start, end):
+        first, last = max(start, paragraph.start), min(end, paragraph.end)
+        text = book.text[first:last]
+        if count_words(text) <= PASSAGE_WORDS:
+            yield first, last, paragraph.kind is Kind.HEADING
+        else:
+            for begin, finish in sentence_spans(text):
+                yield first + begin, first + finish, False

@@ -1,0 +1,78 @@
+"""ReadAgent with parallel look-up (ReadAgent-P; section 3.2, Figure 4, Appendix I).
+
+The model sees the gists and names the pages that it wants to read, all in one step, the most important first. Each
+name is a choice among the pages not named yet and STOP (design D3), continuing one and the same answer: no page
+opens in between, so the step costs one prompt and a few tokens a page. As many pages are taken as fit the window.
+"""
+
+from collections.abc import AsyncGenerator
+
+from gistread.engine.protocol import Engine, Message
+from gistread.memory.model import GistMemory
+from gistread.readers.events import Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Who
+from gistread.readers.lookups import STOP, Search, answer, begin, fitting, heed, nothing_read, started
+from gistread.readers.options import ReaderOptions
+
+NAME = "readagent-p"
+
+
+async def readagent_p(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer `question` from what has been read so far. See `registry.Reader`."""
+    if not memory.entries:
+        for said in nothing_read(NAME, memory):
+            yield said
+        return
+    search = await begin(question, memory, engine, steering, options, options.max_pages)
+    for said in started(NAME, search):
+        yield said
+    async for opened in heed(search, steering):
+        yield opened
+
+    named: list[int] = []
+    while isinstance(step := await _next_name(search, steering, named), int):
+        named.append(step)
+        yield LookedUp(step, len(named), "")
+    yield Stopped(step)
+
+    search.lookups.extend(named)
+    for page in named:
+        if page not in steering.refused and page not in search.window.opened:
+            search.window.opened.add(page)
+            yield Expanded(page, Who.AGENT)
+    async for opened in heed(search, steering):
+        yield opened
+    async for event in answer(search):
+        yield event
+
+
+async def _next_name(search: Search, steering: Steering, named: list[int]) -> int | StopReason:
+    """The next page that the model names, or why there is none."""
+    window = search.window
+    while True:
+        if steering.stop:
+            return StopReason.PERSON
+        if len(named) >= search.options.max_pages:
+            return StopReason.LIMIT
+        unread = sorted(window.shown - window.opened - steering.refused - set(named))
+        if not unread:
+            return StopReason.NOTHING_LEFT
+        offered = await fitting(search, unread)
+        if not offered:
+            return StopReason.WINDOW
+        prompt = search.prompt("lookup_parallel")
+        if named:
+            prompt = (*prompt, Message("assistant", "".join(f"Page {page}, " for page in named)))
+        choice = await search.engine.choose(prompt, [*(f"Page {page}" for page in offered), STOP])
+        search.usage += choice.usage
+        if steering.stop:
+            return StopReason.PERSON
+        if choice.index == len(offered):
+            return StopReason.ENOUGH
+        page = offered[choice.index]
+        if page in steering.refused:
+            continue  # The person was quicker.
+        if await search.fits(*named, page):
+            return page
+        search.unfit.add(page)

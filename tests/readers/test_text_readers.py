@@ -1,0 +1,204 @@
+"""The baselines: what stands before the model, and nothing else."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from gistread.errors import PromptTooLongError
+from gistread.memory.model import GistMemory
+from gistread.readers import passages
+from gistread.readers.events import (
+    Answered,
+    Expanded,
+    ReaderEvent,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+    Who,
+)
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
+from tests.readers.memories import FACTS, make_memory
+
+QUESTION = "Who stole the brass key?"
+ANSWER = "Ferrand stole the key to find the ledger that would hang him."
+OVER_TEXT = ("dos", "full", "closed-book")
+
+
+def engine(**changes: int) -> FakeEngine:
+    return FakeEngine(says=lambda _: ANSWER, **changes)
+
+
+async def ask(
+    name: str,
+    fake: FakeEngine,
+    memory: GistMemory | None = None,
+    *,
+    steering: Steering | None = None,
+    options: ReaderOptions | None = None,
+    question: str = QUESTION,
+) -> list[ReaderEvent]:
+    reader = METHODS[name].reader()
+    events = reader(question, memory or make_memory(), fake, steering or Steering(), options or ReaderOptions())
+    return [event async for event in events]
+
+
+def answered(events: Sequence[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_every_reader_begins_and_ends_as_all_do(name: str) -> None:
+    events = await ask(name, engine())
+    assert isinstance(events[0], Started)
+    assert events[0].reader == name
+    assert sum(isinstance(event, Stopped) for event in events) == 1
+    assert answered(events).answer == ANSWER
+    assert answered(events).usage.prefilled > 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_a_question_longer_than_the_window_is_an_error_before_anything_is_sent(name: str) -> None:
+    fake = engine(context_tokens=600)
+    with pytest.raises(PromptTooLongError):
+        await ask(name, fake, question="Who? " * 700)
+    assert fake.calls == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_over_an_empty_memory_only_readers_of_the_text_have_something_to_say(name: str) -> None:
+    fake = engine()
+    events = await ask(name, fake, make_memory(0, 8))
+    assert (answered(events).answer == ANSWER) is not METHODS[name].needs_memory
+    assert bool(fake.calls) is not METHODS[name].needs_memory
+
+
+@pytest.mark.parametrize("name", [*OVER_TEXT, "bm25"])
+async def test_no_prompt_is_longer_than_the_window(name: str) -> None:
+    for context_tokens in (400, 500, 900):
+        fake = engine(context_tokens=context_tokens)
+        options = ReaderOptions(answer_tokens=64)
+        await ask(name, fake, make_memory(40, 40), options=options)
+        assert await fake.measure(fake.calls[-1].prompt) + 64 <= context_tokens
+
+
+async def test_bm25_shows_the_nearest_pages_whole_and_no_gist() -> None:
+    fake = engine()
+    events = await ask("bm25", fake, options=ReaderOptions(max_pages=3))
+    assert len(answered(events).lookups) == 3
+    text = fake.calls[-1].text
+    assert all((FACTS[number - 1] in text) is (number in answered(events).lookups) for number in range(1, 9))
+    assert "(gist" not in text
+    assert [event.page for event in events if isinstance(event, Expanded)] == list(answered(events).lookups)
+
+
+async def test_bm25_opens_what_the_person_pins_and_leaves_what_they_refuse() -> None:
+    nearest = answered(await ask("bm25", engine(), options=ReaderOptions(max_pages=1))).lookups[0]
+    fake = engine()
+    steering = Steering(pinned={1}, refused={nearest})
+    events = await ask("bm25", fake, steering=steering, options=ReaderOptions(max_pages=1))
+    assert Expanded(1, Who.PERSON) in events
+    assert FACTS[0] in fake.calls[-1].text
+    assert FACTS[nearest - 1] not in fake.calls[-1].text
+
+
+async def test_dos_shows_passages_in_the_order_of_the_book_within_the_budget() -> None:
+    fake = engine()
+    await ask("dos", fake, options=ReaderOptions(budget_tokens=450))
+    text = fake.calls[-1].text
+    places = [text.index(fact) for fact in FACTS if fact in text]
+    assert FACTS[7] in text
+    assert places == sorted(places)
+    assert passages.GAP in text
+    assert 300 < await fake.count(text.partition("\n---")[0]) <= 450
+
+
+async def test_dos_fills_its_budget_when_nothing_shares_a_word_with_the_question() -> None:
+    fake = engine()
+    await ask("dos", fake, make_memory(40, 40), question="Xyzzy?", options=ReaderOptions(budget_tokens=200))
+    assert FACTS[0] in fake.calls[-1].text
+
+
+async def test_full_shows_all_of_a_short_book_and_the_start_of_a_long_one_and_says_so() -> None:
+    memory = make_memory()
+    fake = engine()
+    events = await ask("full", fake, memory)
+    assert isinstance(events[0], Started)
+    assert events[0].share_shown == 1.0
+    assert Stopped(StopReason.NOTHING_LEFT) in events
+    assert all(fact in fake.calls[-1].text for fact in FACTS)
+    fake = engine(context_tokens=700)
+    events = await ask("full", fake, memory)
+    assert isinstance(events[0], Started)
+    assert events[0].share_shown is not None
+    assert 0 < events[0].share_shown < 1
+    assert Stopped(StopReason.WINDOW) in events
+    assert FACTS[0] in fake.calls[-1].text
+    assert FACTS[7] not in fake.calls[-1].text
+
+
+async def test_closed_book_shows_no_word_of_the_book() -> None:
+    fake = engine()
+    memory = make_memory()
+    await ask("closed-book", fake, memory)
+    text = fake.calls[-1].text
+    assert QUESTION in text
+    assert not any(fact in text for fact in FACTS)
+    assert memory.book.title not in text
+    fake = FakeEngine(says=lambda _: "I do not know.")
+    assert not answered(await ask("closed-book", fake)).found
+
+
+async def test_gists_alone_open_nothing_but_what_is_pinned() -> None:
+    fake = engine()
+    events = await ask("gists", fake)
+    assert answered(events).expanded == ()
+    assert [call.kind for call in fake.calls] == ["complete"]
+    fake = engine()
+    events = await ask("gists", fake, steering=Steering(pinned={8}))
+    assert FACTS[7] in fake.calls[-1].text
+    assert answered(events).expanded == (8,)
+
+
+@pytest.mark.parametrize("name", ["bm25", "dos", "full"])
+async def test_citations_stand_in_the_book_and_on_their_page(name: str) -> None:
+    memory = make_memory()
+    citations = answered(await ask(name, engine(), memory)).citations
+    assert FACTS[7] in [citation.quote for citation in citations]
+    assert all(memory.book.text[c.start : c.end] == c.quote for c in citations)
+    assert all(memory.entry(c.page).page.start <= c.start < memory.entry(c.page).page.end for c in citations)
+
+
+async def test_a_place_that_no_page_holds_is_of_page_0() -> None:
+    citations = answered(await ask("full", engine(), make_memory(2, 8))).citations
+    assert {citation.page for citation in citations} == {0}
+
+
+async def test_nothing_past_the_spoiler_bound_reaches_the_model() -> None:
+    memory = make_memory()
+    bound = memory.entry(5).page.start
+    for name in METHODS:
+        fake = engine()
+        await ask(name, fake, memory.until(bound))
+        assert not any(fact in call.text for fact in FACTS[4:] for call in fake.calls), name
+
+
+async def test_the_compression_rate_is_that_of_the_text_shown() -> None:
+    assert answered(await ask("full", engine())).compression_rate == pytest.approx(0.0, abs=3.0)
+    assert answered(await ask("closed-book", engine())).compression_rate == 100.0
+
+
+def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
+    long = " ".join(f"Sentence {n} is about the ferry and the river and the oars." for n in range(60))
+    book = make_book(["Short one.", long, "Short two.", "Short three."], ["Another chapter begins here.", long])
+    cut = passages.cut(book)
+    assert "".join("".join(book.text[start:end].split()) for start, end in cut) == "".join(book.text.split())
+    assert all(before[1] <= after[0] for before, after in pairwise(cut))
+    assert all(len(book.text[start:end].split()) <= passages.PASSAGE_WORDS for start, end in cut)
+    assert passages.join(cut, book) == [(cut[0][0], cut[-1][1])]
+    assert passages.render([cut[1], cut[3]], book).count(passages.GAP) == 3
