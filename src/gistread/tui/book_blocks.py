@@ -1,11 +1,25 @@
-"""A book as blocks of long text: one a paragraph, made when it is drawn. Pure."""
+"""A book as blocks of long text: one a paragraph, made when it is drawn. Pure.
 
-from collections.abc import Sequence
+Here a paragraph gets its place on the page (indents, space above, alignment) and its words their styles and links.
+How rows are broken and what a style looks like is the affair of `text`.
+"""
 
-from gistread.book.model import Book, Kind, Paragraph
-from gistread.tui.text.document import Block
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from gistread.book.model import Book, Kind, Paragraph, Style
+from gistread.tui.text.document import Block, Span
+from gistread.tui.text.scripts import can_shift
 
 _CENTRED = {Kind.HEADING, Kind.BREAK}
+_MARKER = re.compile(
+    r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
+)
+_TURNOVER = 4
+_STYLES = {Style.CODE: "inline-code"}
+"""Names in `text` of the styles that are called otherwise there; a block of code has the name `code`."""
 
 
 class BookBlocks(Sequence[Block]):
@@ -21,19 +35,65 @@ class BookBlocks(Sequence[Block]):
         paragraph = self._book.paragraphs[index]
         return paragraph_block(self._book, paragraph, key=index)
 
+    def bare(self, index: int) -> Block:
+        """The block without its spans, to count its rows."""
+        return _block(self._book, self._book.paragraphs[index], index, ())
+
 
 def paragraph_block(book: Book, paragraph: Paragraph, key: object) -> Block:
     """One paragraph as it stands in the book pane."""
+    return _block(book, paragraph, key, inline_spans(book, paragraph.start, paragraph.end))
+
+
+def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
+    """Styles and links of `book.text[start:end]`, as parts of it. `Span.link` is the index in `book.links`."""
+    spans = [
+        Span(max(one.start, start) - start, min(one.end, end) - start, _STYLES.get(one.style, one.style.value))
+        for one in book.spans_between(start, end)
+    ]
+    spans += (
+        Span(max(one.start, start) - start, min(one.end, end) - start, "image")
+        for one in book.images_between(start, end)
+    )
+    spans += _link_spans(book, start, end)
+    return tuple(spans)
+
+
+def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
+    if not book.links:
+        return
+    paragraph = book.paragraphs[book.paragraph_index(start)].start  # no link reaches over the end of its paragraph
+    first = bisect_left(book.links, paragraph, key=lambda one: one.start)
+    for index, link in enumerate(islice(book.links, first, None), first):
+        if link.start >= end:
+            return
+        if link.end <= start:
+            continue
+        # A raised number shows by itself that it leads somewhere; anything else is underlined, as other links are.
+        raised = link.target_end is not None and any(
+            one.style is Style.SUPERSCRIPT and can_shift(book.text[one.start : one.end], "superscript")
+            for one in book.spans_between(link.start, link.end)
+        )
+        style = "note-link" if raised else "link"
+        yield Span(max(link.start, start) - start, min(link.end, end) - start, style, link=index)
+
+
+def _block(book: Book, paragraph: Paragraph, key: object, spans: tuple[Span, ...]) -> Block:
     kind = paragraph.kind
+    text = book.text[paragraph.start : paragraph.end]
     return Block(
-        text=book.text[paragraph.start : paragraph.end],
+        text=text,
         key=key,
         start=paragraph.start,
         style=kind.value,
         level=paragraph.level,
         indent=_indent(paragraph),
+        turnover=_turnover(kind, text),
+        hanging="▧" if kind is Kind.IMAGE else "",
+        rail="▏" if kind is Kind.CODE else "",
         blank_before=2 if kind is Kind.HEADING else 1,
         align="center" if kind in _CENTRED else "left",
+        spans=spans,
     )
 
 
@@ -43,7 +103,19 @@ def _indent(paragraph: Paragraph) -> int:
             return 4
         case Kind.LIST:
             return 2 * max(1, paragraph.level)
-        case Kind.NOTE:
+        case Kind.NOTE | Kind.IMAGE:
             return 2
+        case Kind.CODE:
+            return 1
         case _:
             return 0
+
+
+def _turnover(kind: Kind, text: str) -> int:
+    """Cells by which a row that goes on from the one before stands further in."""
+    if kind is Kind.VERSE:
+        return _TURNOVER
+    if kind in (Kind.LIST, Kind.NOTE):
+        marker = _MARKER.match(text)
+        return marker.end() if marker else 0
+    return 2 if kind is Kind.CODE else 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gistread.memory.model import Entry, GistMemory, GistSource, Page
 from gistread.readers.events import Who
+from gistread.tui.book_blocks import inline_spans
 from gistread.tui.text.document import Block
 
 PageKey = tuple[str, int]
@@ -80,6 +81,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
                 text.strip(),
                 key=("page", number),
                 start=start + lead,
+                spans=inline_spans(book, start + lead, start + len(text.rstrip())),
                 style=paragraph.kind.value,
                 level=paragraph.level,
                 rail=_rail(memory),

@@ -5,7 +5,7 @@ A block knows neither its rows nor its colours: it names a style, and the theme 
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,12 @@ class BlockSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> Block: ...
+
+
+@runtime_checkable
+class Countable(Protocol):
+    """A source that can make a block faster when only its rows are to be counted."""
+
+    def bare(self, index: int, /) -> Block:
+        """The block without what changes nothing about its rows: its spans."""
+        ...

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout, label_of
+from gistread.tui.text.scripts import TABLES, can_shift
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
 
@@ -118,10 +119,12 @@ def _pieces(
 ) -> list[Segment]:
     """The row's text, cut where its style changes."""
     start, end = span
-    layers = [
-        (piece.start, piece.end, palette.layer(piece.style))
-        for piece in (*layout.block.spans, *marked)
-        if piece.start < end and piece.end > start
+    drawn = [piece for piece in (*layout.block.spans, *marked) if piece.start < end and piece.end > start]
+    layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
+    shifted = [
+        (piece.start, piece.end, TABLES[piece.style])
+        for piece in drawn
+        if can_shift(layout.shown[piece.start : piece.end], piece.style)
     ]
     if selected is not None and selected[0] < end and selected[1] > start:
         layers.append((*selected, palette.selection))
@@ -134,5 +137,9 @@ def _pieces(
         for first, last, layer in layers:
             if first <= left and right <= last:
                 style += layer
-        segments.append(Segment(layout.shown[left:right], style))
+        text = layout.shown[left:right]
+        for first, last, table in shifted:
+            if first <= left and right <= last:
+                text = text.translate(table)
+        segments.append(Segment(text, style))
     return segments

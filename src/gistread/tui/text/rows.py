@@ -7,12 +7,13 @@ again. War and Peace (12,170 paragraphs) is counted in about a tenth of a second
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from gistread.tui.text.document import Block, BlockSource
+from gistread.tui.text.document import Block, BlockSource, Countable
 from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
@@ -65,11 +66,12 @@ class RowIndex:
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
         """Of each block, the first of which is the document's block `at`: its rows, and its offset in the book."""
         counts, offsets = array("L"), array("q")
+        bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
         for number in range(len(blocks)):
-            block = blocks[number]
+            block = bare(number)
             layout = lay_out(block, self._width)
             if len(block.text) > _COSTLY:
-                self._layouts[at + number] = layout
+                self._layouts[at + number] = replace(layout, block=blocks[number])
             counts.append(layout.rows)
             offsets.append(_NO_OFFSET if block.start is None else block.start)
         return counts, offsets

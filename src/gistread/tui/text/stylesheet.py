@@ -5,9 +5,11 @@ Whatever a colour says, bold, italics or an underline says too, for terminals an
 
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "verse", "quote", "list", "table", "note", "break"),
+    *("code", "image"),
     *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
-    *("strong", "emphasis", "link", "mark", "hit", "current-hit", "cited", "here", "noted"),
+    *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
+    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted"),
     *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
 """Names for `Block.style`, `Span.style` and `Mark.style`."""
@@ -44,7 +46,13 @@ LongText {
     & > .long-text--cursor { color: $text-accent; text-style: bold; }
     & > .long-text--strong { text-style: bold; }
     & > .long-text--emphasis { text-style: italic; }
+    & > .long-text--underline { text-style: underline; }
+    & > .long-text--strike { text-style: strike; }
+    & > .long-text--inline-code { color: $text-accent; }
     & > .long-text--link { color: $text-accent; text-style: underline; }
+    & > .long-text--note-link { color: $text-accent; text-style: bold; }
+    & > .long-text--current-link { text-style: bold reverse; }
+    & > .long-text--image { color: $text-muted; text-style: italic; }
     & > .long-text--mark { background: $accent 30%; text-style: bold; }
     & > .long-text--hit { background: $warning 30%; text-style: underline; }
     & > .long-text--current-hit { background: $warning 60%; text-style: bold underline; }

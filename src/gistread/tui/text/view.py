@@ -130,6 +130,12 @@ class TextView(ScrollView, inherit_bindings=False):
         """Rows in all, at the width as it is."""
         return self._index.height if self._ready else 0
 
+    @property
+    def rows_in_view(self) -> tuple[int, int]:
+        """First and last row of the document in view."""
+        top = self.scroll_offset.y
+        return top, max(top, min(top + self.size.height, self.row_count) - 1)
+
     # Where one is
 
     @property

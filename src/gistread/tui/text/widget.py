@@ -48,6 +48,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     marks: reactive[tuple[Mark, ...]] = reactive((), init=False)
     """Ranges of the book drawn in a style of their own: `(start, end, style)` each."""
 
+    current_link: reactive[Hashable | None] = reactive(None, init=False)
+    """`Span.link` of the link that Enter would follow; drawn so that it can be told from the others."""
+
     def __init__(
         self,
         source: BlockSource | Sequence[Block] = (),
@@ -119,6 +122,31 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def watch_marks(self) -> None:
         """Draw again."""
         self._mark_index = MarkIndex(self.marks)
+        self._repaint()
+
+    # Links
+
+    @property
+    def links_in_view(self) -> tuple[Hashable, ...]:
+        """`Span.link` of every link of which a character is in view, in the order of the text."""
+        if not self._ready or not len(self._index):
+            return ()
+        first, last = self.rows_in_view
+        links: dict[Hashable, None] = {}
+        for index in range(self._index.locate(first)[0], self._index.locate(last)[0] + 1):
+            layout = self._index.layout(index)
+            above = self._index.first_row(index)
+            for span in sorted(layout.block.spans, key=lambda one: one.start):
+                if (
+                    span.link is not None
+                    and first <= above + layout.row_of(span.end - 1)
+                    and above + layout.row_of(span.start) <= last
+                ):
+                    links[span.link] = None
+        return tuple(links)
+
+    def watch_current_link(self) -> None:
+        """Draw again."""
         self._repaint()
 
     # The block cursor
@@ -288,14 +316,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return [*line, Segment(" " * after, palette.ground)]
 
     def _marked(self, block: Block) -> list[Span]:
-        """Marks on a block, as parts of its text."""
-        start = block.start
-        if start is None or not self.marks:
-            return []
-        return [
-            Span(mark.start - start, mark.end - start, mark.style)
-            for mark in self._mark_index.between(start, start + len(block.text))
-        ]
+        """Marks on a block and its current link, as parts of its text."""
+        spans: list[Span] = []
+        if (start := block.start) is not None and self.marks:
+            marks = self._mark_index.between(start, start + len(block.text))
+            spans += (Span(mark.start - start, mark.end - start, mark.style) for mark in marks)
+        if (link := self.current_link) is not None:
+            spans += (Span(span.start, span.end, "current-link") for span in block.spans if span.link == link)
+        return spans
 
     def _is_current(self, index: int) -> bool:
         current = self._cursor_at()

@@ -1,0 +1,94 @@
+"""What the author set in italics, raised or linked is seen so in the book, and the text stays the author's."""
+
+from gistread.book.model import Book, Chapter, Image, Kind, Link, Paragraph, Span, Style
+from gistread.tui.book_blocks import BookBlocks, inline_spans, paragraph_block
+from gistread.tui.text.widget import LongText
+from tests.tui.text.scene import Screen, row, settle
+
+TEXT = "It was very odd.1 See the end.\n\nAn area of 10m2.\n\n1. The note of it."
+
+
+def book(kind: Kind = Kind.TEXT) -> Book:
+    at = TEXT.index
+    return Book(
+        TEXT,
+        "T",
+        (Paragraph(0, 30, kind), Paragraph(32, 48), Paragraph(50, len(TEXT), Kind.NOTE)),
+        (Chapter("T", 0, len(TEXT)),),
+        spans=(
+            Span(at("very"), at("very") + 4, Style.EMPHASIS),
+            Span(16, 17, Style.SUPERSCRIPT),
+            Span(at("10"), at("10") + 2, Style.STRONG),
+            Span(at("m2") + 1, at("m2") + 2, Style.SUPERSCRIPT),
+        ),
+        links=(Link(16, 17, 50, len(TEXT)), Link(at("the end"), at("the end") + 7, len(TEXT) - 2)),
+        images=(Image(at("An area"), at("An area") + 7, "area.png"),),
+    )
+
+
+def test_a_block_carries_the_styles_and_links_of_its_words() -> None:
+    block = BookBlocks(book())[0]
+    assert [(block.text[one.start : one.end], one.style, one.link) for one in block.spans] == [
+        ("very", "emphasis", None),
+        ("1", "superscript", None),
+        ("1", "note-link", 0),
+        ("the end", "link", 1),
+    ]
+
+
+def test_a_piece_of_a_paragraph_carries_what_falls_into_it() -> None:
+    spans = inline_spans(book(), TEXT.index("ry odd"), TEXT.index(" See"))
+    assert [(one.start, one.end, one.style) for one in spans][:2] == [(0, 2, "emphasis"), (7, 8, "superscript")]
+
+
+def test_a_block_to_be_counted_differs_in_its_spans_alone() -> None:
+    blocks = BookBlocks(book())
+    assert blocks.bare(1).spans == ()
+    assert blocks.bare(1).text == blocks[1].text
+
+
+def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
+    text = "• One thing and another"
+    one = Book(text, "T", (Paragraph(0, len(text), Kind.LIST, 1),), (Chapter("T", 0, len(text)),))
+    assert paragraph_block(one, one.paragraphs[0], 0).turnover == 2
+    verse = Book(text, "T", (Paragraph(0, len(text), Kind.VERSE),), (Chapter("T", 0, len(text)),))
+    assert paragraph_block(verse, verse.paragraphs[0], 0).turnover > 0
+
+
+async def test_styles_are_drawn_and_a_raised_figure_is_raised() -> None:
+    widget = LongText(BookBlocks(book()))
+    async with Screen(widget).run_test(size=(50, 10)) as pilot:
+        await settle(pilot)
+        assert "odd.¹ See" in row(widget, 1)
+        drawn = {segment.text: segment.style for segment in widget.render_line(1)}
+        assert drawn["very"].italic
+        assert drawn["the end"].underline
+        assert drawn["¹"].bold
+        assert "10m²" in row(widget, 3)
+
+
+async def test_links_in_view_are_listed_and_one_of_them_can_be_the_current_one() -> None:
+    widget = LongText(BookBlocks(book()))
+    async with Screen(widget).run_test(size=(50, 10)) as pilot:
+        await settle(pilot)
+        assert widget.links_in_view == (0, 1)
+        widget.current_link = 1
+        await settle(pilot)
+        drawn = {segment.text: segment.style for segment in widget.render_line(1)}
+        assert drawn["the end"].reverse
+        assert not drawn["¹"].reverse
+        await pilot.resize_terminal(14, 2)
+        await settle(pilot)
+        widget.scroll_to_offset(TEXT.index("An area"))
+        await settle(pilot)
+        assert widget.links_in_view == ()
+
+
+async def test_a_click_on_a_link_of_the_book_names_it() -> None:
+    widget = LongText(BookBlocks(book()))
+    app = Screen(widget)
+    async with app.run_test(size=(50, 10)) as pilot:
+        await settle(pilot)
+        await pilot.click(offset=(row(widget, 1).index("the end") + 2, 1))
+        await pilot.pause()
+        assert [event.link for event in app.heard_of(LongText.Clicked)] == [1]
