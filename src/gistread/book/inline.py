@@ -46,6 +46,16 @@ def without_marks(text: str) -> str:
     return text if text.isascii() else _ANY.sub("", text)
 
 
+def renumbered(text: str, by: int) -> str:
+    """Marked text for a place where `by` marks come before its own; those beyond `MOST_MARKS` go."""
+    return _ANY.sub(lambda mark: _moved(mark[0], by), text)
+
+
+def _moved(mark: str, by: int) -> str:
+    first = _CLOSING if ord(mark) >= _CLOSING else _OPENING
+    return chr(ord(mark) + by) if ord(mark) - first + by < MOST_MARKS else ""
+
+
 def bind(text: str) -> str:
     """Move marks off white space: what opens stands before a word, what closes behind one; empty pairs go."""
     return _RUN.sub(_bound, text)

@@ -59,8 +59,8 @@ def read_epub(archive: Archive, name: str) -> Book:
         )
     builder = BookBuilder()
     report = _Report()
-    _fill(builder, archive, package, report)
-    if not builder.characters:
+    has_words = _fill(builder, archive, package, report)
+    if not has_words:
         raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
@@ -71,19 +71,23 @@ def read_epub(archive: Archive, name: str) -> Book:
     )
 
 
-def _fill(builder: BookBuilder, archive: Archive, package: Package, report: _Report) -> None:
+def _fill(builder: BookBuilder, archive: Archive, package: Package, report: _Report) -> bool:
+    """Whether there is anything to read: pictures without words are nothing."""
     entries: dict[str, list[Entry]] = {}
     for entry in package.contents:
         entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
     level = 1
+    has_words = False
     for path, document in _documents(archive, package, report):
+        has_words = has_words or document.has_words
         own = entries.get(archive.find(path) or path, [])
         marks = dict(_marks(document, own, level, has_contents=bool(package.contents)))
         for index, piece in enumerate(document.pieces):
             for title, mark_level in marks.get(index, ()):
                 builder.chapter(title, mark_level)
                 level = mark_level
-            builder.add(piece.text, piece.kind, piece.level, lines=piece.lines)
+            builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks)
+    return has_words
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
@@ -99,7 +103,7 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
         if tree.repaired:
             report.repaired.append(path)
         try:
-            yield path, read_document(tree.root)
+            yield path, read_document(tree.root, package.language)
         except RecursionError:
             report.failed.append(f"{path} is nested too deeply; it was left out.")
 
@@ -121,7 +125,7 @@ def _marks(
         # A file that the contents leave out goes on with the chapter before it, unless it opens with a heading.
         heading = next((piece for piece in document.pieces[:2] if piece.kind is Kind.HEADING), None)
         if heading:
-            yield 0, [(heading.text, level)]
+            yield 0, [(heading.words, level)]
     else:
         yield from _headed(document.pieces)
 
@@ -134,5 +138,5 @@ def _headed(pieces: tuple[Piece, ...]) -> Iterator[tuple[int, list[tuple[str, in
         while run < len(pieces) and pieces[run].kind is Kind.HEADING:
             run += 1
         if run > index and pieces[index].level <= _CHAPTER_HEADINGS:
-            yield index, [(". ".join(piece.text for piece in pieces[index:run]), pieces[index].level)]
+            yield index, [(". ".join(piece.words for piece in pieces[index:run]), pieces[index].level)]
         index = max(run, index + 1)

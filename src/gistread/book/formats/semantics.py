@@ -40,6 +40,11 @@ NOT_TEXT = _words("pagebreak doc-pagebreak backlink doc-backlink")
 
 _VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
 _VERSE_CLASSES = _words("verse poem poetry stanza linegroup lg lyrics strophe")
+_NOTE_TYPES = _words("footnote endnote rearnote note doc-footnote doc-endnote")
+_NOTES_CLASSES = _words("footnotes endnotes")
+_NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text")
+_FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustration illus illo picture")
+_CAPTION_CLASSES = _words("caption figcaption")
 _FURNITURE_CLASSES = _words("pagenum pageno page-number pagenumber lnum linenum linenumber")
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -58,12 +63,32 @@ def is_hidden(element: etree._Element) -> bool:
     if element.get("hidden") is not None:
         return True
     style = element.get("style")
-    return bool(style and _HIDDEN.search(style)) or bool(_classes(element) & _FURNITURE_CLASSES)
+    return bool(style and _HIDDEN.search(style)) or bool(classes_of(element) & _FURNITURE_CLASSES)
 
 
 def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
     """Whether the element is a poem or a stanza."""
-    return bool(types & _VERSE_TYPES or _classes(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
+    return bool(types & _VERSE_TYPES or classes_of(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
+
+
+def is_note(element: etree._Element, types: frozenset[str]) -> bool:
+    """Whether a block is one note, by what it says it is or by its class; a list of notes is none."""
+    return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
+
+
+def is_among_notes(element: etree._Element, types: frozenset[str]) -> bool:
+    """Whether a block is a note or holds notes."""
+    return bool(types & NOTES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
+
+
+def is_figure(element: etree._Element, name: str) -> bool:
+    """Whether a block is a picture with what belongs to it."""
+    return name == "figure" or (name == "div" and bool(classes_of(element) & _FIGURE_CLASSES))
+
+
+def is_caption(element: etree._Element, name: str) -> bool:
+    """Whether a block says what a picture shows. The caption of a table is text."""
+    return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CAPTION_CLASSES))
 
 
 def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> bool:
@@ -76,5 +101,7 @@ def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> b
     return bool(_REFERENCE.match(plain_text(element)))
 
 
-def _classes(element: etree._Element) -> frozenset[str]:
-    return frozenset((element.get("class") or "").lower().split())
+def classes_of(element: etree._Element) -> frozenset[str]:
+    """The class names, in lower case."""
+    classes = element.get("class")
+    return frozenset(classes.lower().split()) if classes else frozenset()

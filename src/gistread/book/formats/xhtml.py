@@ -1,7 +1,7 @@
 """An XHTML document becomes paragraphs: what each says, of which kind it is, and where its anchors stand.
 
-Reads the tree as a browser without style sheets would show it: blocks part paragraphs, inline markup parts nothing,
-white space folds. Knows nothing of archives, packages or chapters.
+Reads the tree as a browser without style sheets would show it: blocks part paragraphs, inline markup parts nothing and
+becomes marks, white space folds. Knows nothing of archives, packages, chapters, or where a link leads.
 """
 
 import re
@@ -9,34 +9,53 @@ from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
+from gistread.book import inline
+from gistread.book.formats.inline_elements import BY_NAME, address_of, is_same_language, language_of, styles_of
 from gistread.book.formats.layout import is_break
 from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.paragraph import LINE_END, Collected, Collector
+from gistread.book.formats.pictures import Picture, drawn_text, is_picture_object, picture_of, svg_pictures
 from gistread.book.formats.semantics import (
     BLOCKS,
     HEADINGS,
     NOT_TEXT,
     NOTES,
     SKIPPED,
+    is_among_notes,
+    is_caption,
+    is_figure,
     is_hidden,
+    is_note,
     is_reference,
     is_verse,
     types_of,
 )
-from gistread.book.formats.tables import table_rows
+from gistread.book.formats.tables import COLUMN_END, cells_of, is_of_facts, rows_of
+from gistread.book.inline import Mark
 from gistread.book.model import Kind
 
 BREAK_TEXT = "* * *"
 
+_XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A paragraph as the document gives it."""
+    """A paragraph as the document gives it: what `BookBuilder.add` takes."""
 
     text: str
+    """With `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers."""
     kind: Kind
     level: int = 0
     lines: bool = False
     """Its line feeds are the author's."""
+    marks: tuple[Mark, ...] = ()
+    """Their `href` is what the document says; `is_note` is what the link says of itself."""
+
+    @property
+    def words(self) -> str:
+        """The text without its marks."""
+        return inline.without_marks(self.text) if self.marks else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +64,14 @@ class Document:
     anchors: dict[str, int]
     """Of each id the index of the piece that it stands in or before; may be the number of pieces."""
     title: str
+    ends: dict[str, int] = field(default_factory=dict)
+    """Of each id of a block the index of the piece behind it."""
+    notes: tuple[tuple[int, int], ...] = ()
+    """The pieces of each element that says it is a note: index of the first, and behind the last."""
+    language: str = ""
+    """As the document declares it for itself, or else the book's."""
+    has_words: bool = True
+    """It says something; pictures that have only a file's name say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +85,48 @@ class _Context:
     note: bool = False
 
 
-# Stands for <br/> until a paragraph is complete: XML cannot contain it, and white space around it folds away.
-_LINE_END = "\x0b"
-
 _SHORT_LINE_CHARACTERS = 60
+_TAB_COLUMNS = 4
 
 
-def read_document(root: etree._Element) -> Document:
-    """The paragraphs of a document (`markup.parse`)."""
+def read_document(root: etree._Element, language: str = "") -> Document:
+    """The paragraphs of a document: the one entrance for every format that is, or can be put as, XHTML.
+
+    `root` is any element, <html> or a part of it; a namespace makes no difference. What counts:
+
+    - blocks: p, div, h1 to h6, blockquote, ul/ol/li, dl/dt/dd, table/tr/td, pre (its white space is kept), hr, br,
+      figure with figcaption, section; verse is an element of class "verse", its lines parted by <br/> or blocks;
+    - inline: em i cite dfn var, strong b, code kbd samp tt, u ins, s del, sup, sub, class "small-caps";
+    - places: `id` (any element), `a href`. A note is an element with `epub:type="footnote"` or "endnote" and an id, its
+      reference `<a epub:type="noteref" href="#id">1</a>`; the attribute may be called "epub:type" without a namespace;
+    - pictures: `img src alt`; without words that stand beside it one is called by its file;
+    - `lang` or `xml:lang`: of the root the document's language, of what is inside where it is another; `language` is
+      the book's, for a document that declares none.
+
+    Comments and instructions are passed over. The tree is not changed. Raises RecursionError where it is nested
+    beyond all sense.
+    """
     walker = _Walker()
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
+    language = _declared_language(root) or language
+    walker.language = language
     walker.element(root, _Context())
     walker.flush(_Context())
-    return Document(tuple(walker.pieces), walker.anchors, title)
+    return Document(
+        pieces=tuple(walker.pieces),
+        anchors=walker.anchors,
+        title=title,
+        ends=walker.ends,
+        notes=tuple(walker.notes),
+        language=language,
+        has_words=walker.has_words,
+    )
+
+
+def _declared_language(root: etree._Element) -> str:
+    """What <html> declares, or <body> where it does not."""
+    bodies = (child for child in root if local_name(child) == "body")
+    return next((language for each in (root, *bodies) if (language := language_of(each))), "")
 
 
 @dataclass(slots=True)
@@ -79,63 +135,94 @@ class _Walker:
 
     pieces: list[Piece] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
+    ends: dict[str, int] = field(default_factory=dict)
+    notes: list[tuple[int, int]] = field(default_factory=list)
+    has_words: bool = False
+    language: str = ""
+    """Of the element that is being walked."""
     _ids: list[str] = field(default_factory=list)
     """The keys of `anchors` in order."""
-    _buffer: list[str] = field(default_factory=list)
+    _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     """Bullet or number that the next paragraph of a list begins with."""
+    _captioned: list[Mark] | None = None
+    """In a figure with a caption: its pictures that have no words but those."""
+    _in_cell: bool = False
 
     def element(self, element: etree._Element, context: _Context) -> None:
         """Take in one element without its tail."""
         name = local_name(element)
         if not name or name in SKIPPED:
             return
-        types: frozenset[str] = frozenset()
+        if not element.attrib:
+            self._known(element, name, frozenset(), BY_NAME.get(name, ()), context)
+            return
+        types = types_of(element)
+        if is_hidden(element) and not types & NOTES:
+            return
+        if types & NOT_TEXT:
+            self._anchor(element)
+            return
+        marks = () if name in BLOCKS else styles_of(element, name)
+        before, language = self.language, language_of(element)
+        if language and not is_same_language(language, before or language):
+            marks = (*marks, Mark(language=language))
+        self.language = language or before
+        self._known(element, name, types, marks, context)
+        self.language = before
+
+    def _known(
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: _Context
+    ) -> None:
+        if name not in BLOCKS:
+            self._anchor(element)
+            self._inline(element, name, types, marks, context)
+            return
+        self.flush(context)
+        self._anchor(element)
+        first = len(self.pieces)
+        self._collector.begin(marks)
+        self._block(element, name, types, context)
+        self._collector.end(marks)
         if element.attrib:
-            if is_hidden(element):
-                return
-            types = types_of(element)
-            if types & NOT_TEXT:
-                self._anchor(element)
-                return
-        if name in BLOCKS:
-            self.flush(context)
-            self._anchor(element)
-            self._block(element, name, types, context)
-        else:
-            self._anchor(element)
-            self._inline(element, name, types, context)
+            self._end(element, types, first)
 
     def flush(self, context: _Context) -> None:
         """End the paragraph that has been collected."""
-        if not self._buffer:
+        if self._in_cell:
+            self._collector.text(" ")
             return
-        raw = "".join(self._buffer)
-        self._buffer.clear()
-        if context.preformatted:
-            lines = raw.replace(_LINE_END, "\n").strip("\n").split("\n")
-        else:
-            lines = [line for line in (" ".join(part.split()) for part in raw.split(_LINE_END)) if line]
-        if not any(line.strip() for line in lines):
+        collected = self._collector.take(heading=context.kind is Kind.HEADING)
+        if collected is None:
             return
-        self.pieces.append(_piece(lines, context, self._marker))
+        self.has_words = self.has_words or collected.has_words
+        self.pieces.append(_piece(collected, context, self._marker))
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
         """Note where an id stands: at the paragraph that is being collected, or the one that comes next."""
-        for name in ("id", "{http://www.w3.org/XML/1998/namespace}id", "name"):
-            value = element.get(name)
-            if value and value not in self.anchors:
+        for value in _ids_of(element):
+            if value not in self.anchors:
                 self.anchors[value] = len(self.pieces)
                 self._ids.append(value)
 
+    def _end(self, element: etree._Element, types: frozenset[str], first: int) -> None:
+        """Note where a block ends, for those who want to know how far what an id names goes."""
+        last = len(self.pieces)
+        if last > first:
+            if is_note(element, types):
+                self.notes.append((first, last))
+            for value in _ids_of(element):
+                self.ends.setdefault(value, last)
+
     def _children(self, element: etree._Element, context: _Context) -> None:
+        text = self._collector.text
         if element.text:
-            self._buffer.append(element.text)
+            text(element.text)
         for child in element:
             self.element(child, context)
             if child.tail:
-                self._buffer.append(child.tail)
+                text(child.tail)
 
     def _block(self, element: etree._Element, name: str, types: frozenset[str], context: _Context) -> None:
         inner = _inside(element, name, types, context)
@@ -147,6 +234,10 @@ class _Walker:
             self._heading_group(element, inner)
         elif inner.verse and is_verse(element, types):
             self._stanzas(element, inner)
+        elif is_figure(element, name):
+            self._figure(element, inner)
+        elif is_caption(element, name):
+            self._caption(element, inner)
         else:
             self._children(element, inner)
             self.flush(inner)
@@ -164,18 +255,29 @@ class _Walker:
         self._marker = ""
 
     def _table(self, element: etree._Element, context: _Context) -> None:
-        rows = table_rows(element)
-        if rows is None:
+        if self._in_cell or not is_of_facts(element):
             # A table that only lays out a page, or cells that are texts of their own: read cell by cell.
             self._children(element, context)
             self.flush(context)
             return
         for caption in (child for child in element if local_name(child) == "caption"):
             self.element(caption, context)
-        for inner in element.iter():
-            self._anchor(inner)
-        self._buffer = [_LINE_END.join(rows)]
+        rows = []
+        for row in rows_of(element):
+            self._anchor(row)
+            cells = [self._cell(cell, context) for cell in cells_of(row)]
+            if any(cells):
+                rows.append(COLUMN_END.join(cells).strip(COLUMN_END))
+        self._collector.rows(rows)
         self.flush(replace(context, kind=Kind.TABLE))
+
+    def _cell(self, cell: etree._Element, context: _Context) -> str:
+        self._anchor(cell)
+        start = self._collector.start_cell()
+        self._in_cell = True
+        self._children(cell, context)
+        self._in_cell = False
+        return self._collector.end_cell(start)
 
     def _heading_group(self, element: etree._Element, context: _Context) -> None:
         level = next((HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in HEADINGS), 1)
@@ -194,33 +296,87 @@ class _Walker:
         lines = self.pieces[first:]
         if len(lines) < 2 or any(piece.kind is not Kind.VERSE or "\n" in piece.text for piece in lines):
             return
-        self.pieces[first:] = [Piece("\n".join(piece.text for piece in lines), Kind.VERSE, lines=True)]
+        marks: list[Mark] = []
+        texts = []
+        for piece in lines:
+            texts.append(inline.renumbered(piece.text, len(marks)) if piece.marks else piece.text)
+            marks += piece.marks
+        self.pieces[first:] = [Piece("\n".join(texts), Kind.VERSE, lines=True, marks=tuple(marks[: inline.MOST_MARKS]))]
         for name in self._ids[known:]:
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
+            if name in self.ends:
+                self.ends[name] = first + 1
 
-    def _inline(self, element: etree._Element, name: str, types: frozenset[str], context: _Context) -> None:
+    def _figure(self, element: etree._Element, context: _Context) -> None:
+        """Its pictures without words of their own are called by its caption, wherever that stands."""
+        before, self._captioned = self._captioned, None
+        within = [(each, local_name(each)) for each in element.iter(etree.Element)]
+        if any(is_caption(each, name) and plain_text(each) for each, name in within):
+            pictures = (picture_of(each) for each, name in within if name in ("img", "image"))
+            self._captioned = [Mark(image=each.source) for each in pictures if each.source and not each.words]
+        self._children(element, context)
+        self.flush(context)
+        self._captioned = before
+
+    def _caption(self, element: etree._Element, context: _Context) -> None:
+        inner = replace(context, kind=Kind.IMAGE)
+        marks = self._captioned or []
+        if plain_text(element):
+            self._captioned = self._captioned and []
+        self._collector.begin(marks)
+        self._children(element, inner)
+        self.flush(inner)
+        self._collector.end(marks)
+
+    def _picture(self, picture: Picture) -> None:
+        if picture.words or self._captioned is None:
+            self._collector.picture(picture.source, picture.words)
+
+    def _reference(self, element: etree._Element) -> None:
+        """The mark of a note, in brackets, lest it grow into the word before it."""
+        for inner in element.iter():
+            self._anchor(inner)
+        text = plain_text(element)
+        address = next(filter(None, (address_of(each, local_name(each)) for each in element.iter())), "")
+        marks = (Mark(href=address, is_note=True),) if address else ()
+        self._collector.begin(marks)
+        self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
+        self._collector.end(marks)
+
+    def _inline(
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: _Context
+    ) -> None:
+        collector = self._collector
         if name == "br":
-            self._buffer.append(_LINE_END)
+            collector.end_line()
         elif name == "hr":
             self.flush(context)
-            self.pieces.append(Piece(BREAK_TEXT, Kind.BREAK))
-        elif name in ("img", "image"):
-            self._buffer.append(_bracketed(element.get("alt", "")))
+            if not self._in_cell:
+                self.pieces.append(Piece(BREAK_TEXT, Kind.BREAK))
+        elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
+            self._picture(picture_of(element))
         elif name == "svg":
-            self._buffer.append(_svg_text(element))
+            drawn = drawn_text(element)
+            collector.text(f" {drawn} ")
+            for picture in svg_pictures(element):
+                if picture.source or not drawn:
+                    self._picture(picture)
         elif name == "math":
-            self._buffer.append(element.get("alttext") or plain_text(element))
+            collector.text(element.get("alttext") or plain_text(element))
         elif name == "ruby":
-            self._buffer.append(_ruby(element))
-        elif name == "q":
-            self._buffer.append("“")
-            self._children(element, context)
-            self._buffer.append("”")
+            collector.text(_ruby(element))
         elif name in ("a", "sup") and is_reference(element, name, types):
-            text = plain_text(element)
-            self._buffer.append(text if text[:1] in "[(" else f"[{text}]")
+            self._reference(element)
         else:
+            if address := address_of(element, name):
+                marks = (Mark(href=address), *marks)
+            collector.begin(marks)
+            if name == "q":
+                collector.text("“")
             self._children(element, context)
+            if name == "q":
+                collector.text("”")
+            collector.end(marks)
 
 
 def _inside(element: etree._Element, name: str, types: frozenset[str], context: _Context) -> _Context:
@@ -228,7 +384,7 @@ def _inside(element: etree._Element, name: str, types: frozenset[str], context: 
     if name in HEADINGS:
         return replace(context, kind=Kind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
-        return replace(context, kind=Kind.TABLE, preformatted=True)
+        return replace(context, preformatted=True)
     if name == "blockquote":
         level = context.level + 1 if context.kind is Kind.QUOTE else 1
         context = replace(context, kind=Kind.QUOTE, level=level)
@@ -236,39 +392,68 @@ def _inside(element: etree._Element, name: str, types: frozenset[str], context: 
         context = replace(context, kind=Kind.LIST, level=2)
     elif name == "dt":
         context = replace(context, kind=Kind.LIST, level=1)
-    if types & NOTES:
+    if is_among_notes(element, types):
         context = replace(context, note=True)
     if not context.verse and is_verse(element, types):
         context = replace(context, verse=True)
     return context
 
 
-def _piece(lines: list[str], context: _Context, marker: str) -> Piece:
-    if context.kind is Kind.HEADING:
-        return Piece(" ".join(lines), Kind.HEADING, context.level)
+def _piece(collected: Collected, context: _Context, marker: str) -> Piece:
+    """The paragraph that was collected, of the kind that its context and its looks make it."""
+    lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
+    marks = collected.marks
+    if context.kind is Kind.HEADING and collected.has_words:
+        return Piece(" ".join(lines), Kind.HEADING, context.level, marks=marks)
+    if collected.is_picture and not is_break(inline.without_marks(" ".join(lines))):
+        return Piece("\n".join(lines), Kind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
-        return Piece("\n".join(lines), Kind.TABLE, lines=True)
+        return Piece("\n".join(lines), Kind.VERSE if context.verse else Kind.CODE, lines=True, marks=marks)
     text = marker + "\n".join(lines)
-    if len(lines) == 1 and is_break(text):
-        return Piece(text, Kind.BREAK)
-    if context.kind is Kind.TABLE:
-        return Piece(text, Kind.TABLE, lines=True)
+    words = [inline.without_marks(line) for line in lines] if marks else lines
+    if len(words) == 1 and is_break(marker + words[0]):
+        return Piece(text, Kind.BREAK, marks=marks)
+    kind, level, several = context.kind, context.level, len(lines) > 1
+    if kind is Kind.TABLE:
+        return Piece(text, Kind.TABLE, lines=True, marks=marks)
     if context.note:
-        return Piece(text, Kind.NOTE, lines=len(lines) > 1)
-    if context.verse:
-        return Piece(text, Kind.VERSE, lines=True)
-    if len(lines) > 2 and context.kind is not Kind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS:
-        return Piece(text, Kind.VERSE, lines=True)
-    return Piece(text, context.kind, context.level, lines=len(lines) > 1)
+        return Piece(text, Kind.NOTE, lines=several, marks=marks)
+    if kind is Kind.IMAGE:
+        return Piece(text, Kind.IMAGE, lines=several, marks=marks)
+    if context.verse or _looks_like_verse(words, kind):
+        return Piece(text, Kind.VERSE, lines=True, marks=marks)
+    return Piece(text, kind, level, several, marks)
+
+
+def _looks_like_verse(lines: list[str], kind: Kind) -> bool:
+    return len(lines) > 2 and kind is not Kind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
+
+
+def _folded(text: str) -> list[str]:
+    if LINE_END not in text:
+        return [" ".join(text.split())]
+    return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
+
+
+def _preformatted(collected: Collected) -> list[str]:
+    lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
+    return [_expanded(line) for line in lines] if collected.marks else lines
+
+
+def _expanded(line: str) -> str:
+    """Tabs as spaces, before marks are counted as columns."""
+    first, *others = line.split("\t")
+    for other in others:
+        first += " " * (_TAB_COLUMNS - len(inline.without_marks(first)) % _TAB_COLUMNS) + other
+    return first
+
+
+def _ids_of(element: etree._Element) -> tuple[str, ...]:
+    return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
 
 
 def _integer(text: str | None, otherwise: int) -> int:
     return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else otherwise
-
-
-def _bracketed(text: str) -> str:
-    text = " ".join(text.split())
-    return f"[{text}]" if text else ""
 
 
 def _ruby(element: etree._Element) -> str:
@@ -284,12 +469,3 @@ def _ruby(element: etree._Element) -> str:
         base.append(child.tail or "")
     word, said = ("".join("".join(parts).split()) for parts in (base, reading))
     return f"{word}（{said}）" if said else word
-
-
-def _svg_text(element: etree._Element) -> str:
-    """The words drawn in a picture, or else what it is called."""
-    words = [plain_text(each) for each in element.iter() if local_name(each) == "text"]
-    if any(words):
-        return f" {' '.join(words)} "
-    title = next((plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc")), "")
-    return _bracketed(title)

@@ -1,0 +1,174 @@
+"""The paragraph that is being collected while a document is walked: its text, the marks in it, its pictures.
+
+An inline element may span several paragraphs: its marks are closed at the end of each and opened again in the next.
+What a picture is called depends on its company, so that is decided when the paragraph ends: among words one without
+words of its own is decoration; one that stands alone has a place in the book and is called by its file. Knows nothing
+of elements.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gistread.book import inline
+from gistread.book.formats.layout import is_break
+from gistread.book.inline import Mark
+
+LINE_END = "\x0b"
+"""Stands for a line end that the author wants: XML cannot contain it, and white space around it folds away."""
+
+_NO_FILE_NAME = "picture"
+_LONGEST_INITIAL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A paragraph's text, `LINE_END` where its lines end, and what the marks in it mean."""
+
+    text: str
+    marks: tuple[Mark, ...]
+    is_picture: bool
+    """It holds pictures and no words but theirs."""
+    has_words: bool
+    """It says something; a picture that is called by its file says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    at: int
+    """Index in the buffer of the empty string that its words will take the place of."""
+    source: str
+    words: str
+
+
+@dataclass(slots=True)
+class Collector:
+    _buffer: list[str] = field(default_factory=list)
+    _marks: list[Mark] = field(default_factory=list)
+    _open: list[tuple[Mark, int]] = field(default_factory=list)
+    """The marks that are open, outermost first, and the index of each in this paragraph."""
+    _pictures: list[_Picture] = field(default_factory=list)
+
+    def text(self, text: str) -> None:
+        self._buffer.append(text if text.isascii() else inline.without_marks(text))
+
+    def end_line(self) -> None:
+        self._buffer.append(LINE_END)
+
+    def rows(self, rows: Sequence[str]) -> None:
+        """The lines of a table, of cells that `end_cell` gave."""
+        self._buffer.append(LINE_END.join(rows))
+
+    def begin(self, marks: Sequence[Mark]) -> None:
+        """What follows is under these marks, until as many are ended."""
+        for mark in marks:
+            self._open_mark(mark)
+
+    def end(self, marks: Sequence[Mark]) -> None:
+        """End the marks that were begun last."""
+        for _ in marks:
+            self._close_mark(self._open.pop()[1])
+
+    def picture(self, source: str, words: str) -> None:
+        """A picture; `words` is what the author says of it."""
+        self._pictures.append(_Picture(len(self._buffer), source, words))
+        self._buffer.append("")
+
+    def start_cell(self) -> int:
+        """Begin a cell of a table: what comes now, up to `end_cell`, is no paragraph of its own."""
+        return len(self._buffer)
+
+    def end_cell(self, start: int) -> str:
+        """Take the words of a cell out again, with their marks, in one line."""
+        for picture in self._pictures:
+            if picture.at >= start:
+                self._place(picture, _among_words(picture.words))
+        self._pictures = [picture for picture in self._pictures if picture.at < start]
+        words = inline.bind("".join(self._buffer[start:]))
+        del self._buffer[start:]
+        return " ".join(words.split()) if inline.without_marks(words).strip() else ""
+
+    def take(self, *, heading: bool = False) -> Collected | None:
+        """The paragraph so far, or None where it is empty. The next begins, under the marks that are still open.
+
+        The words of a picture that stands for a heading are the heading.
+        """
+        if not self._buffer:
+            return None
+        marks, opened = self._marks, self._open
+        if marks:
+            for _, index in reversed(opened):
+                self._close_mark(index)
+        is_picture, has_words = self._place_pictures(heading) if self._pictures else (False, True)
+        text = "".join(self._buffer)
+        marks = self._marks
+        self._buffer, self._marks, self._open = [], [], []
+        for mark, _ in opened:
+            self._open_mark(mark)
+        if marks:
+            text = inline.bind(text)
+            if not inline.without_marks(text).strip():
+                return None
+        elif not text or text.isspace():
+            return None
+        return Collected(text, tuple(marks), is_picture, has_words)
+
+    def _open_mark(self, mark: Mark) -> None:
+        index = len(self._marks)
+        if index < inline.MOST_MARKS:
+            self._marks.append(mark)
+            self._buffer.append(inline.opening(index))
+        else:
+            index = -1
+        self._open.append((mark, index))
+
+    def _close_mark(self, index: int) -> None:
+        if index >= 0:
+            self._buffer.append(inline.closing(index))
+
+    def _place_pictures(self, heading: bool) -> tuple[bool, bool]:
+        """Give each picture its words. Whether there are pictures alone, and whether anything is said."""
+        others = inline.without_marks("".join(self._buffer)).strip()
+        placed = 0
+        for picture in self._pictures:
+            words = _among_words(picture.words) if others else picture.words if heading else _alone(picture)
+            if words and placed and not others:
+                words = LINE_END + words
+            placed += self._place(picture, words)
+        has_words = bool(others) or any(picture.words for picture in self._pictures)
+        self._pictures = []
+        return not others, has_words
+
+    def _place(self, picture: _Picture, words: str) -> bool:
+        if words and picture.source and len(self._marks) < inline.MOST_MARKS:
+            index = len(self._marks)
+            self._marks.append(Mark(image=picture.source))
+            words = inline.opening(index) + words + inline.closing(index)
+        self._buffer[picture.at] = words
+        return bool(words)
+
+
+def _among_words(words: str) -> str:
+    # An initial that is drawn belongs to the word that it begins.
+    return words if is_initial(words) or is_break(words) else bracketed(words)
+
+
+def _alone(picture: _Picture) -> str:
+    if is_break(picture.words):
+        return picture.words
+    return bracketed(picture.words or file_name(picture.source) or _NO_FILE_NAME)
+
+
+def is_initial(words: str) -> bool:
+    return len(words) <= _LONGEST_INITIAL and words.isalpha()
+
+
+def bracketed(text: str) -> str:
+    return f"[{text}]" if text else ""
+
+
+def file_name(source: str) -> str:
+    """The last part of a path or an address; empty for a picture that is written out in the document itself."""
+    if source.startswith("data:"):
+        return ""
+    return re.split(r"[?#]", source, maxsplit=1)[0].rstrip("/").rpartition("/")[2]

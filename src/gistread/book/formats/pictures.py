@@ -1,0 +1,58 @@
+"""What a picture of a document says in words, and where it is kept: <img>, <image>, <object>, <svg>.
+
+Knows nothing of where its words will stand, and opens no picture.
+"""
+
+from dataclasses import dataclass
+
+from lxml import etree
+
+from gistread.book.formats.markup import local_name, plain_text
+
+_XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+_DESCRIPTIONS = ("alt", "aria-label", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    source: str
+    """Reference to its file as the document writes it; empty where it is drawn in the document itself."""
+    words: str
+    """What the author says that it shows; empty for decoration."""
+
+
+def picture_of(element: etree._Element) -> Picture:
+    """An <img>, an SVG <image>, or an <object> that shows one."""
+    source = element.get("src") or element.get("data") or _reference(element)
+    return Picture(source.strip(), _description(element))
+
+
+def is_picture_object(element: etree._Element) -> bool:
+    """Whether an <object> shows a picture and holds no words for those who cannot see it."""
+    return element.get("type", "").startswith("image/") and not plain_text(element)
+
+
+def svg_pictures(element: etree._Element) -> list[Picture]:
+    """The pictures that an <svg> is made of, or itself where it is drawn line by line. Its words go with the first."""
+    words = _description(element) or next(
+        (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc")), ""
+    )
+    images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
+    if not images:
+        return [Picture("", words)] if words else []
+    if not images[0].words:
+        images[0] = Picture(images[0].source, words)
+    return images
+
+
+def drawn_text(element: etree._Element) -> str:
+    """The words that are drawn in an <svg>."""
+    return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) == "text")))
+
+
+def _reference(element: etree._Element) -> str:
+    return element.get(_XLINK_HREF) or element.get("xlink:href") or element.get("href") or ""
+
+
+def _description(element: etree._Element) -> str:
+    return next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")

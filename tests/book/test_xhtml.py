@@ -1,0 +1,169 @@
+"""The walker of XHTML trees: paragraphs with the marks inside them, pictures, code, languages."""
+
+import pytest
+from lxml import etree
+
+from gistread.book.builder import BookBuilder
+from gistread.book.formats.xhtml import read_document
+from gistread.book.model import Book, Kind, Style
+
+
+def read(body: str, language: str = "en") -> Book:
+    document = read_document(etree.fromstring(f'<html lang="{language}"><body>{body}</body></html>'))
+    builder = BookBuilder()
+    for piece in document.pieces:
+        builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks)
+    return builder.build(title="T", source_format="html")
+
+
+def styled(book: Book) -> list[tuple[Style, str]]:
+    return [(span.style, book.text[span.start : span.end]) for span in book.spans]
+
+
+def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+    return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
+
+
+class TestStyles:
+    @pytest.mark.parametrize(
+        ("markup", "style"),
+        [
+            *((f"<{name}>rain</{name}>", Style.EMPHASIS) for name in ("em", "i", "cite", "dfn", "var")),
+            *((f"<{name}>rain</{name}>", Style.STRONG) for name in ("strong", "b")),
+            *((f"<{name}>rain</{name}>", Style.CODE) for name in ("code", "kbd", "samp", "tt")),
+            *((f"<{name}>rain</{name}>", Style.UNDERLINE) for name in ("u", "ins")),
+            *((f"<{name}>rain</{name}>", Style.STRIKE) for name in ("s", "del", "strike")),
+            ("<sup>rain</sup>", Style.SUPERSCRIPT),
+            ("<sub>rain</sub>", Style.SUBSCRIPT),
+            ('<span class="x smcap">rain</span>', Style.SMALL_CAPITALS),
+            ('<span style="font-variant: small-caps">rain</span>', Style.SMALL_CAPITALS),
+            ('<span class="Italic">rain</span>', Style.EMPHASIS),
+            ('<span style="font-weight:bold">rain</span>', Style.STRONG),
+        ],
+    )
+    def test_inline_elements_say_how_their_words_are_set(self, markup: str, style: Style) -> None:
+        book = read(f"<p>The {markup} fell.</p>")
+        assert book.text == "The rain fell."
+        assert styled(book) == [(style, "rain")]
+
+    def test_styles_nest_and_stick_to_words(self) -> None:
+        book = read("<p>The<em> grey <b>rain</b> </em>fell<i> </i>.</p>")
+        assert book.text == "The grey rain fell ."
+        assert styled(book) == [(Style.EMPHASIS, "grey rain"), (Style.STRONG, "rain")]
+
+    def test_an_inline_element_around_blocks_marks_each_of_them(self) -> None:
+        book = read("<p>No.</p><em><p>It rained.</p><p>It poured.</p></em><p>Dry.</p>")
+        assert styled(book) == [(Style.EMPHASIS, "It rained."), (Style.EMPHASIS, "It poured.")]
+        assert len(book.paragraphs) == 4
+
+    def test_private_characters_of_the_source_are_no_marks(self) -> None:
+        book = read("<p>\U000f0000<em>rain</em>\U00100000</p>")
+        assert book.text == "rain"
+        assert styled(book) == [(Style.EMPHASIS, "rain")]
+
+    def test_lines_of_verse_that_become_one_paragraph_keep_their_marks(self) -> None:
+        book = read('<div class="verse"><p><i>April</i> is</p><p>the <b>cruellest</b></p></div>')
+        assert paragraphs(book) == [(Kind.VERSE, "April is\nthe cruellest")]
+        assert styled(book) == [(Style.EMPHASIS, "April"), (Style.STRONG, "cruellest")]
+
+    def test_cells_of_a_table_keep_their_marks(self) -> None:
+        book = read("<table><tr><th>Day</th><td><i>2</i> mm</td></tr><tr><td></td><td><b>3</b></td></tr></table>")
+        assert paragraphs(book) == [(Kind.TABLE, "Day | 2 mm\n3")]
+        assert styled(book) == [(Style.EMPHASIS, "2"), (Style.STRONG, "3")]
+
+    def test_a_line_of_marked_asterisks_is_a_scene_break(self) -> None:
+        assert paragraphs(read("<p>a</p><p><b>* * *</b></p><p>b</p>"))[1] == (Kind.BREAK, "* * *")
+
+    def test_more_marks_than_a_paragraph_can_hold_lose_no_word(self) -> None:
+        book = read(f"<p>{'<i>a</i> ' * 70_000}</p>")
+        assert book.text == " ".join(["a"] * 70_000)
+
+
+class TestCode:
+    def test_preformatted_text_is_code_and_keeps_its_spaces_tabs_and_marks(self) -> None:
+        book = read("<pre>a\t<b>b</b>\tc\n\n    d</pre>")
+        assert paragraphs(book) == [(Kind.CODE, "a   b   c\n    d")]
+        assert styled(book) == [(Style.STRONG, "b")]
+
+
+class TestPictures:
+    def test_one_that_stands_alone_is_a_paragraph_by_its_words_or_its_file(self) -> None:
+        book = read('<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img src="data:x" alt=""/>')
+        assert paragraphs(book) == [(Kind.IMAGE, "[A bridge]"), (Kind.IMAGE, "[c.png]"), (Kind.IMAGE, "[picture]")]
+        assert [(book.text[i.start : i.end], i.source) for i in book.images][:2] == [
+            ("[A bridge]", "a/b.png"),
+            ("[c.png]", "a/c.png?x"),
+        ]
+
+    def test_one_without_words_among_words_is_decoration(self) -> None:
+        assert read('<p><img src="a.png" alt=""/>It rained.</p>').images == ()
+
+    def test_a_caption_stands_for_the_picture_that_has_no_words(self) -> None:
+        for figure in (
+            '<figure><img src="a.png" alt=""/><figcaption>The <i>bridge</i>.</figcaption></figure>',
+            '<figure><figcaption>The <i>bridge</i>.</figcaption><img src="a.png" alt=""/></figure>',
+            '<div class="figcenter"><img src="a.png"/><p class="caption">The <i>bridge</i>.</p></div>',
+        ):
+            book = read(figure)
+            assert paragraphs(book) == [(Kind.IMAGE, "The bridge.")]
+            assert [book.text[i.start : i.end] for i in book.images] == ["The bridge."]
+
+    def test_words_and_caption_are_both_kept(self) -> None:
+        book = read('<figure><img src="a.png" alt="A bridge"/><figcaption>Fig. 1</figcaption></figure>')
+        assert paragraphs(book) == [(Kind.IMAGE, "[A bridge]"), (Kind.IMAGE, "Fig. 1")]
+
+    def test_a_drawn_initial_belongs_to_its_word(self) -> None:
+        assert read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text == "The rain fell."
+
+    def test_a_drawn_heading_is_a_heading(self) -> None:
+        assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [(Kind.HEADING, "Chapter I")]
+
+    def test_a_drawn_ornament_is_a_scene_break(self) -> None:
+        assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (Kind.BREAK, "***")
+
+    def test_an_svg_that_wraps_a_picture_gives_its_place(self) -> None:
+        svg = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
+        book = read(f"<div>{svg}</div>")
+        assert paragraphs(book) == [(Kind.IMAGE, "[cover.jpg]")]
+        assert book.images[0].source == "cover.jpg"
+
+
+class TestLinks:
+    def test_lead_where_they_say_but_not_to_scripts_and_data(self) -> None:
+        book = read('<p><a href="https://a.example">a</a> <a href="javascript:x()">b</a> <a href="#">c</a></p>')
+        assert [(book.text[link.start : link.end], link.address) for link in book.links] == [
+            ("a", "https://a.example"),
+        ]
+
+    def test_references_of_notes_are_in_brackets_and_say_so(self) -> None:
+        body = '<p>It rained<a role="doc-noteref" href="#n">1</a>, and<sup id="r"><a href="#m">2</a></sup> poured.</p>'
+        document = read_document(etree.fromstring(f"<html>{body}</html>"))
+        assert document.pieces[0].words == "It rained[1], and[2] poured."
+        assert [(mark.href, mark.is_note) for mark in document.pieces[0].marks] == [("#n", True), ("#m", True)]
+        assert document.anchors["r"] == 0
+
+
+class TestLanguages:
+    def test_words_in_another_language_are_known(self) -> None:
+        book = read('<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p lang="en-US">Dry.</p>')
+        assert [(book.text[f.start : f.end], f.language) for f in book.foreign] == [
+            ("pluie", "fr"),
+            ("Es regnete.", "de"),
+        ]
+        assert styled(book) == [(Style.EMPHASIS, "pluie")]
+
+    def test_what_is_no_language_is_none(self) -> None:
+        assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').foreign == ()
+
+
+class TestNotes:
+    def test_hidden_notes_are_text_since_they_open_where_they_are_cited(self) -> None:
+        book = read('<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p hidden="">no</p>')
+        assert paragraphs(book) == [(Kind.NOTE, "A note.")]
+
+    def test_the_end_of_a_block_with_an_id_is_known(self) -> None:
+        document = read_document(
+            etree.fromstring('<html><p>a</p><div id="n" role="doc-endnote"><p>b</p><p>c</p></div><p>d</p></html>')
+        )
+        assert (document.anchors["n"], document.ends["n"]) == (1, 3)
+        assert document.notes == ((1, 3),)
