@@ -12,7 +12,8 @@ from gistread.book.builder import BookBuilder
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.markup import parse
 from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package
-from gistread.book.formats.xhtml import Document, Piece, read_document
+from gistread.book.formats.pieces import Piece
+from gistread.book.formats.xhtml import Document, read_document
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError
 

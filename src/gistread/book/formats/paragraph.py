@@ -131,7 +131,8 @@ class Collector:
         others = inline.without_marks("".join(self._buffer)).strip()
         placed = 0
         for picture in self._pictures:
-            words = _among_words(picture.words) if others else picture.words if heading else _alone(picture)
+            alone = picture.words if heading and picture.words else _alone(picture)
+            words = _among_words(picture.words) if others else alone
             if words and placed and not others:
                 words = LINE_END + words
             placed += self._place(picture, words)

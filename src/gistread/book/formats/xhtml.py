@@ -11,17 +11,16 @@ from lxml import etree
 
 from gistread.book import inline
 from gistread.book.formats.inline_elements import BY_NAME, address_of, is_same_language, language_of, styles_of
-from gistread.book.formats.layout import is_break
 from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.paragraph import LINE_END, Collected, Collector
+from gistread.book.formats.paragraph import Collector
 from gistread.book.formats.pictures import Picture, drawn_text, is_picture_object, picture_of, svg_pictures
+from gistread.book.formats.pieces import Context, Piece, inside, piece_of
 from gistread.book.formats.semantics import (
     BLOCKS,
     HEADINGS,
     NOT_TEXT,
     NOTES,
     SKIPPED,
-    is_among_notes,
     is_caption,
     is_figure,
     is_hidden,
@@ -40,25 +39,6 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A paragraph as the document gives it: what `BookBuilder.add` takes."""
-
-    text: str
-    """With `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers."""
-    kind: Kind
-    level: int = 0
-    lines: bool = False
-    """Its line feeds are the author's."""
-    marks: tuple[Mark, ...] = ()
-    """Their `href` is what the document says; `is_note` is what the link says of itself."""
-
-    @property
-    def words(self) -> str:
-        """The text without its marks."""
-        return inline.without_marks(self.text) if self.marks else self.text
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     pieces: tuple[Piece, ...]
     anchors: dict[str, int]
@@ -72,21 +52,6 @@ class Document:
     """As the document declares it for itself, or else the book's."""
     has_words: bool = True
     """It says something; pictures that have only a file's name say nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What the elements around say of the text inside."""
-
-    kind: Kind = Kind.TEXT
-    level: int = 0
-    preformatted: bool = False
-    verse: bool = False
-    note: bool = False
-
-
-_SHORT_LINE_CHARACTERS = 60
-_TAB_COLUMNS = 4
 
 
 def read_document(root: etree._Element, language: str = "") -> Document:
@@ -110,8 +75,8 @@ def read_document(root: etree._Element, language: str = "") -> Document:
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
     language = _declared_language(root) or language
     walker.language = language
-    walker.element(root, _Context())
-    walker.flush(_Context())
+    walker.element(root, Context())
+    walker.flush(Context())
     return Document(
         pieces=tuple(walker.pieces),
         anchors=walker.anchors,
@@ -149,7 +114,7 @@ class _Walker:
     """In a figure with a caption: its pictures that have no words but those."""
     _in_cell: bool = False
 
-    def element(self, element: etree._Element, context: _Context) -> None:
+    def element(self, element: etree._Element, context: Context) -> None:
         """Take in one element without its tail."""
         name = local_name(element)
         if not name or name in SKIPPED:
@@ -172,7 +137,7 @@ class _Walker:
         self.language = before
 
     def _known(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: _Context
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: Context
     ) -> None:
         if name not in BLOCKS:
             self._anchor(element)
@@ -187,7 +152,7 @@ class _Walker:
         if element.attrib:
             self._end(element, types, first)
 
-    def flush(self, context: _Context) -> None:
+    def flush(self, context: Context) -> None:
         """End the paragraph that has been collected."""
         if self._in_cell:
             self._collector.text(" ")
@@ -196,7 +161,7 @@ class _Walker:
         if collected is None:
             return
         self.has_words = self.has_words or collected.has_words
-        self.pieces.append(_piece(collected, context, self._marker))
+        self.pieces.append(piece_of(collected, context, self._marker))
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
@@ -215,7 +180,7 @@ class _Walker:
             for value in _ids_of(element):
                 self.ends.setdefault(value, last)
 
-    def _children(self, element: etree._Element, context: _Context) -> None:
+    def _children(self, element: etree._Element, context: Context) -> None:
         text = self._collector.text
         if element.text:
             text(element.text)
@@ -224,8 +189,8 @@ class _Walker:
             if child.tail:
                 text(child.tail)
 
-    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: _Context) -> None:
-        inner = _inside(element, name, types, context)
+    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: Context) -> None:
+        inner = inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             self._list(element, name, replace(inner, kind=Kind.LIST, level=inner.level + 1))
         elif name == "table":
@@ -242,7 +207,7 @@ class _Walker:
             self._children(element, inner)
             self.flush(inner)
 
-    def _list(self, element: etree._Element, name: str, context: _Context) -> None:
+    def _list(self, element: etree._Element, name: str, context: Context) -> None:
         number = _integer(element.get("start"), 1)
         for child in element:
             if local_name(child) == "li":
@@ -254,7 +219,7 @@ class _Walker:
             self.flush(context)
         self._marker = ""
 
-    def _table(self, element: etree._Element, context: _Context) -> None:
+    def _table(self, element: etree._Element, context: Context) -> None:
         if self._in_cell or not is_of_facts(element):
             # A table that only lays out a page, or cells that are texts of their own: read cell by cell.
             self._children(element, context)
@@ -271,7 +236,7 @@ class _Walker:
         self._collector.rows(rows)
         self.flush(replace(context, kind=Kind.TABLE))
 
-    def _cell(self, cell: etree._Element, context: _Context) -> str:
+    def _cell(self, cell: etree._Element, context: Context) -> str:
         self._anchor(cell)
         start = self._collector.start_cell()
         self._in_cell = True
@@ -279,7 +244,7 @@ class _Walker:
         self._in_cell = False
         return self._collector.end_cell(start)
 
-    def _heading_group(self, element: etree._Element, context: _Context) -> None:
+    def _heading_group(self, element: etree._Element, context: Context) -> None:
         level = next((HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in HEADINGS), 1)
         inner = replace(context, kind=Kind.HEADING, level=level)
         for child in element:
@@ -288,7 +253,7 @@ class _Walker:
             self._children(child, inner)
             self.flush(inner)
 
-    def _stanzas(self, element: etree._Element, context: _Context) -> None:
+    def _stanzas(self, element: etree._Element, context: Context) -> None:
         """A poem or one stanza. Where each of its lines is an element of its own, they become one paragraph."""
         first, known = len(self.pieces), len(self._ids)
         self._children(element, context)
@@ -307,7 +272,7 @@ class _Walker:
             if name in self.ends:
                 self.ends[name] = first + 1
 
-    def _figure(self, element: etree._Element, context: _Context) -> None:
+    def _figure(self, element: etree._Element, context: Context) -> None:
         """Its pictures without words of their own are called by its caption, wherever that stands."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
@@ -318,7 +283,7 @@ class _Walker:
         self.flush(context)
         self._captioned = before
 
-    def _caption(self, element: etree._Element, context: _Context) -> None:
+    def _caption(self, element: etree._Element, context: Context) -> None:
         inner = replace(context, kind=Kind.IMAGE)
         marks = self._captioned or []
         if plain_text(element):
@@ -344,7 +309,7 @@ class _Walker:
         self._collector.end(marks)
 
     def _inline(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: _Context
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: Context
     ) -> None:
         collector = self._collector
         if name == "br":
@@ -377,75 +342,6 @@ class _Walker:
             if name == "q":
                 collector.text("”")
             collector.end(marks)
-
-
-def _inside(element: etree._Element, name: str, types: frozenset[str], context: _Context) -> _Context:
-    """What `element` adds to the context of its contents."""
-    if name in HEADINGS:
-        return replace(context, kind=Kind.HEADING, level=HEADINGS[name], verse=False)
-    if name == "pre":
-        return replace(context, preformatted=True)
-    if name == "blockquote":
-        level = context.level + 1 if context.kind is Kind.QUOTE else 1
-        context = replace(context, kind=Kind.QUOTE, level=level)
-    elif name == "dd":
-        context = replace(context, kind=Kind.LIST, level=2)
-    elif name == "dt":
-        context = replace(context, kind=Kind.LIST, level=1)
-    if is_among_notes(element, types):
-        context = replace(context, note=True)
-    if not context.verse and is_verse(element, types):
-        context = replace(context, verse=True)
-    return context
-
-
-def _piece(collected: Collected, context: _Context, marker: str) -> Piece:
-    """The paragraph that was collected, of the kind that its context and its looks make it."""
-    lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
-    marks = collected.marks
-    if context.kind is Kind.HEADING and collected.has_words:
-        return Piece(" ".join(lines), Kind.HEADING, context.level, marks=marks)
-    if collected.is_picture and not is_break(inline.without_marks(" ".join(lines))):
-        return Piece("\n".join(lines), Kind.IMAGE, lines=True, marks=marks)
-    if context.preformatted:
-        return Piece("\n".join(lines), Kind.VERSE if context.verse else Kind.CODE, lines=True, marks=marks)
-    text = marker + "\n".join(lines)
-    words = [inline.without_marks(line) for line in lines] if marks else lines
-    if len(words) == 1 and is_break(marker + words[0]):
-        return Piece(text, Kind.BREAK, marks=marks)
-    kind, level, several = context.kind, context.level, len(lines) > 1
-    if kind is Kind.TABLE:
-        return Piece(text, Kind.TABLE, lines=True, marks=marks)
-    if context.note:
-        return Piece(text, Kind.NOTE, lines=several, marks=marks)
-    if kind is Kind.IMAGE:
-        return Piece(text, Kind.IMAGE, lines=several, marks=marks)
-    if context.verse or _looks_like_verse(words, kind):
-        return Piece(text, Kind.VERSE, lines=True, marks=marks)
-    return Piece(text, kind, level, several, marks)
-
-
-def _looks_like_verse(lines: list[str], kind: Kind) -> bool:
-    return len(lines) > 2 and kind is not Kind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
-
-
-def _folded(text: str) -> list[str]:
-    if LINE_END not in text:
-        return [" ".join(text.split())]
-    return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
-
-
-def _preformatted(collected: Collected) -> list[str]:
-    lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
-    return [_expanded(line) for line in lines] if collected.marks else lines
-
-
-def _expanded(line: str) -> str:
-    """Tabs as spaces, before marks are counted as columns."""
-    first, *others = line.split("\t")
-    for other in others:
-        first += " " * (_TAB_COLUMNS - len(inline.without_marks(first)) % _TAB_COLUMNS) + other
-    return first
 
 
 def _ids_of(element: etree._Element) -> tuple[str, ...]:

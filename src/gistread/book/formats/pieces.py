@@ -1,0 +1,117 @@
+"""A paragraph of a document: of which kind it is, by the elements around it and by how it looks.
+
+Knows nothing of the document's other paragraphs.
+"""
+
+from dataclasses import dataclass, replace
+
+from lxml import etree
+
+from gistread.book import inline
+from gistread.book.formats.layout import is_break
+from gistread.book.formats.paragraph import LINE_END, Collected
+from gistread.book.formats.semantics import HEADINGS, is_among_notes, is_verse
+from gistread.book.inline import Mark
+from gistread.book.model import Kind
+
+_SHORT_LINE_CHARACTERS = 60
+_TAB_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A paragraph as the document gives it: what `BookBuilder.add` takes."""
+
+    text: str
+    """With `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers."""
+    kind: Kind
+    level: int = 0
+    lines: bool = False
+    """Its line feeds are the author's."""
+    marks: tuple[Mark, ...] = ()
+    """Their `href` is what the document says; `is_note` is what the link says of itself."""
+
+    @property
+    def words(self) -> str:
+        """The text without its marks."""
+        return inline.without_marks(self.text) if self.marks else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the elements around say of the text inside."""
+
+    kind: Kind = Kind.TEXT
+    level: int = 0
+    preformatted: bool = False
+    verse: bool = False
+    note: bool = False
+
+
+def inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
+    """What `element` adds to the context of its contents."""
+    if name in HEADINGS:
+        return replace(context, kind=Kind.HEADING, level=HEADINGS[name], verse=False)
+    if name == "pre":
+        return replace(context, preformatted=True)
+    if name == "blockquote":
+        level = context.level + 1 if context.kind is Kind.QUOTE else 1
+        context = replace(context, kind=Kind.QUOTE, level=level)
+    elif name == "dd":
+        context = replace(context, kind=Kind.LIST, level=2)
+    elif name == "dt":
+        context = replace(context, kind=Kind.LIST, level=1)
+    if is_among_notes(element, types):
+        context = replace(context, note=True)
+    if not context.verse and is_verse(element, types):
+        context = replace(context, verse=True)
+    return context
+
+
+def piece_of(collected: Collected, context: Context, marker: str) -> Piece:
+    """The paragraph that was collected, of the kind that its context and its looks make it."""
+    lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
+    marks = collected.marks
+    if context.kind is Kind.HEADING and collected.has_words:
+        return Piece(" ".join(lines), Kind.HEADING, context.level, marks=marks)
+    if collected.is_picture and not is_break(inline.without_marks(" ".join(lines))):
+        return Piece("\n".join(lines), Kind.IMAGE, lines=True, marks=marks)
+    if context.preformatted:
+        return Piece("\n".join(lines), Kind.VERSE if context.verse else Kind.CODE, lines=True, marks=marks)
+    text = marker + "\n".join(lines)
+    words = [inline.without_marks(line) for line in lines] if marks else lines
+    if len(words) == 1 and is_break(marker + words[0]):
+        return Piece(text, Kind.BREAK, marks=marks)
+    kind, level, several = context.kind, context.level, len(lines) > 1
+    if kind is Kind.TABLE:
+        return Piece(text, Kind.TABLE, lines=True, marks=marks)
+    if context.note:
+        return Piece(text, Kind.NOTE, lines=several, marks=marks)
+    if kind is Kind.IMAGE:
+        return Piece(text, Kind.IMAGE, lines=several, marks=marks)
+    if context.verse or _looks_like_verse(words, kind):
+        return Piece(text, Kind.VERSE, lines=True, marks=marks)
+    return Piece(text, kind, level, several, marks)
+
+
+def _looks_like_verse(lines: list[str], kind: Kind) -> bool:
+    return len(lines) > 2 and kind is not Kind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
+
+
+def _folded(text: str) -> list[str]:
+    if LINE_END not in text:
+        return [" ".join(text.split())]
+    return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
+
+
+def _preformatted(collected: Collected) -> list[str]:
+    lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
+    return [_expanded(line) for line in lines] if collected.marks else lines
+
+
+def _expanded(line: str) -> str:
+    """Tabs as spaces, before marks are counted as columns."""
+    first, *others = line.split("\t")
+    for other in others:
+        first += " " * (_TAB_COLUMNS - len(inline.without_marks(first)) % _TAB_COLUMNS) + other
+    return first
