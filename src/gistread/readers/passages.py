@@ -107,3 +107,21 @@ def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]
         else:
             for begin, finish in sentence_spans(text):
                 yield first + begin, first + finish, False
+
+
+async def chunks(book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]) -> list[Passage]:
+    """The whole book in pieces of at most `most_tokens` tokens, whole passages each, in order.
+
+    A passage longer than that alone (a text without spaces) is a chunk of its own.
+    """
+    found: list[Passage] = []
+    tokens = 0
+    for start, end in cut(book):
+        size = await count(book.text[start:end]) + 2
+        if found and tokens + size <= most_tokens:
+            found[-1] = found[-1][0], end
+            tokens += size
+        else:
+            found.append((start, end))
+            tokens = size
+    return found

@@ -1,0 +1,226 @@
+"""LongAgent: a leader, and members that have read one part of the book each (sections 2.2 to 2.4).
+
+In each round all members are asked the same question at once: first whether their part tells anything of it, since
+members that are not trained for this answer too readily; those who say no drop out. Different answers are a conflict:
+one member of each of two groups reads both parts, and the group that is not confirmed is dropped. The leader then
+answers from what is left, or asks the members something else first, a few times at most and never the same again.
+
+Members run side by side, as many as the engine does well. It needs no gist memory.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from gistread import prompts
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.errors import PromptTooLongError
+from gistread.memory.model import GistMemory
+from gistread.readers import passages
+from gistread.readers.agreement import agree, clusters
+from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.citations import cite_passages
+from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.options import ReaderOptions
+from gistread.readers.passages import Passage
+
+NAME = "longagent"
+
+CHUNK_TOKENS = 2000
+"""Of a member's part (section 2.1: 1,024 or 2,048)."""
+ROUNDS = 3
+"""Questions that the leader may put to the members."""
+CONFLICTS = 8
+"""Pairs of parts that are read together in one round."""
+_REPORT_TOKENS = 40
+_TASK_TOKENS = 160
+"""Words of the longest prompt and of the chat template, rather more than less."""
+_NOTHING = "Nobody found anything."
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    part: int
+    """Index of the member's part."""
+    answer: str
+
+
+@dataclass(slots=True)
+class _Team:
+    question: str
+    memory: GistMemory
+    engine: Engine
+    options: ReaderOptions
+    parts: list[Passage] = field(default_factory=list)
+    most_reports: int = 0
+    """That the leader can look at, of one round."""
+    usage: Usage = NO_USAGE
+    history: list[tuple[str, list[_Report]]] = field(default_factory=list)
+    """Each question that was put to the members, and what is left of their reports."""
+
+    def text(self, *parts: int) -> str:
+        book = self.memory.book
+        return passages.render(passages.join((self.parts[part] for part in parts), book), book)
+
+    def findings(self) -> str:
+        lines = []
+        for asked, reports in self.history:
+            lines.append(f"Asked: {asked}")
+            lines += [f"Part {report.part + 1}: {report.answer}" for report in reports] or [_NOTHING]
+        return "\n".join(lines)
+
+    def leader(self, task: str) -> Prompt:
+        return _prompt(task, findings=self.findings(), question=self.question)
+
+
+async def longagent(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer `question` from the whole book, part by part. See `registry.Reader`."""
+    question = " ".join(question.split())
+    team = _Team(question, memory, engine, options)
+    part_tokens = await _part_tokens(team)
+    team.most_reports = max(2, part_tokens // (ROUNDS * _REPORT_TOKENS))
+    team.parts = await passages.chunks(memory.book, part_tokens, engine.count)
+    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+
+    asked = question
+    reason = StopReason.LIMIT
+    for round_number in range(1, ROUNDS + 1):
+        reports: list[_Report] = []
+        async for report in _ask_members(team, asked, steering):
+            reports.append(report)
+            yield Noted(f"part {report.part + 1}: {report.answer}", *team.parts[report.part])
+        async for note in _resolve(team, asked, reports, steering):
+            yield note
+        team.history.append((asked, _shortlist(reports, team.most_reports)))
+        if steering.stop:
+            reason = StopReason.PERSON
+        elif round_number < ROUNDS and (following := await _next_question(team)):
+            asked = following
+            yield Noted(f"asks: {asked}", 0, 0)
+            continue
+        elif round_number < ROUNDS:
+            reason = StopReason.ENOUGH
+        break
+    yield Stopped(reason)
+    async for event in _answer(team):
+        yield event
+
+
+async def _part_tokens(team: _Team) -> int:
+    """Tokens of a part, so that two parts fit the window together. Raises PromptTooLongError when none would."""
+    window = team.engine.info.context_tokens
+    question = await team.engine.count(team.question)
+    answer = max(_REPORT_TOKENS, team.options.answer_tokens)
+    room = (window - answer - _TASK_TOKENS - question) // 2
+    if room < _TASK_TOKENS:
+        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer, window)
+    return min(CHUNK_TOKENS, room)
+
+
+async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncGenerator[_Report, None]:
+    """What the members have to say to a question, as they are ready."""
+    places = asyncio.Semaphore(max(1, team.engine.info.parallel))
+
+    async def member(part: int) -> _Report | None:
+        async with places:
+            return None if steering.stop else await _ask(team, question, part)
+
+    tasks = [asyncio.create_task(member(part)) for part in range(len(team.parts))]
+    try:
+        for ready in asyncio.as_completed(tasks):
+            if (report := await ready) is not None:
+                yield report
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _ask(team: _Team, question: str, part: int) -> _Report | None:
+    """One member's report; None when its part tells nothing."""
+    mentioned = await team.engine.choose(
+        _prompt("member_mention", text=team.text(part), question=question), ["yes", "no"]
+    )
+    team.usage += mentioned.usage
+    if mentioned.index == 1:
+        return None
+    answer = await _short_answer(team, question, part)
+    return _Report(part, answer) if answer else None
+
+
+async def _short_answer(team: _Team, question: str, *parts: int) -> str:
+    """What these parts together tell; empty when they do not."""
+    prompt = _prompt("member_answer", text=team.text(*parts), question=question)
+    said = await team.engine.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+    team.usage += said.usage
+    answer = " ".join(said.text.split()).strip(" .\"'“”")
+    return "" if says_nothing(answer) else answer
+
+
+async def _resolve(
+    team: _Team, question: str, reports: list[_Report], steering: Steering
+) -> AsyncGenerator[Noted, None]:
+    """Let two members of different opinion read both their parts, until all that is left agrees (section 2.3)."""
+    for _ in range(CONFLICTS):
+        groups = clusters([report.answer for report in reports])
+        if len(groups) < 2 or steering.stop:
+            return
+        first, second = reports[groups[0][0]], reports[groups[1][0]]
+        answer = await _short_answer(team, question, first.part, second.part)
+        # An answer that confirms neither says nothing for the one that fewer believed.
+        dropped = (
+            groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
+        )
+        kept = first if dropped is groups[1] else second
+        yield Noted(
+            f"parts {first.part + 1} and {second.part + 1} read together: {kept.answer}", *team.parts[kept.part]
+        )
+        reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
+
+
+def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
+    """As many reports as the leader's window takes, those that most members agree on first; by part."""
+    order = [position for group in clusters([report.answer for report in reports]) for position in group]
+    return sorted((reports[position] for position in order[:most]), key=lambda report: report.part)
+
+
+async def _next_question(team: _Team) -> str:
+    """What the leader asks the members next; empty when it can answer, or has nothing new to ask."""
+    decision = await team.engine.choose(team.leader("leader_decide"), ["ANSWER", "ASK"])
+    team.usage += decision.usage
+    if decision.index == 0:
+        return ""
+    said = await team.engine.complete(
+        team.leader("leader_ask"), Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
+    )
+    team.usage += said.usage
+    question = " ".join(said.text.split()).strip('"“” ')
+    known = any(agree(question, asked) for asked, _ in team.history)
+    return "" if not question or known or says_nothing(question) else question
+
+
+async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
+    reports = [report for _, found in team.history for report in found]
+    places = [team.parts[part] for part in sorted({report.part for report in reports})]
+    book = team.memory.book
+    async for event in stream_answer(team.leader("leader_answer"), team.engine, team.options.answer_tokens):
+        if not isinstance(event, Written):
+            yield event
+            continue
+        found = event.found and bool(reports)
+        yield Answered(
+            answer=event.text,
+            found=found,
+            citations=cite_passages(event.text, team.question, team.memory, places) if found else (),
+            lookups=(),
+            expanded=(),
+            compression_rate=100.0 * (1.0 - count_words(team.findings()) / max(1, book.words)),
+            usage=team.usage + event.usage,
+        )
+
+
+def _prompt(task: str, **values: object) -> Prompt:
+    return (Message("user", prompts.load(task).fill(**values)),)

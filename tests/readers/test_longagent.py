@@ -1,0 +1,185 @@
+"""A team that has the book between it: mention first, conflicts resolved by sharing parts, rounds bounded."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from gistread.engine.protocol import Choice, Priority, Prompt
+from gistread.memory.model import GistMemory
+from gistread.readers import longagent
+from gistread.readers.events import Answered, Noted, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.options import ReaderOptions
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+
+QUESTION = "Who stole the brass key?"
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chapter a part."""
+    monkeypatch.setattr(longagent, "CHUNK_TOKENS", 120)
+
+
+def choosing(*mention: str, ask: Sequence[bool] = ()) -> Callable[[str, Sequence[str]], str]:
+    """Members whose part has one of these words say yes; the leader asks on as told."""
+    asks = list(ask)
+
+    def choose(text: str, options: Sequence[str]) -> str:
+        if list(options) == ["yes", "no"]:
+            return "yes" if any(word in text.partition("\n---")[0] for word in mention) else "no"
+        return "ASK" if asks and asks.pop(0) else "ANSWER"
+
+    return choose
+
+
+def saying(answers: dict[str, str], final: str = "Ferrand stole it.") -> Callable[[str], str]:
+    """Of a member: the answer of the first of these words that its text has; of the leader: the end."""
+
+    def say(text: str) -> str:
+        if "readers of a book" in text:
+            return answers.get("ASK", "") if "one short question" in text else final
+        body = text.partition("\n---")[0]
+        return next((answer for word, answer in answers.items() if word in body), "The book does not say.")
+
+    return say
+
+
+async def ask(
+    fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
+) -> list[ReaderEvent]:
+    memory = memory or make_memory()
+    events = longagent.longagent(QUESTION, memory, fake, steering or Steering(), ReaderOptions())
+    return [event async for event in events]
+
+
+def answered(events: list[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+def notes(events: list[ReaderEvent]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Noted)]
+
+
+async def test_every_part_is_asked_and_only_those_that_mention_it_answer() -> None:
+    fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
+    events = await ask(fake)
+    asked = [call for call in fake.calls if call.options == ("yes", "no")]
+    assert all(sum(fact in call.text for call in asked) == 1 for fact in FACTS)
+    assert [note.partition(": ")[2] for note in notes(events)] == ["Ferrand"]
+    assert answered(events).answer == "Ferrand stole it."
+    assert answered(events).citations[0].quote == FACTS[7]
+
+
+async def test_a_note_stands_at_its_part_of_the_book() -> None:
+    memory = make_memory()
+    fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
+    note = next(event for event in await ask(fake, memory) if isinstance(event, Noted))
+    assert FACTS[7] in memory.book.text[note.start : note.end]
+
+
+async def test_a_conflict_is_resolved_by_reading_both_parts_together() -> None:
+    answers = {"confessed": "Ferrand", "found the brass key missing": "Martha"}
+    fake = FakeEngine(says=saying(answers), chooses=choosing(*answers))
+    events = await ask(fake)
+    shared = [call.text for call in fake.calls if FACTS[5] in call.text and FACTS[7] in call.text]
+    assert len(shared) == 1
+    last = fake.calls[-1].text
+    assert "Ferrand" in last
+    assert "Martha" not in last
+    assert any("read together: Ferrand" in note for note in notes(events))
+
+
+async def test_answers_in_different_clothes_are_no_conflict() -> None:
+    answers = {"confessed": "Ferrand", "wooden leg": "the Ferrand."}
+    fake = FakeEngine(says=saying(answers), chooses=choosing(*answers))
+    assert not any("together" in note for note in notes(await ask(fake)))
+
+
+async def test_nobody_mentions_it() -> None:
+    fake = FakeEngine(says=saying({}, final="The book does not say."), chooses=choosing())
+    events = await ask(fake)
+    assert (answered(events).found, answered(events).citations) == (False, ())
+
+
+async def test_nothing_reported_is_nothing_found_whatever_the_leader_says() -> None:
+    fake = FakeEngine(says=saying({}, final="It was Ferrand."), chooses=choosing())
+    assert not answered(await ask(fake)).found
+
+
+async def test_the_leader_asks_on_with_what_it_has_learned() -> None:
+    answers = {"confessed": "Ferrand", "wooden leg": "a wooden leg", "ASK": "What is odd about Ferrand?"}
+    fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
+    events = await ask(fake)
+    assert "asks: What is odd about Ferrand?" in notes(events)
+    assert any("Question: What is odd about Ferrand?" in call.text for call in fake.calls)
+    assert "Asked: What is odd about Ferrand?" in fake.calls[-1].text
+    assert Stopped(StopReason.ENOUGH) in events
+
+
+async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> None:
+    again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
+    fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
+    await ask(fake)
+    parts = {call.text for call in fake.calls if call.options == ("yes", "no")}
+    assert sum(call.options == ("yes", "no") for call in fake.calls) == len(parts)
+    numbers = iter(range(100))
+    endless = FakeEngine(
+        says=lambda text: f"Query number {next(numbers)}?" if "one short question" in text else "Ferrand",
+        chooses=choosing("confessed", ask=[True] * 9),
+    )
+    events = await ask(endless)
+    assert Stopped(StopReason.LIMIT) in events
+    assert sum(call.options == ("yes", "no") for call in endless.calls) == len(parts) * longagent.ROUNDS
+
+
+async def test_no_prompt_is_longer_than_the_window_however_many_members_answer() -> None:
+    fake = FakeEngine(
+        says=lambda text: f"answer {hash(text) % 999}", chooses=choosing("the", ask=[True] * 9), context_tokens=900
+    )
+    events = await ask(fake, make_memory(60, 60))
+    assert answered(events).answer
+    assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
+
+
+async def test_stop_means_answer_now() -> None:
+    steering = Steering(stop=True)
+    fake = FakeEngine(says=saying({}, final="Nothing."), chooses=choosing("confessed"))
+    events = await ask(fake, steering=steering)
+    assert Stopped(StopReason.PERSON) in events
+    assert [call.kind for call in fake.calls] == ["complete"]
+
+
+class Crowded(FakeEngine):
+    """Counts how many choices are under way at once."""
+
+    at_once = most = 0
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            await asyncio.sleep(0.001)
+            return await super().choose(prompt, options, priority)
+        finally:
+            self.at_once -= 1
+
+
+async def test_members_run_side_by_side_as_many_as_the_engine_does_well() -> None:
+    fake = Crowded(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"), parallel=4)
+    await ask(fake)
+    assert fake.most == 4
+
+
+async def test_closing_the_generator_leaves_no_member_at_work() -> None:
+    fake = Crowded(
+        says=saying({"confessed": "Ferrand", "wooden": "A stranger"}), chooses=choosing("confessed"), parallel=4
+    )
+    events = longagent.longagent(QUESTION, make_memory(), fake, Steering(), ReaderOptions())
+    async for event in events:
+        if isinstance(event, Noted):
+            break
+    await events.aclose()
+    assert fake.at_once == 0
