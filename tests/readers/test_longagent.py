@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.memory.model import GistMemory
-from gistread.readers import longagent
+from gistread.readers import longagent, passages
 from gistread.readers.events import Answered, Noted, ReaderEvent, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
@@ -123,7 +123,7 @@ async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> 
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
-    parts = {call.text for call in fake.calls if call.options == ("yes", "no")}
+    parts = await passages.chunks(make_memory().book, longagent.CHUNK_TOKENS, fake.count)
     assert sum(call.options == ("yes", "no") for call in fake.calls) == len(parts)
     numbers = iter(range(100))
     endless = FakeEngine(
