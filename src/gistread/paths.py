@@ -61,6 +61,11 @@ class Paths:
         return self.data / "books"
 
     @property
+    def marks(self) -> Path:
+        """The marks in each book: one file a book."""
+        return self.data / "marks"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "gistread.log"
 

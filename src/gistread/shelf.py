@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
+from gistread.marking.places import Place
 
 _VERSION = 1
 _WAIT_S = 2.0
@@ -41,11 +42,13 @@ class ShelfBook:
     """Characters in the book's text."""
     opened_at: float
     """Seconds since the epoch."""
+    file: str = ""
+    """SHA-256 of the file's bytes; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCitation:
-    """A quote at `[start, end)` of the book's text."""
+    """A quote at `[start, end)` of the book's text. Where another version of the text lacks it, `start == end`."""
 
     page: int
     start: int
@@ -76,20 +79,33 @@ class Shelf:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def opened(self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None) -> None:
-        """The person opens a book of `length` characters. Raises StorageError."""
+    def opened(
+        self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
+    ) -> None:
+        """The person opens a book of `length` characters, from a file with this SHA-256. Raises StorageError."""
         # Quoted, since the name of a file may hold bytes that are no text.
         where = quote(os.fsencode(path.absolute())) if path else ""
-        facts = {"title": title, "authors": list(authors), "path": where, "length": length}
+        facts = {"title": title, "authors": list(authors), "path": where, "length": length, "file": file}
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
     def position(self, sha256: str) -> int:
         """Offset where the person was, 0 for a book they never opened. Raises StorageError."""
         return _position(self._read(sha256))
 
-    def set_position(self, sha256: str, offset: int) -> None:
-        """Raises StorageError."""
-        self._append(sha256, {"kind": "position", "offset": offset})
+    def set_position(self, sha256: str, offset: int, words: Place | None = None) -> None:
+        """`words` are those that stand there, to find them in another version of the text. Raises StorageError."""
+        place = {"words": asdict(words)} if words else {}
+        self._append(sha256, {"kind": "position", "offset": offset, **place})
+
+    def place(self, sha256: str) -> Place | None:
+        """The position with the words that stand there; None where these are not known. Raises StorageError."""
+        records = [record for record in self._read(sha256) if record["kind"] == "position"]
+        words = records[-1].get("words") if records else None
+        return Place(**words) if words else None
+
+    def knows(self, sha256: str) -> bool:
+        """Whether the book was opened before. Raises StorageError."""
+        return any(record["kind"] == "opened" for record in self._read(sha256))
 
     def add_question(self, sha256: str, question: KeptQuestion) -> None:
         """Raises StorageError. An `asked_at` of 0 becomes now."""
@@ -97,12 +113,35 @@ class Shelf:
         record["asked_at"] = question.asked_at or time.time()
         self._append(sha256, {"kind": "question", **record})
 
+    def add_questions(self, sha256: str, questions: Iterable[KeptQuestion]) -> int:
+        """Those of them that are not there yet, by when they were asked; how many. Raises StorageError."""
+        known = {(one.asked_at, one.question) for one in self.questions(sha256)}
+        new = [one for one in questions if (one.asked_at, one.question) not in known]
+        for one in new:
+            self.add_question(sha256, one)
+        return len(new)
+
     def questions(self, sha256: str) -> list[KeptQuestion]:
         """In the order in which they were asked. Raises StorageError."""
-        return [_question(record) for record in self._read(sha256) if record["kind"] == "question"]
+        asked = (_question(record) for record in self._read(sha256) if record["kind"] == "question")
+        # Two gistreads may have carried them over from another text at once.
+        return list({(one.asked_at, one.question): one for one in asked}.values())
 
     def recent(self) -> list[ShelfBook]:
-        """The books that were opened, the last first. A file that cannot be read is passed over."""
+        """The books that were opened, the last first. A file that cannot be read is passed over.
+
+        Of two texts that were taken from the same file, by other versions of gistread, the later one.
+        """
+        seen: set[str] = set()
+        books = []
+        for book in self.every():
+            if not book.file or book.file not in seen:
+                books.append(book)
+            seen.add(book.file)
+        return books
+
+    def every(self) -> list[ShelfBook]:
+        """As `recent`, with every text that was ever taken from a file."""
         books = []
         try:
             files = sorted(self._directory.glob("*.jsonl"))
@@ -191,6 +230,7 @@ def _book(sha256: str, records: list[Record]) -> ShelfBook | None:
         position=_position(records),
         length=opened["length"],
         opened_at=opened["at"],
+        file=opened.get("file", ""),
     )
 
 

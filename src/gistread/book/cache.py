@@ -41,6 +41,15 @@ def open_cached(source: Path, directory: Path) -> Book:
         return book
 
 
+def file_digest(source: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal; empty where it cannot be read."""
+    try:
+        with source.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
 def _digest(stream: io.BufferedReader) -> str:
     try:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

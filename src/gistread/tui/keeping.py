@@ -8,8 +8,10 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.marking.places import place_in
 from gistread.shelf import KeptQuestion, Shelf
 
 REST_S = 1.0
@@ -31,12 +33,15 @@ class Keeping:
 
     def opened(self) -> None:
         """The book is open: it belongs to the library."""
-        book = self._book
-        self._write(
-            lambda: self._shelf.opened(
-                book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=self._path
+        book, path = self._book, self._path
+
+        def write() -> None:
+            file = file_digest(path) if path else ""
+            self._shelf.opened(
+                book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path, file=file
             )
-        )
+
+        self._write(write)
 
     def place(self, offset: int) -> None:
         """The person is here now."""
@@ -58,7 +63,8 @@ class Keeping:
     def _write_place(self) -> None:
         offset, self._offset, self._timer = self._offset, None, None
         if offset is not None:
-            self._write(lambda: self._shelf.set_position(self._book.sha256, offset))
+            words = place_in(self._book.text, offset)
+            self._write(lambda: self._shelf.set_position(self._book.sha256, offset, words))
 
     def _write(self, write: Callable[[], None]) -> None:
         task = asyncio.create_task(self._in_thread(write))

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from gistread.tui.session import MakeEngine, Session
 
 
-def read_book(wanted: Book | Path, texts: Path, shelf: Shelf) -> tuple[Book, int]:
-    """The book, with what is slow to know of it, and where the person was in it. Raises BookError.
+def read_book(wanted: Book | Path, texts: Path, shelf: Shelf, marks: Path) -> tuple[Book, int, str]:
+    """The book, with what is slow to know of it, where the person was in it, and a notice. Raises BookError.
 
-    `texts` is the folder that keeps what was extracted from books before.
+    `texts` is the folder that keeps what was extracted from books before, `marks` that of the person's marks. What
+    is kept of an earlier version of the book's text is carried over.
     """
     if isinstance(wanted, Book):
         book = wanted
@@ -32,9 +33,24 @@ def read_book(wanted: Book | Path, texts: Path, shelf: Shelf) -> tuple[Book, int
         book = open_cached(wanted, texts)
     _ = book.words
     try:
-        return book, shelf.position(book.sha256) or 0
-    except StorageError:
-        return book, 0
+        notice = "" if shelf.knows(book.sha256) else _carry(book, wanted, shelf, marks)
+        return book, shelf.position(book.sha256), notice
+    except StorageError as error:
+        return book, 0, f"Your place and marks in this book are not known: {error}"
+
+
+def _carry(book: Book, wanted: Book | Path, shelf: Shelf, marks: Path) -> str:
+    """Bring over what is kept of an earlier version of this text; what to say of it. Raises StorageError."""
+    from gistread.book.cache import file_digest
+    from gistread.carrying import carry_over
+    from gistread.marking.store import MarkStore
+
+    path = wanted if isinstance(wanted, Path) else None
+    file = file_digest(path) if path else ""
+    carried = carry_over(book, shelf, MarkStore(marks), file=file, path=path)
+    if carried is None or not carried.lost:
+        return ""
+    return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
 
 
 def make_session(

@@ -155,14 +155,16 @@ class ReadingScreen(Screen[None]):
         """Read the file in a thread, show the book, then begin with the model."""
         app = self.gistread
         try:
-            book, offset = await asyncio.to_thread(read_book, self._wanted, app.paths.texts, app.shelf)
+            book, offset, notice = await asyncio.to_thread(
+                read_book, self._wanted, app.paths.texts, app.shelf, app.paths.marks
+            )
         except GistreadError as error:
             app.cannot_open(error)
             return
         self.book = book
         self.book_pane.show_book(book, offset)
         self.show_place()
-        for line in book.notices:
+        for line in filter(None, (*book.notices, notice)):
             self.notify(line, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._begin()))
 

@@ -1,0 +1,158 @@
+"""Marks on disk: one journal a book in the data directory, a set of records that merges.
+
+A record is a version of a mark, or says that the mark is gone. Of one id the latest holds, wherever in the file
+it stands. So two gistreads with one book both read and write: each write is an append under a lock that is held
+for milliseconds, and what the other wrote is there when one next looks. What was removed stays known as removed,
+and can be brought back.
+
+Failing to write is a StorageError; the file is then as it was.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record, read
+from gistread.marking.model import Color, Mark, MarkKind, in_order, merged
+from gistread.marking.places import Place
+
+_VERSION = 1
+_WAIT_S = 2.0
+"""How long a write waits for another gistread's; each takes a few milliseconds."""
+_SUPERSEDED = 200
+"""Versions replaced by later ones, before the file is written anew without them."""
+_MOMENT_S = 1e-3
+"""Between two versions at least, whatever the clocks say."""
+_FIELDS = {"id", "kind", "place", "color", "note", "letter", "made_at", "changed_at", "lost"}
+
+Stamp = tuple[int, int, int]
+"""Changes when the file does."""
+
+
+class MarkStore:
+    """The marks of every book, in a directory that may not exist yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def marks(self, sha256: str) -> list[Mark]:
+        """The marks of a book, by place. Raises StorageError."""
+        versions = _versions(self._read(sha256))
+        return in_order([mark for mark in map(_mark, versions.values()) if mark is not None])
+
+    def ids(self, sha256: str) -> set[str]:
+        """Every mark that the book has or had. Raises StorageError."""
+        return set(_versions(self._read(sha256)))
+
+    def stamp(self, sha256: str) -> Stamp | None:
+        """Another one when the marks may have changed; None where there are none."""
+        try:
+            status = self._file(sha256).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size
+
+    def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
+        """Keep a mark, or a new version of `base`, and return it as it is kept.
+
+        Where another gistread wrote another note to it since, both notes are kept. Raises StorageError.
+        """
+        with self._open(sha256) as journal:
+            known = _versions(_checked(journal.records, journal.path)).get(mark.id)
+            mark = merged(mark, _mark(known) if known else None, base)
+            if known and known["changed_at"] >= mark.changed_at:
+                mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
+            self._append(journal, [_record(mark)])
+        return mark
+
+    def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
+        """Keep those whose ids the book never had; which these were. Raises StorageError."""
+        with self._open(sha256) as journal:
+            known = _versions(_checked(journal.records, journal.path))
+            new = [mark for mark in marks if mark.id not in known]
+            if new:
+                self._append(journal, [_record(mark) for mark in new])
+        return new
+
+    def remove(self, sha256: str, mark: Mark) -> Mark:
+        """Take a mark away and return it as it was last; `put` brings it back. Raises StorageError."""
+        with self._open(sha256) as journal:
+            known = _versions(_checked(journal.records, journal.path)).get(mark.id)
+            last = (_mark(known) if known else None) or mark
+            at = max(time.time(), last.changed_at + _MOMENT_S)
+            self._append(journal, [{"kind": "gone", "id": mark.id, "changed_at": at}])
+        return last
+
+    def _file(self, sha256: str) -> Path:
+        return self._directory / f"{sha256}.jsonl"
+
+    def _read(self, sha256: str) -> list[Record]:
+        file = self._file(sha256)
+        return _checked(read(file, independent=True)[0], file)
+
+    def _open(self, sha256: str) -> Journal:
+        return Journal(self._file(sha256), independent=True, wait_s=_WAIT_S)
+
+    def _append(self, journal: Journal, records: list[Record]) -> None:
+        header: Record = {"kind": "marks", "version": _VERSION}
+        known = _checked(journal.records, journal.path)
+        latest = _versions([*known, *records])
+        if not any(record.get("kind") == "marks" for record in journal.records):
+            journal.append(header, *records)
+        elif len(latest) + _SUPERSEDED <= len(known):
+            journal.rewrite([header, *latest.values()])
+        else:
+            journal.append(*records)
+
+
+def _checked(records: Iterable[Record], file: Path) -> list[Record]:
+    """The records of this version. Raises StorageError where a later gistread wrote the file."""
+    known = []
+    for record in records:
+        match record.get("kind"):
+            case "marks":
+                if record.get("version") != _VERSION:
+                    raise StorageError(
+                        f"{file.name} was written by a later gistread and is left as it is.",
+                        "Update gistread to have this book's marks.",
+                    )
+            case "gone":
+                if {"id", "changed_at"} <= record.keys():
+                    known.append(record)
+            case _:
+                if record.keys() >= _FIELDS:
+                    known.append(record)
+    return known
+
+
+def _versions(records: Iterable[Record]) -> dict[str, Record]:
+    """The latest record of each id."""
+    latest: dict[str, Record] = {}
+    for record in records:
+        before = latest.get(record["id"])
+        if before is None or record["changed_at"] >= before["changed_at"]:
+            latest[record["id"]] = record
+    return latest
+
+
+def _record(mark: Mark) -> Record:
+    return asdict(mark)
+
+
+def _mark(record: Record) -> Mark | None:
+    """None for a record that says the mark is gone, or that no gistread wrote."""
+    if record["kind"] == "gone":
+        return None
+    try:
+        return Mark(
+            **{
+                **{name: record[name] for name in _FIELDS},
+                "kind": MarkKind(record["kind"]),
+                "color": Color(record["color"]) if record["color"] else None,
+                "place": Place(**record["place"]),
+            }
+        )
+    except (TypeError, ValueError):
+        return None
