@@ -172,9 +172,11 @@ async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         before = app.theme
-        await pilot.press("T")
+        await pilot.press("T", "down")
         await until(pilot, lambda: app.theme != before)
         chosen = app.theme
+        assert app.screen is not app.reading
+        await pilot.press("enter")
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen)
     again = app_on(small_book(), tmp_path, config=load_config(paths_in(tmp_path).config_file))
     async with again.run_test(size=SIZE) as pilot:
@@ -227,5 +229,5 @@ async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
         shown = text_of(app)
         line = next(line for line in shown.splitlines() if "Ask the book" in line)
         assert " z " in line
-        for title in ("Contents", "Pin or unpin a page", "Next theme", "Quit", "One screen on"):
+        for title in ("Contents", "Pin or unpin a page", "Choose a theme", "Quit", "One screen on"):
             assert title in shown

@@ -1,6 +1,4 @@
-"""What needs no screen: the status line's words, commands and their keys, themes, blocks of memory and answers."""
-
-from pathlib import Path
+"""What needs no screen: the status line's words, commands and their keys, blocks of memory and answers."""
 
 import pytest
 
@@ -12,7 +10,6 @@ from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
 from gistread.tui.news import Activity, Asking, Reading
 from gistread.tui.status import minutes, status_of
-from gistread.tui.themes import TEXT_ROLES, contrast, packaged_themes, read_themes
 from tests.tui.books import small_book
 
 
@@ -92,37 +89,6 @@ def test_wrong_keys_are_named_and_right_ones_used() -> None:
     assert "no+such+key" in problems[1]
     assert "refuse" in problems[2]
     assert "follow" in problems[2]
-
-
-THEMES, PROBLEMS = read_themes(packaged_themes())
-
-
-def test_there_are_a_light_a_dark_a_sepia_and_a_high_contrast_theme() -> None:
-    assert not PROBLEMS
-    assert {"paper", "night", "sepia", "contrast"} <= set(THEMES)
-    assert {palette.dark for palette in THEMES.values()} == {True, False}
-
-
-@pytest.mark.parametrize("name", THEMES)
-def test_every_text_of_a_theme_can_be_read(name: str) -> None:
-    colors = THEMES[name].colors
-    for ground in ("background", "surface", "panel"):
-        for role in TEXT_ROLES:
-            assert contrast(colors[role], colors[ground]) >= 7, (role, ground)
-    for ground in ("cursor", "mark"):
-        assert contrast(colors["text"], colors[ground]) >= 7, ground
-        assert contrast(colors["muted"], colors[ground]) >= 4.5, ground
-
-
-def test_contrast_is_that_of_wcag() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
-
-
-def test_without_any_theme_file_there_is_still_a_theme(tmp_path: Path) -> None:
-    found, problems = read_themes(tmp_path / "nowhere")
-    assert len(found) == 1
-    assert problems == []
 
 
 def memory(pages: int = 2, source: GistSource = GistSource.MODEL) -> GistMemory:

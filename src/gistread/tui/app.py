@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
@@ -20,7 +21,7 @@ from gistread.config import Config, save_setting
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
 from gistread.shelf import Shelf
-from gistread.tui import commands, themes
+from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Place
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.cells import clean
@@ -78,11 +79,10 @@ class GistreadApp(App[None]):
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
         self.keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
-        for palette in self._palettes.values():
-            self.register_theme(palette.theme())
+        self._register_themes()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return themes.defaults()
+        return palette.variable_defaults()
 
     def on_mount(self) -> None:
         self.set_keymap(self.keymap)
@@ -146,8 +146,8 @@ class GistreadApp(App[None]):
                 yield SystemCommand(
                     command.title, f"{keys}  {command.help}".strip(), self._runner(command.action, screen)
                 )
-        for name, palette in self._palettes.items():
-            yield SystemCommand(f"Theme: {palette.title}", "", lambda name=name: self.use_theme(name))
+        for name, one in self._palettes.items():
+            yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))
 
     def _works_on(self, action: str, screen: Screen[object]) -> bool:
         name = action.removeprefix("app.").partition("(")[0]
@@ -164,9 +164,34 @@ class GistreadApp(App[None]):
         self.theme = name
         self.save("theme", name)
 
-    def action_next_theme(self) -> None:
-        names = list(self._palettes)
-        self.use_theme(names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0])
+    def action_choose_theme(self) -> None:
+        """The person's own themes are read anew, so that one can be made while looking at it."""
+        from gistread.tui.screens.theme import ThemeScreen
+
+        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.user_themes)
+        self._register_themes()
+        before = self.theme if self.theme in self._palettes else themes.DEFAULT
+        self.theme = before
+        self.mutate_reactive(GistreadApp.theme)  # its colours may be others now, under the same name
+
+        def chosen(name: str | None) -> None:
+            if name is None:
+                self.theme = before
+            else:
+                self.use_theme(name)
+
+        self.push_screen(ThemeScreen(list(self._palettes.values()), before, problems), chosen)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """As Textual says; but without colours those of the terminal are left out, which it takes for black."""
+        filters = super().get_line_filters()
+        if self.no_color and self.native_ansi_color:
+            return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
+        return filters
+
+    def _register_themes(self) -> None:
+        for one in self._palettes.values():
+            self.register_theme(one.theme())
 
     def action_help(self) -> None:
         from gistread.tui.screens.help import HelpScreen

@@ -81,7 +81,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("next-chapter", "]", "next_chapter", "Next chapter", R),
     Command("previous-chapter", "[", "previous_chapter", "Previous chapter", R),
     Command("library", "l", "app.library", "Open another book", A),
-    Command("theme", "T", "app.next_theme", "Next theme", A, "The palette lists them by name."),
+    Command("theme", "T", "app.choose_theme", "Choose a theme", A, "Each is shown as the cursor comes to it."),
     Command("help", "f1", "app.help", "Help", A, "", "help"),
     Command("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", A, "Everything is kept.", "quit"),
 )

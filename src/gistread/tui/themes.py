@@ -1,99 +1,23 @@
 """Themes: one TOML file each, from the package and from the person's folder.
 
-A theme is a dozen named colours, and from them comes everything Textual wants to know. A file that cannot be
-used is a notice, never a crash. Nothing here knows screens.
+A file that cannot be used is a line that says why, never a crash. What the colours are for is `palette`'s affair;
+nothing here knows screens.
 """
 
+import difflib
 import re
 import tomllib
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from textual.theme import Theme
+from gistread.tui.palette import DERIVED, GROUND_ROLES, MARK_ROLES, NEEDED, ROLES, TERMINAL_COLORS, Palette, completed
 
 DEFAULT = "night"
 
-ROLES = (
-    "background",
-    "surface",
-    "panel",
-    "text",
-    "muted",
-    "accent",
-    "rule",
-    "cursor",
-    "mark",
-    "success",
-    "warning",
-    "error",
-)
-TEXT_ROLES = ("text", "muted", "accent", "success", "warning", "error")
-GROUND_ROLES = ("background", "surface", "panel", "cursor", "mark")
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
-
-
-@dataclass(frozen=True, slots=True)
-class Palette:
-    """A theme as its file gives it."""
-
-    name: str
-    title: str
-    dark: bool
-    colors: dict[str, str]
-    """Role to `#rrggbb`, every role of `ROLES`."""
-
-    def theme(self) -> Theme:
-        """As Textual wants it. Variables that begin with `gr-` are ours."""
-        c = self.colors
-        variables = {f"gr-{role}": color for role, color in c.items()}
-        # Textual derives these from primary and foreground by blending; blends lose the checked contrast.
-        variables |= {
-            "text": c["text"],
-            "text-muted": c["muted"],
-            "text-disabled": c["muted"],
-            "text-primary": c["accent"],
-            "text-accent": c["accent"],
-            "text-warning": c["warning"],
-            "text-error": c["error"],
-            "text-success": c["success"],
-            "border": c["accent"],
-            "border-blurred": c["rule"],
-            "scrollbar": c["rule"],
-            "scrollbar-hover": c["muted"],
-            "scrollbar-active": c["accent"],
-            "scrollbar-background": c["background"],
-            "scrollbar-background-hover": c["background"],
-            "scrollbar-background-active": c["background"],
-            "scrollbar-corner-color": c["background"],
-            "block-cursor-background": c["cursor"],
-            "block-cursor-foreground": c["text"],
-            "block-cursor-text-style": "bold",
-            "block-cursor-blurred-background": c["cursor"],
-            "block-cursor-blurred-foreground": c["text"],
-            "block-hover-background": c["panel"],
-            "input-cursor-background": c["text"],
-            "input-cursor-foreground": c["background"],
-            "input-selection-background": c["cursor"],
-            "screen-selection-background": c["mark"],
-            "screen-selection-foreground": c["text"],
-        }
-        return Theme(
-            name=self.name,
-            primary=c["accent"],
-            secondary=c["muted"],
-            accent=c["accent"],
-            foreground=c["text"],
-            background=c["background"],
-            surface=c["surface"],
-            panel=c["panel"],
-            success=c["success"],
-            warning=c["warning"],
-            error=c["error"],
-            dark=self.dark,
-            text_alpha=1.0,
-            variables=variables,
-        )
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+_KEYS = ("name", "title", "dark", "extends", "colors")
 
 
 def packaged_themes() -> Path:
@@ -104,61 +28,108 @@ def packaged_themes() -> Path:
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Every theme by name, a later folder's before an earlier one's, and one line for each file that is no theme."""
+    """Every theme by name, dark ones first, and one line for each file that is no theme.
+
+    A later folder's theme replaces an earlier one's of the same name, and may extend it.
+    """
     found: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:
-        for path in sorted(folder.glob("*.toml")):
-            try:
-                palette = _read(path)
-            except (OSError, ValueError) as error:
-                problems.append(f"Theme {path.name}: {error}")
-            else:
-                found[palette.name] = palette
+        found |= _read_folder(folder, found, problems)
     if not found:
         # Reached when the installation is broken; the screen must come up all the same.
-        fallback = dict.fromkeys(ROLES, "#ffffff") | dict.fromkeys(GROUND_ROLES, "#000000") | {"rule": "#808080"}
-        found[DEFAULT] = Palette(DEFAULT, "Plain", True, fallback)
-    return found, problems
+        plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
+        found[DEFAULT] = Palette(DEFAULT, "Plain", True, completed(plain | {"rule": "#808080"}))
+    ordered = sorted(found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title))
+    return {palette.name: palette for palette in ordered}, problems
 
 
-def defaults() -> dict[str, str]:
-    """What our variables are before a theme is set, for Textual's parsing of the style sheet."""
-    return {f"gr-{role}": "#808080" for role in ROLES}
+def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[str]) -> dict[str, Palette]:
+    tables: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            table = tomllib.loads(path.read_text("utf-8-sig"))
+            tables[_name(table, path)] = path, table
+        except OSError as error:
+            problems.append(f"Theme {path.name}: {error.strerror or error}.")
+        except ValueError as error:  # TOML's error and that of UTF-8 are among them
+            problems.append(f"Theme {path.name}: {error}")
+    found: dict[str, Palette] = {}
+
+    def resolve(name: str, extending: tuple[str, ...]) -> Palette:
+        """Raises ValueError, its text fit for the person."""
+        if name in found:
+            return found[name]
+        _, table = tables[name]
+        base = table.get("extends")
+        if base is None:
+            return _palette(name, table, None)
+        if not isinstance(base, str):
+            raise ValueError('extends must be the name of a theme, such as "night".')
+        if base in extending:
+            if base in earlier:
+                return _palette(name, table, earlier[base])
+            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
+        if base in tables:
+            return _palette(name, table, resolve(base, (*extending, base)))
+        if base in earlier:
+            return _palette(name, table, earlier[base])
+        raise ValueError(f"it extends {base!r}, which is no theme; there are {', '.join(sorted({*earlier, *tables}))}.")
+
+    for name, (path, _) in tables.items():
+        try:
+            found[name] = resolve(name, (name,))
+        except ValueError as error:
+            problems.append(f"Theme {path.name}: {error}")
+    return found
 
 
-@lru_cache
-def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two `#rrggbb` colours, from 1 to 21 (WCAG 2.2, 1.4.3)."""
-    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: str) -> float:
-    def linear(value: float) -> float:
-        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-
-    red, green, blue = (linear(int(color[at : at + 2], 16) / 255) for at in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _read(path: Path) -> Palette:
-    """Raises OSError or ValueError (TOML's error is one), its text fit for the person."""
-    table = tomllib.loads(path.read_text("utf-8"))
-    colors = table.get("colors", {})
-    if not isinstance(colors, dict):
-        raise ValueError("[colors] is missing.")
-    for role in ROLES:
-        if role not in colors:
-            raise ValueError(f"the colour {role!r} is missing.")
-        if not isinstance(colors[role], str) or not _HEX.fullmatch(colors[role]):
-            raise ValueError(f"the colour {role!r} is not of the form #rrggbb.")
-    if unknown := sorted(set(colors) - set(ROLES)):
-        raise ValueError(f"there is no colour {unknown[0]!r}; there are {', '.join(ROLES)}.")
+def _name(table: Mapping[str, Any], path: Path) -> str:
     name = table.get("name", path.stem)
-    if not isinstance(name, str) or not name:
-        raise ValueError("the name is not a text.")
-    title, dark = table.get("title", name), table.get("dark", False)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError("the name must be of letters, digits and dashes.")
+    return name
+
+
+def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
+    """Raises ValueError, its text fit for the person."""
+    if unknown := sorted(set(table) - set(_KEYS)):
+        raise ValueError(f"there is no {unknown[0]!r} in a theme; there are {', '.join(_KEYS)}.")
+    colors = table.get("colors", {} if base else None)
+    if not isinstance(colors, dict):
+        raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
+    for role, color in colors.items():
+        _check(role, color)
+    if base is None and (missing := [role for role in NEEDED if role not in colors]):
+        raise ValueError(
+            f"the colour {missing[0]!r} ({NEEDED[missing[0]]}) is missing"
+            + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
+            + f'. All are needed: {", ".join(NEEDED)}; or begin with extends = "{DEFAULT}".'
+        )
+    title, dark = table.get("title", name), table.get("dark", base.dark if base else False)
     if not isinstance(title, str) or not isinstance(dark, bool):
         raise ValueError("title must be a text, dark must be true or false.")
-    return Palette(name, title, dark, {role: colors[role] for role in ROLES})
+    given: dict[str, str] = {**colors}
+    if base is not None:
+        given = {role: color for role, color in base.colors.items() if _inherited(role, colors)} | given
+    return Palette(name, title, dark, completed(given))
+
+
+def _inherited(role: str, own: Mapping[str, str]) -> bool:
+    """Whether the base's colour is to be taken: what it would be derived from may be another one now."""
+    derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text"}
+    if role in DERIVED and role in MARK_ROLES:
+        return not {"background", "text", "on-mark"} & set(own)
+    return derived_from.get(role, "") not in own
+
+
+def _check(role: object, color: object) -> None:
+    if role not in ROLES:
+        near = difflib.get_close_matches(str(role), ROLES, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"there is no colour {role!r}.{meant} There are {', '.join(ROLES)}.")
+    if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
+        raise ValueError(
+            f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
+            f"{', '.join(TERMINAL_COLORS)}."
+        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -73,6 +73,11 @@ class ListScreen(ModalScreen[str | None]):
     def say(self, note: str) -> None:
         """The words above the list."""
         self.query_one("#note", Static).update(note)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the panel closes it, as Esc does."""
+        if event.widget is self:
+            self.dismiss(None)
 
     def action_list(self, action: str) -> None:
         getattr(self.query_one("#rows", OptionList), f"action_{action}")()

@@ -9,7 +9,7 @@ STYLES = (
     *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
     *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
-    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted"),
+    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted", "spoken"),
     *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
 """Names for `Block.style`, `Span.style` and `Mark.style`."""

@@ -1,0 +1,112 @@
+"""Choose a theme: each is put on as the cursor comes to it, Esc puts the old one back."""
+
+from collections.abc import Sequence
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import OptionList, Static
+
+from gistread.tui.palette import HIGHLIGHTS, Palette
+from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.text.document import Block, Span
+from gistread.tui.text.marks import Mark
+from gistread.tui.text.widget import LongText
+from gistread.tui.widgets.lines import Line, fitted
+
+SAMPLE_COLUMNS = 72
+"""In a narrower terminal the names stand alone, with the real screen behind them."""
+
+_PROSE = (
+    "The lamp was lit at dusk. ‘Keep it,’ she said, ‘as you would keep a promise’, and went down to the boats, where "
+    "the men stood talking of the ice. He counted the stairs. He oiled the brass, and wrote the hour and the wind into "
+    "the log."
+)
+_HIGHLIGHTED = ("lit at dusk", "keep a promise", "talking of the ice", "oiled the brass")
+
+
+class ThemeList(OptionList):
+    """The cursor follows the mouse, so that it previews as the keys do."""
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        index = event.style.meta.get("option")
+        if index is not None:
+            self.highlighted = index
+
+
+class ThemeScreen(ListScreen):
+    """Dismissed with the name of a theme, or with None where the old one is to stay.
+
+    `problems`: one line for each file that is no theme.
+    """
+
+    def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
+        super().__init__("Choose a theme")
+        self._palettes = palettes
+        self._current = current
+        self._problems = problems
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="themes"):
+            yield Static("Choose a theme", classes="panel-title", markup=False)
+            yield Static("", classes="panel-note", id="note", markup=False)
+            with Horizontal():
+                yield ThemeList(id="rows", markup=False)
+                with Vertical(id="sample"):
+                    yield LongText(_book(), side_margin=1, id="sample-book")
+                    yield LongText(_memory(), side_margin=1, id="sample-memory")
+                    yield Line(id="sample-status")
+
+    def on_mount(self) -> None:
+        for text in self.query(LongText):
+            text.can_focus = False
+        self.query_one("#sample-book", LongText).marks = _marks()
+        self.query_one("#sample-status", Line).update("● reading page 12 of ~46 · 4 min left")
+        keys = "Enter keeps it, Esc keeps the one before."
+        self.say("\n".join((*self._problems, keys)))
+        rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in self._palettes]
+        names = [one.name for one in self._palettes]
+        self.show_rows(rows, names.index(self._current) if self._current in names else 0)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.query_one("#sample").display = event.size.width >= SAMPLE_COLUMNS
+
+    @on(OptionList.OptionHighlighted)
+    def _preview(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option.id is not None:
+            self.app.theme = event.option.id
+
+
+def _ground(palette: Palette) -> str:
+    return "own" if palette.terminal else "dark" if palette.dark else "light"
+
+
+def _book() -> tuple[Block, ...]:
+    stressed, linked = _PROSE.index("keep a promise") - 13, _PROSE.index("the log")
+    spans = (
+        Span(stressed, stressed + len("as you would"), "emphasis"),
+        Span(linked, linked + len("the log"), "link"),
+    )
+    return (
+        Block("IV. The Keeper", style="heading", level=2, align="center", blank_before=0),
+        Block(_PROSE, start=0, spans=spans),
+        Block("Nobody asked who had lit it.", start=len(_PROSE), style="quote", indent=4),
+    )
+
+
+def _marks() -> tuple[Mark, ...]:
+    found = [(_PROSE.index(words), words) for words in _HIGHLIGHTED]
+    marks = [Mark(at, at + len(words), style) for (at, words), style in zip(found, HIGHLIGHTS, strict=True)]
+    cited = _PROSE.index("counted the stairs")
+    return (*marks, Mark(cited, cited + len("counted the stairs"), "cited"))
+
+
+def _memory() -> tuple[Block, ...]:
+    answer = "Finch relit the lamp [11]."
+    return (
+        Block(
+            "Finch learns the lamp and the tides.", hanging=" 10", indent=5, style="gist", tail="← you", blank_before=0
+        ),
+        Block("opened by the agent", hanging=" 11 ▾", indent=5, style="muted", blank_before=0),
+        Block(answer, style="answer", spans=(Span(answer.index("["), len(answer) - 1, "link"),)),
+    )

@@ -1,0 +1,267 @@
+"""Themes: which there are, that they can be read, the person's own, and choosing one with a live preview."""
+
+from pathlib import Path
+
+import pytest
+from rich.color import ColorType
+from rich.style import Style
+from textual.app import App
+
+from gistread.config import Config, load_config
+from gistread.tui.palette import (
+    GROUND_ROLES,
+    HIGHLIGHTS,
+    MARK_ROLES,
+    ROLES,
+    TERMINAL_COLORS,
+    TEXT_ROLES,
+    Palette,
+    contrast,
+)
+from gistread.tui.screens.theme import ThemeScreen
+from gistread.tui.themes import packaged_themes, read_themes
+from tests.tui.books import small_book
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+
+SIZE = (110, 36)
+THEMES, PROBLEMS = read_themes(packaged_themes())
+COMPUTABLE = [name for name, palette in THEMES.items() if not palette.terminal]
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.toml").write_text(text, "utf-8")
+    return folder
+
+
+def test_there_are_light_and_dark_themes_one_without_colours_and_the_terminals_own() -> None:
+    assert not PROBLEMS
+    assert {"paper", "night", "sepia", "contrast", "ink", "terminal"} <= set(THEMES)
+    assert len(THEMES) >= 12
+    assert [palette.dark for palette in THEMES.values()].count(False) >= 4
+    assert [name for name, palette in THEMES.items() if palette.terminal] == ["terminal"]
+
+
+@pytest.mark.parametrize("name", COMPUTABLE)
+def test_every_text_of_a_theme_can_be_read_on_every_ground(name: str) -> None:
+    colors = THEMES[name].colors
+    for ground in GROUND_ROLES:
+        for role in TEXT_ROLES:
+            assert contrast(colors[role], colors[ground]) >= 7, (role, ground)
+    for ground in MARK_ROLES:
+        assert contrast(colors["on-mark"], colors[ground]) >= 7, ground
+        assert contrast(colors["text"], colors[ground]) >= 7, ground
+        assert contrast(colors["muted"], colors[ground]) >= 4.5, ground
+
+
+@pytest.mark.parametrize("name", [name for name in COMPUTABLE if name != "ink"])
+def test_highlights_differ_from_the_ground_and_from_each_other(name: str) -> None:
+    colors = THEMES[name].colors
+    grounds = [colors["background"], *(colors[role] for role in HIGHLIGHTS)]
+    assert len(set(grounds)) == len(grounds)
+    for role in HIGHLIGHTS:
+        assert _distance(colors[role], colors["background"]) > 30, role
+
+
+def test_the_theme_without_colours_has_none() -> None:
+    for role, color in THEMES["ink"].colors.items():
+        assert color[1:3] == color[3:5] == color[5:7], role
+
+
+def test_the_theme_of_the_terminal_names_its_colours_alone() -> None:
+    assert set(THEMES["terminal"].colors.values()) <= set(TERMINAL_COLORS)
+
+
+async def test_the_terminals_colours_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="terminal"))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        styles = _styles(app)
+        assert styles
+        assert {color.type for style in styles for color in (style.color, style.bgcolor) if color} <= {
+            ColorType.DEFAULT,
+            ColorType.STANDARD,
+        }
+
+
+async def test_without_colours_the_terminals_theme_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = app_on(small_book(), tmp_path, config=Config(theme="terminal"))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        assert {color.type for style in _styles(app) for color in (style.color, style.bgcolor) if color} == {
+            ColorType.DEFAULT
+        }
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+def test_without_any_theme_file_there_is_still_a_theme(tmp_path: Path) -> None:
+    found, problems = read_themes(tmp_path / "nowhere")
+    assert len(found) == 1
+    assert problems == []
+    assert set(next(iter(found.values())).colors) == set(ROLES)
+
+
+def test_a_theme_of_ones_own_changes_a_few_colours_of_another(tmp_path: Path) -> None:
+    folder = written(tmp_path, "mine", 'extends = "night"\n[colors]\naccent = "#ffcc00"\n')
+    found, problems = read_themes(packaged_themes(), folder)
+    assert not problems
+    mine, night = found["mine"], found["night"]
+    assert mine.dark
+    assert mine.colors["accent"] == mine.colors["link"] == "#ffcc00"
+    assert {role for role in ROLES if mine.colors[role] != night.colors[role]} == {"accent", "link"}
+
+
+def test_a_theme_may_extend_the_packaged_one_of_its_own_name_and_others_of_the_person(tmp_path: Path) -> None:
+    written(tmp_path, "night", 'extends = "night"\n[colors]\ntext = "#ffffff"\n')
+    written(tmp_path, "later", 'extends = "night"\ntitle = "Later"\n')
+    found, problems = read_themes(packaged_themes(), tmp_path)
+    assert not problems
+    assert found["night"].colors["text"] == found["later"].colors["text"] == "#ffffff"
+    assert found["later"].title == "Later"
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(tmp_path: Path, dark: bool) -> None:
+    base = THEMES["night" if dark else "paper"].colors
+    derived = ("link", "emphasis", "on-mark", *HIGHLIGHTS)
+    lines = [f'{role} = "{color}"' for role, color in base.items() if role not in derived]
+    found, problems = read_themes(written(tmp_path, "mine", "[colors]\n" + "\n".join(lines)))
+    assert not problems
+    colors = found["mine"].colors
+    assert colors["link"] == colors["accent"]
+    assert len({colors[role] for role in HIGHLIGHTS}) == 4
+    for role in HIGHLIGHTS:
+        assert contrast(colors["text"], colors[role]) >= 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[colors]\nbackground = 'red!'", ["'background' is 'red!'", "#rrggbb", "bright-blue"]),
+        ("[colors]\nbackground = '#101010'", ["'surface' (behind the memory", "muted", 'extends = "night"']),
+        ("extends = 'night'\n[colors]\nacent = '#101010'", ["no colour 'acent'", "Did you mean accent?", "muted"]),
+        ("extends = 'nigth'", ["extends 'nigth', which is no theme", "night", "paper"]),
+        ("extends = 'mine'", ["extends itself"]),
+        ("extends = 'night'\ndrak = true", ["no 'drak'", "dark"]),
+        ("name = 'a b'", ["letters, digits and dashes"]),
+        ("colors = 3", ["[colors] is missing"]),
+        ("dark = yes\n", ["line 1"]),
+        ("extends = 'night'\ndark = 'yes'", ["true or false"]),
+    ],
+)
+def test_a_theme_that_cannot_be_used_is_said_with_its_file_and_what_there_is(
+    tmp_path: Path, text: str, said: list[str]
+) -> None:
+    found, problems = read_themes(packaged_themes(), written(tmp_path, "mine", text))
+    assert "mine" not in found
+    assert set(THEMES) == set(found)
+    (problem,) = problems
+    assert problem.startswith("Theme mine.toml: ")
+    for words in said:
+        assert words in problem
+
+
+def test_themes_that_extend_each_other_are_refused_and_no_more(tmp_path: Path) -> None:
+    written(tmp_path, "one", "extends = 'two'")
+    written(tmp_path, "two", "extends = 'one'")
+    found, problems = read_themes(packaged_themes(), tmp_path)
+    assert set(found) == set(THEMES)
+    assert len(problems) == 2
+    assert all("extends" in problem for problem in problems)
+
+
+async def test_the_screen_changes_as_the_cursor_moves_and_escape_brings_the_old_theme_back(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="paper"))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, ThemeScreen))
+        assert app.theme == "paper"
+        seen = set()
+        for _ in THEMES:
+            await pilot.press("down")
+            await pilot.pause(0.05)
+            seen.add(app.theme)
+        assert seen == set(THEMES)
+        assert "keep a promise" in text_of(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.theme == "paper")
+        assert not paths_in(tmp_path).config_file.exists()
+
+
+async def test_with_the_mouse_a_theme_is_seen_and_kept(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="night"))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, ThemeScreen) and app.screen.query_one("#rows").size.height)
+        await pilot.pause(0.1)
+        await pilot.hover("#rows", offset=(4, 3))
+        await until(pilot, lambda: app.theme != "night")
+        hovered = app.theme
+        await pilot.click("#rows", offset=(4, 3))
+        await until(pilot, lambda: not isinstance(app.screen, ThemeScreen))
+        assert app.theme == hovered
+        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == hovered)
+
+
+async def test_a_click_beside_the_chooser_keeps_the_old_theme(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="sepia"))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("T", "down")
+        await until(pilot, lambda: app.theme != "sepia")
+        await pilot.click(offset=(1, 1))
+        await until(pilot, lambda: app.theme == "sepia")
+
+
+async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(110, 40)) as pilot:
+        await opened(pilot)
+        folder = paths_in(tmp_path).user_themes
+        written(folder, "harbour", 'extends = "paper"\ntitle = "My harbour"')
+        written(folder, "broken", "colors = 3")
+        await pilot.press("T")
+        await until(pilot, lambda: "My harbour" in text_of(app))
+        assert "Theme broken.toml: [colors] is missing" in text_of(app)
+        await pilot.press("escape")
+        app.use_theme("harbour")
+        ground = str(app.get_theme("harbour").background)
+        written(folder, "harbour", 'extends = "night"\ntitle = "My harbour"')
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, ThemeScreen))
+        assert app.theme == "harbour"
+        assert str(app.get_theme("harbour").background) != ground
+        shown = THEMES["night"].colors["background"]
+        await until(pilot, lambda: app.reading.styles.background.hex.lower() == shown)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (30, 8), (20, 5)])
+async def test_the_chooser_fits_small_terminals(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await pilot.press("T", "down")
+        await until(pilot, lambda: app.theme != "night")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.theme == "night")
+
+
+def _styles(app: App[None]) -> list[Style]:
+    """Of everything on the screen, as it goes to the terminal."""
+    strips = app.screen._compositor.render_strips()
+    return [segment.style for strip in strips for segment in strip if segment.style]
+
+
+def _distance(first: str, second: str) -> float:
+    return sum((int(first[at : at + 2], 16) - int(second[at : at + 2], 16)) ** 2 for at in (1, 3, 5)) ** 0.5
+
+
+def test_a_palette_without_terminal_colours_is_none_of_the_terminal() -> None:
+    assert not Palette("x", "x", True, dict.fromkeys(ROLES, "#000000")).terminal
