@@ -48,7 +48,12 @@ TERMINAL_COLORS = (
     *("bright-blue", "bright-magenta", "bright-cyan", "bright-white"),
 )
 
-_HUES = {"highlight-yellow": "#e0b400", "highlight-green": "#2fa84f", "highlight-blue": "#3a8fd0", "highlight-red": "#d0527f"}
+_HUES = {
+    "highlight-yellow": "#e0b400",
+    "highlight-green": "#2fa84f",
+    "highlight-blue": "#3a8fd0",
+    "highlight-red": "#d0527f",
+}
 _TERMINAL_HIGHLIGHTS = dict(zip(HIGHLIGHTS, ("yellow", "green", "cyan", "magenta"), strict=True))
 _LEAST_CONTRAST = 7.0
 
