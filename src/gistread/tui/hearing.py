@@ -126,15 +126,19 @@ class Hearing:
     def show_status(self) -> None:
         """Status, keys and, with one pane, the strip."""
         screen = self._screen
-        if screen.session is None:
-            screen.query_one("#status", StatusLine).show_status(Status(("",), " "))
-            screen.query_one("#keys", KeyLine).show_keys(screen.pane.value, screen.gistread.keymap)
-            return
-        activity = screen.session.activity
-        keymap = screen.gistread.keymap
-        screen.query_one("#status", StatusLine).show_status(status_of(activity))
-        screen.query_one("#keys", KeyLine).show_keys(screen.pane.value, keymap, self._leading(activity))
-        self._show_strip(activity.asking is not news.Asking.NONE)
+        session = screen.session
+        status = status_of(session.activity) if session is not None else Status(("",), " ")
+        screen.query_one("#status", StatusLine).show_status(status)
+        self.show_keys()
+        if session is not None:
+            self._show_strip(session.activity.asking is not news.Asking.NONE)
+
+    def show_keys(self) -> None:
+        """The key line: a count that waits for its command, or the keys that matter here."""
+        screen = self._screen
+        leading = self._leading(screen.session.activity) if screen.session is not None else []
+        keys = screen.query_one("#keys", KeyLine)
+        keys.show_keys(screen.pane.value, screen.gistread.keymap, leading, screen.book_pane.count.pending)
 
     def _leading(self, activity: news.Activity) -> list[tuple[str, str]]:
         if activity.asking is not news.Asking.NONE:

@@ -13,7 +13,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from gistread.book.model import Book
@@ -24,6 +23,7 @@ from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
 from gistread.tui.marking.layers import Layer, Layers
+from gistread.tui.moving import Moving
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.status import minutes
@@ -32,6 +32,7 @@ from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import AnswersPane, BookPane
+from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ WORDS_PER_MINUTE = 230
 """Silent reading of fiction in English averages about this (Brysbaert 2019: 260; non-fiction 238)."""
 
 
-class ReadingScreen(Screen[None]):
+class ReadingScreen(Moving):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -59,8 +60,6 @@ class ReadingScreen(Screen[None]):
         self.hearing = Hearing(self)
         self.pane = Pane.BOOK
         self.follow = True
-        self._origins: list[int] = []
-        """Where the person was before each jump."""
         self._walking = False
         """The book moves because the person walks through the memory."""
         self._memory_stays = False
@@ -93,6 +92,7 @@ class ReadingScreen(Screen[None]):
                 yield Static(" ? ", id="question-mark", markup=False)
                 yield QuestionInput(id="question")
         yield Static("", id="strip", markup=False)
+        yield Prompt(id="prompt")
         yield StatusLine(id="status")
         yield KeyLine(id="keys")
 
@@ -172,7 +172,7 @@ class ReadingScreen(Screen[None]):
         """Everything that is not needed to read: session, memory, earlier questions, the model."""
         app, book = self.gistread, self.book
         assert book is not None
-        self.keeping = Keeping(app.shelf, book, self._path, self._warn)
+        self.keeping = Keeping(app.shelf, book, self._path, self.warn)
         self.keeping.opened()
         self.session = await asyncio.to_thread(
             make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear
@@ -221,7 +221,7 @@ class ReadingScreen(Screen[None]):
         elif self.follow:
             if not self._walking:
                 self._walking = True
-                self._origins.append(self.book_pane.place)
+                self.jumps.leave(self.book_pane.place, event.page.start)
             self.book_pane.scroll_to_offset(event.page.start)
 
     @on(MemoryPane.Changed)
@@ -249,7 +249,7 @@ class ReadingScreen(Screen[None]):
         if session and session.asking.running:
             reason = "One question at a time: Esc cancels the one that is running."
         if reason or session is None:
-            self._warn(reason)
+            self.warn(reason)
             return
         self.question.taken(event.question)
         session.ask(event.question, self.memory_pane.view.pinned)
@@ -285,15 +285,10 @@ class ReadingScreen(Screen[None]):
                 shown = self.answers_pane.exchanges and (self.narrow or self.has_class("-answers"))
                 (self.answers_pane if shown else self.question).focus()
 
-    def jump(self, offset: int, top: float = 0.0) -> None:
-        """Show this place of the book, and remember the one that was left."""
-        self._origins.append(self.book_pane.place)
-        self.book_pane.scroll_to_offset(offset, top=top)
-
     def _go_to_page(self, number: int) -> None:
         memory = self.memory_pane.memory
         if memory is None or not 1 <= number <= len(memory.entries):
-            self._warn(f"Page {number} has not been read.")
+            self.warn(f"Page {number} has not been read.")
             return
         self.memory_pane.bring_into_view(number)
         self.jump(memory.entry(number).page.start)
@@ -316,14 +311,14 @@ class ReadingScreen(Screen[None]):
         """The page of the memory's cursor, or the one where the person reads."""
         return self.memory_pane.chosen if self.pane is Pane.MEMORY else self.memory_pane.view.here
 
-    def _warn(self, text: str) -> None:
-        self.notify(text, severity="warning", timeout=6)
+    def show_keys(self) -> None:
+        self.hearing.show_keys()
 
     # Keys
 
     def action_ask(self) -> None:
         if self.session is not None and (reason := self.session.why_not_ask()):
-            self._warn(reason)
+            self.warn(reason)
             return
         for pane in Pane:
             self.set_class(pane is Pane.ANSWERS, f"-{pane}-pane")
@@ -331,7 +326,10 @@ class ReadingScreen(Screen[None]):
 
     async def action_cancel(self) -> None:
         session = self.session
-        if self.focused is self.question:
+        if self.book_pane.count.pending:
+            self.book_pane.count.drop()
+            self.show_keys()
+        elif self.focused is self.question:
             self.to_pane(Pane.BOOK)
         elif session is not None and session.asking.running:
             await session.asking.cancel()
@@ -363,7 +361,7 @@ class ReadingScreen(Screen[None]):
             if self.focused is self.answers_pane and not self.has_class("-answers"):
                 self.to_pane(Pane.BOOK)
         else:
-            self._warn("Nothing has been asked yet: a asks.")
+            self.warn("Nothing has been asked yet: a asks.")
 
     def action_follow(self) -> None:
         self.follow = not self.follow
@@ -374,14 +372,14 @@ class ReadingScreen(Screen[None]):
     def action_open_page(self) -> None:
         number = self._page_meant()
         if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
-            self._warn("The model has not read this page yet.")
+            self.warn("The model has not read this page yet.")
         else:
             self.memory_pane.toggle_page(number)
 
     def action_pin(self) -> None:
         number = self._page_meant()
         if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
-            self._warn("The model has not read this page yet.")
+            self.warn("The model has not read this page yet.")
             return
         self.memory_pane.toggle_pin(number)
         if self.session is not None and self.session.asking.running:
@@ -390,7 +388,7 @@ class ReadingScreen(Screen[None]):
     def action_refuse(self) -> None:
         opened = [page for page in self.hearing.asked if page in self.memory_pane.view.opened]
         if self.session is None or not self.session.asking.running or not opened:
-            self._warn("The agent has no page open that could be refused.")
+            self.warn("The agent has no page open that could be refused.")
             return
         meant = self._page_meant()
         page = meant if self.pane is Pane.MEMORY and meant in opened else opened[-1]
@@ -407,27 +405,7 @@ class ReadingScreen(Screen[None]):
         if number <= len(citations):
             self._go_to_citation(citations[number - 1])
         else:
-            self._warn(f"The last answer has no source {number}.")
-
-    def action_back(self) -> None:
-        if self._origins:
-            self.book_pane.scroll_to_offset(self._origins.pop())
-
-    def action_next_chapter(self) -> None:
-        self._chapter(1)
-
-    def action_previous_chapter(self) -> None:
-        self._chapter(-1)
-
-    def _chapter(self, step: int) -> None:
-        if self.book is None:
-            return
-        at = self.book.chapter_index(self.book_pane.place)
-        here = self.book.chapters[at].start
-        if step < 0 and self.book_pane.place > here:
-            step = 0
-        if 0 <= at + step < len(self.book.chapters):
-            self.book_pane.scroll_to_offset(self.book.chapters[at + step].start)
+            self.warn(f"The last answer has no source {number}.")
 
     def action_contents(self) -> None:
         book = self.book

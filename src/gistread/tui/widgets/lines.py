@@ -16,6 +16,16 @@ from gistread.tui.text.cells import clean
 _ACTION = "gistread-action"
 """Textual draws what carries `@click` as a link; a key is none."""
 
+_COUNTED = (
+    ("cancel", "drop it"),
+    ("percent", "of the book"),
+    ("line-down", "lines"),
+    ("page-down", "screens"),
+    ("next-chapter", "chapters"),
+    ("next-paragraph", "paragraphs"),
+)
+"""What a number can be typed before, as the key line shows it while one is pending."""
+
 
 class Line(Static):
     """One line of text that is never markup."""
@@ -85,15 +95,27 @@ class KeyLine(Line):
 
     async def on_click(self, event: events.Click) -> None:
         if action := event.style.meta.get(_ACTION):
-            await self.app.run_action(action, self.screen)
+            on_screen = hasattr(self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}")
+            await self.app.run_action(
+                action, self.screen if on_screen or not self.screen.focused else self.screen.focused
+            )
 
-    def show_keys(self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = ()) -> None:
-        """`leading`: (command id, word) of what matters most at this moment, before the others."""
+    def show_keys(
+        self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""
+    ) -> None:
+        """`leading`: (command id, word) of what matters most at this moment, before the others. `count`: a number
+        that was typed and waits for its command."""
         wanted = [(command, word) for identifier, word in leading for command in COMMANDS if command.id == identifier]
         taken = {command.id for command, _ in wanted}
         wanted += [(c, c.short) for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken]
         parts: list[Content] = []
         used = 0
+        if count:
+            wanted = [
+                (command, word) for identifier, word in _COUNTED for command in COMMANDS if command.id == identifier
+            ]
+            parts.append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
+            used = parts[0].cell_length + 2
         for command, word in wanted:
             key = keys_of(command, keymap)[0]
             width = cell_len(key) + cell_len(word) + 3
@@ -103,7 +125,7 @@ class KeyLine(Line):
             click = Style.from_meta({_ACTION: command.action})
             parts.append(Content.assemble((key, "bold $gr-accent"), (f" {word}", "$gr-muted")).stylize(click))
         content = Content("  ").join(parts)
-        self.show((pane, tuple(leading), tuple(keymap.items()), self.room), content)
+        self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count), content)
 
 
 class Rule(Widget):

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from textual.message import Message
+
 from gistread.book.model import Book
 from gistread.readers.events import ReaderEvent
 from gistread.tui.answer_blocks import Exchange, exchange_blocks, heard
 from gistread.tui.book_blocks import BookBlocks
 from gistread.tui.commands import Place, bindings
+from gistread.tui.counting import Count
 from gistread.tui.text.document import Block
 from gistread.tui.text.widget import LongText
 
@@ -16,8 +19,18 @@ class BookPane(LongText):
 
     BINDINGS = bindings(Place.MOVING)
 
+    class Wanted(Message):
+        """A key that goes far: to the beginning, the end, or a share (0 to 1) of the book."""
+
+        def __init__(self, share: float) -> None:
+            super().__init__()
+            self.share = share
+
     def __init__(self, text_width: int, *, id: str | None = None) -> None:
         super().__init__(id=id, text_width=text_width)
+        self.count = Count()
+        self._half_page = 0
+        """Rows of half a page, where the person gave a number; 0 for half of the height."""
 
     @property
     def place(self) -> int:
@@ -35,6 +48,51 @@ class BookPane(LongText):
         self.show(BookBlocks(book), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
+
+    def scroll_to_beginning(self) -> None:
+        """To the empty rows above the first line."""
+        super().action_top()
+
+    # Keys, with the count typed before them
+
+    def action_line_down(self, count: int | None = None) -> None:
+        super().action_line_down(self._times() if count is None else count)
+
+    def action_line_up(self, count: int | None = None) -> None:
+        super().action_line_up(self._times() if count is None else count)
+
+    def action_page_down(self) -> None:
+        self.action_line_down(self._times() * self._page)
+
+    def action_page_up(self) -> None:
+        self.action_line_down(-self._times() * self._page)
+
+    def action_half_page_down(self) -> None:
+        """As in `less` and `vim`, a number is how many lines from now on."""
+        self.action_line_down(self._half())
+
+    def action_half_page_up(self) -> None:
+        self.action_line_down(-self._half())
+
+    def action_top(self) -> None:
+        self._go_far(0)
+
+    def action_bottom(self) -> None:
+        self._go_far(100)
+
+    def _go_far(self, percent: int) -> None:
+        """`40G`, like `40g` and `40%`, is a percentage: a book has no numbered lines."""
+        number = self.count.take()
+        self.post_message(self.Wanted(min(100, percent if number is None else number) / 100))
+
+    def _times(self) -> int:
+        return self.count.take() or 1
+
+    def _half(self) -> int:
+        number = self.count.take()
+        if number is not None:
+            self._half_page = number
+        return self._half_page or max(1, self.size.height // 2)
 
 
 class AnswersPane(LongText):

@@ -1,0 +1,162 @@
+"""What a person types after "go to" becomes places of the book: `40%`, `page 12`, a chapter, an offset. Pure."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gistread.book.formats.numbering import number_of
+from gistread.book.model import Book
+from gistread.search.tokens import folded
+
+MOST = 8
+HINT = "40% · +5% · page 12 · chapter 7 or how its title begins · @ and an offset"
+
+_PERCENT = re.compile(r"([+-]?)\s*(\d+(?:[.,]\d+)?)\s*%$")
+_PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)
+_CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
+_OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
+_EDGES = {"start": 0.0, "begin": 0.0, "beginning": 0.0, "top": 0.0, "end": 1.0, "bottom": 1.0}
+_TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
+_LABEL = re.compile(r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|kapitel|chapitre|capítulo|глава)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A place that may be meant. `offset` into the book's text."""
+
+    offset: int
+    words: str
+    """What it is, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The places, the likeliest first; without one, `problem` says why in words."""
+
+    destinations: tuple[Destination, ...] = ()
+    problem: str = ""
+
+
+def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> Meant:
+    """What `typed` may mean to someone who reads at offset `here`; nothing for nothing.
+
+    `page_starts`: where each page of the memory begins, as far as the model has read.
+    """
+    typed = " ".join(typed.split())
+    if not typed:
+        return Meant()
+    length = len(book.text)
+    if match := _PERCENT.match(typed):
+        return _percent(book, here, match[1], float(match[2].replace(",", ".")))
+    if match := _PAGE.match(typed):
+        return _page(int(match[1]), page_starts)
+    if match := _OFFSET.match(typed):
+        offset = int(match[1])
+        if offset > length:
+            return Meant(problem=f"The book ends at {length:,}.")
+        return Meant((Destination(offset, f"offset {offset:,}, {_share(offset, book)}"),))
+    if typed.casefold() in _EDGES:
+        share = _EDGES[typed.casefold()]
+        return Meant((Destination(round(length * share), "the beginning" if share == 0 else "the end"),))
+    found = list(_chapters(typed, book))
+    if typed.isdecimal():
+        number = int(typed)
+        if number <= 100:
+            found.append(Destination(round(length * number / 100), f"{number}% of the book"))
+        if 1 <= number <= len(page_starts):
+            found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
+        if number <= length:
+            found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
+    if not found:
+        return Meant(problem=f"No chapter is called that, and it is no place: {HINT}.")
+    return Meant(tuple(found[:MOST]))
+
+
+def _percent(book: Book, here: int, sign: str, number: float) -> Meant:
+    length = len(book.text)
+    if not sign and number > 100:
+        return Meant(problem="A book has 100%.")
+    step = round(length * number / 100)
+    offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
+    chapter = book.chapters[book.chapter_index(offset)].title
+    return Meant((Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),))
+
+
+def _page(number: int, page_starts: Sequence[int]) -> Meant:
+    if not page_starts:
+        return Meant(problem="Pages are the model's, and it has read none yet; a percentage or a chapter works.")
+    if not 1 <= number <= len(page_starts):
+        return Meant(problem=f"The model has read pages 1 to {len(page_starts)} so far.")
+    return Meant((Destination(page_starts[number - 1], f"page {number} of the memory"),))
+
+
+def _chapters(typed: str, book: Book) -> Iterator[Destination]:
+    """The chapters whose number or title it may be: by number, then by beginning, by a word's beginning, by a part."""
+    wanted = _plain(typed)
+    match = _CHAPTER.match(typed)
+    number = number_of(match[1] if match else typed)
+    ranks: list[tuple[int, int]] = []
+    for index, chapter in enumerate(book.chapters):
+        title = _plain(chapter.title)
+        if number is not None and _number(chapter.title) == number:
+            ranks.append((0, index))
+        elif title.startswith(wanted):
+            ranks.append((1, index))
+        elif number is not None and index + 1 == number:
+            ranks.append((2, index))
+        elif f" {wanted}" in title:
+            ranks.append((3, index))
+        elif len(wanted) > 2 and wanted in title:
+            ranks.append((4, index))
+    for rank, index in sorted(ranks):
+        chapter = book.chapters[index]
+        what = f" (number {index + 1} in the contents)" if rank == 2 else ""
+        above = _above(book, index)
+        yield Destination(chapter.start, f"{above}{chapter.title or 'untitled'}{what}, {_share(chapter.start, book)}")
+
+
+def _above(book: Book, index: int) -> str:
+    """The title of the part that a chapter belongs to: in long books chapters of one name stand in each part."""
+    level = book.chapters[index].level
+    for before in reversed(book.chapters[:index]):
+        if before.level < level:
+            return f"{before.title} › " if before.title else ""
+    return ""
+
+
+def _number(title: str) -> int | None:
+    """The number that a title begins with, such as 12 of "Chapter XII: The Storm"."""
+    label = _LABEL.match(title)
+    word = _TITLE_WORD.search(title, label.end() if label else 0)
+    return number_of(word[0]) if word and word.start() - (label.end() if label else 0) <= 2 else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(folded(text.casefold()).split())
+
+
+def _share(offset: int, book: Book) -> str:
+    return f"{offset / max(1, len(book.text)):.0%}"
+
+
+def paragraph_step(book: Book, here: int, step: int) -> int:
+    """Start of the paragraph `step` paragraphs on (or back) from the one that is read at `here`.
+
+    Back from the middle of a paragraph, its own beginning is the first step.
+    """
+    starts = [paragraph.start for paragraph in book.paragraphs]
+    if not starts:
+        return 0
+    at = max(0, bisect_right(starts, here) - 1)
+    if step < 0 and here > starts[at]:
+        step += 1
+    return starts[min(max(0, at + step), len(starts) - 1)]
+
+
+def chapter_step(book: Book, here: int, step: int) -> int:
+    """Start of the chapter `step` chapters on (or back); back from within a chapter, its beginning comes first."""
+    at = book.chapter_index(here)
+    if step < 0 and here > book.chapters[at].start:
+        step += 1
+    return book.chapters[min(max(0, at + step), len(book.chapters) - 1)].start

@@ -1,0 +1,133 @@
+"""What is typed after "go to" means what a person means by it."""
+
+import pytest
+
+from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.tui.counting import Count
+from gistread.tui.destination import chapter_step, meant, paragraph_step
+from gistread.tui.jumps import JumpList
+
+TITLES = (
+    ("Book One", 1),
+    ("Chapter I: The Whale", 2),
+    ("Chapter II: Élan", 2),
+    ("Book Two", 1),
+    ("Chapter I: The Storm", 2),
+    ("XII", 2),
+    ("Epilogue", 1),
+)
+
+
+def book() -> Book:
+    text, paragraphs, chapters = "", [], []
+    for title, level in TITLES:
+        begin = len(text)
+        for words in (title, "word " * 39 + "word."):
+            paragraphs.append(
+                Paragraph(len(text), len(text) + len(words), Kind.HEADING if words == title else Kind.TEXT)
+            )
+            text += words + "\n\n"
+        chapters.append(Chapter(title, begin, len(text), level))
+    return Book(text, "A Book", tuple(paragraphs), tuple(chapters))
+
+
+def first(typed: str, here: int = 0, pages: tuple[int, ...] = (0, 300, 700)) -> str | int:
+    """The title of the chapter that the first place begins, or its offset."""
+    places = meant(typed, book(), here, pages).destinations
+    starts = {chapter.start: chapter.title for chapter in book().chapters}
+    return starts.get(places[0].offset, places[0].offset)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("chapter 2", "Chapter II: Élan"),
+        ("ch.12", "XII"),
+        ("12", "XII"),
+        ("7", "Epilogue"),
+        ("the storm", "Chapter I: The Storm"),
+        ("ELAN", "Chapter II: Élan"),
+        ("epi", "Epilogue"),
+        ("book two", "Book Two"),
+        ("page 2", 300),
+        ("p3", 700),
+        ("@ 250", 250),
+        ("offset:250", 250),
+        ("start", "Book One"),
+    ],
+)
+def test_the_likeliest_place_is_first(typed: str, expected: str | int) -> None:
+    assert first(typed) == expected
+
+
+def test_shares_are_of_the_book_or_from_here() -> None:
+    length = len(book().text)
+    assert first("50%") == round(length / 2)
+    assert first("12,5 %") == round(length / 8)
+    assert first("+10%", here=500) == 500 + round(length / 10)
+    assert first("-10%", here=10) == "Book One"
+
+
+def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
+    said = [one.words for one in meant("chapter i:", book(), 0).destinations]
+    assert [words.partition(",")[0] for words in said] == [
+        "Book One › Chapter I: The Whale",
+        "Book Two › Chapter I: The Storm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"), [("zebra", "No chapter"), ("page 9", "pages 1 to 3"), ("101%", "100%"), ("@999999", "ends at")]
+)
+def test_what_cannot_be_meant_is_said_in_words(typed: str, said: str) -> None:
+    found = meant(typed, book(), 0, (0, 300, 700))
+    assert not found.destinations
+    assert said in found.problem
+
+
+@pytest.mark.parametrize("typed", ["", "   ", "%", "²", "9" * 40, "@" * 50, "page", "٣", "+", "-%", "[", "\x00"])
+def test_anything_at_all_can_be_typed(typed: str) -> None:
+    meant(typed, book(), 0)
+
+
+def test_steps_end_at_the_ends_of_the_book() -> None:
+    one = book()
+    assert paragraph_step(one, 0, -5) == 0
+    assert paragraph_step(one, 0, 500) == one.paragraphs[-1].start
+    assert chapter_step(one, 0, -5) == 0
+    assert chapter_step(one, 0, 500) == one.chapters[-1].start
+    assert chapter_step(one, one.chapters[2].start + 5, -1) == one.chapters[2].start
+
+
+def test_a_number_is_used_by_the_next_command_or_dropped() -> None:
+    count = Count()
+    assert [count.add(key) for key in "12j"] == [True, True, False]
+    assert count.pending == ""
+    assert count.take() == 12
+    assert count.take() is None
+    assert [count.add(key) for key in "7x3"] == [True, False, True]
+    assert count.pending == "3"
+    assert not Count().add("0")
+    assert not Count().add("²")
+
+
+def test_going_back_and_jumping_anew_forgets_what_was_ahead() -> None:
+    jumps = JumpList()
+    jumps.leave(0, 100)
+    jumps.leave(100, 200)
+    assert jumps.back(200) == 100
+    assert jumps.forward(100) == 200
+    assert jumps.back(200) == 100
+    jumps.leave(100, 300)
+    assert jumps.forward(300) is None
+    assert jumps.back(300, 9) == 0
+
+
+def test_jumps_of_one_series_are_one() -> None:
+    jumps = JumpList()
+    jumps.leave(5, 100, "hits")
+    jumps.leave(100, 200, "hits")
+    assert jumps.back(200) == 5
+    jumps.leave(5, 100, "hits")
+    jumps.leave(130, 200, "hits")
+    assert jumps.back(200) == 130

@@ -1,0 +1,192 @@
+"""Moving in the book as in `less`, in `vim` and in a browser: counts, jumps and the way back, "go to"."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.tui.layout import Pane
+from gistread.tui.widgets.prompt import Prompt
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows"),
+    [
+        (["1", "2", "j"], 12),
+        (["1", "0", "down"], 10),
+        (["9", "j", "4", "k"], 5),
+        (["7", "escape", "j"], 1),
+        (["7", "x", "j"], 1),
+        (["0", "j"], 1),
+        (["6", "d"], 6),
+        (["6", "d", "d"], 12),
+        (["6", "ctrl+d", "u"], 0),
+    ],
+)
+async def test_a_number_before_a_key_is_how_often(tmp_path: Path, keys: list[str], rows: int) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(*keys)
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == rows)
+
+
+async def test_the_number_is_in_the_key_line_while_it_waits(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("4", "2")
+        await until(pilot, lambda: lines(app)[-1].lstrip().startswith("42"))
+        await pilot.press("escape")
+        await until(pilot, lambda: "42" not in lines(app)[-1])
+        assert screen.pane is Pane.BOOK
+
+
+@pytest.mark.parametrize(("keys", "share"), [(["4", "0", "%"], 0.4), (["5", "0", "G"], 0.5), (["2", "5", "g"], 0.25)])
+async def test_a_percentage_is_one_key_after_its_number(tmp_path: Path, keys: list[str], share: float) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(*keys)
+        await until(pilot, lambda: abs(screen.book_pane.place / len(screen.book.text) - share) < 0.01)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
+
+
+async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        starts = [paragraph.start for paragraph in screen.book.paragraphs]
+        await pilot.press("3", ")")
+        await until(pilot, lambda: screen.book_pane.place == starts[3])
+        await pilot.press("j", "j", "(")
+        await until(pilot, lambda: screen.book_pane.place == starts[3])
+        await pilot.press("(")
+        await until(pilot, lambda: screen.book_pane.place == starts[2])
+
+
+async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        chapters = [chapter.start for chapter in screen.book.chapters]
+
+        async def arrives(place: int, *keys: str) -> None:
+            await pilot.press(*keys)
+            await until(pilot, lambda: screen.book_pane.place == place)
+
+        await arrives(chapters[2], "2", "]")
+        await arrives(chapters[4], *":chapter", "space", "5", "enter")
+        await arrives(chapters[6], "t", "down", "down", "enter")
+        await arrives(chapters[4], "ctrl+o")
+        await arrives(chapters[2], "alt+left")
+        await arrives(chapters[4], "alt+right")
+        await arrives(chapters[6], "ctrl+i")
+        await arrives(chapters[2], "2", "backspace")
+        await arrives(chapters[5], "3", "]")
+        await pilot.press("alt+right")
+        await until(pilot, lambda: "no later place" in text_of(app))
+        assert screen.book_pane.place == chapters[5]
+
+
+async def test_tab_is_still_tab(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.pane is Pane.MEMORY)
+
+
+async def test_stepping_through_chapters_is_one_jump_for_the_way_back(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("5", "j", "]")
+        await pilot.pause()
+        await pilot.press("]")
+        await pilot.pause()
+        await pilot.press("]")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 5)
+
+
+async def go_to(pilot: Pilot[None], words: str) -> None:
+    await pilot.press("ctrl+g")
+    pilot.app.screen.query_one("#prompt-input").value = words
+    await pilot.pause()
+
+
+async def test_go_to_says_what_is_meant_while_one_types_and_goes_there(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await go_to(pilot, "chapter 1")
+        await until(pilot, lambda: "Chapter 10, 45%" in text_of(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
+        assert not screen.query_one(Prompt).is_open
+        assert screen.focused is screen.book_pane
+
+
+async def test_go_to_says_in_words_what_it_does_not_understand(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        for words, said in (
+            ("zebra", "No chapter is called that"),
+            ("page 3", "it has read none yet"),
+            ("140%", "A book has 100%"),
+            ("@99999999", "The book ends at"),
+        ):
+            await go_to(pilot, words)
+            await until(pilot, lambda said=said: said in text_of(app))
+            await pilot.press("enter")
+            await pilot.pause()
+            assert screen.query_one(Prompt).is_open
+            await pilot.press("escape")
+            await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        assert screen.book_pane.scroll_offset.y == 0
+
+
+async def test_go_to_knows_the_pages_of_the_memory(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=(80, 12)) as pilot:
+        screen = await read_whole(pilot)
+        start = screen.memory_pane.memory.entry(2).page.start
+        await go_to(pilot, "page 2")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.book_pane.place == start)
+
+
+async def test_a_choice_can_be_clicked(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await go_to(pilot, "chapter 1")
+        await until(pilot, lambda: "Chapter 10" in text_of(app))
+        row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
+        await pilot.click(offset=(10, row))
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
+
+
+async def test_the_same_words_are_at_the_top_at_another_width(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("3", "3", "%")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        place = screen.book_pane.place
+        await pilot.press("q")
+    for size in ((47, 20), (200, 60), (80, 24)):
+        again = app_on(book, tmp_path)
+        async with again.run_test(size=size) as pilot:
+            screen = await opened(pilot)
+            await until(pilot, lambda screen=screen: screen.book_pane.place == place)
+            await pilot.press("q")
