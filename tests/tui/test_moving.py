@@ -72,7 +72,7 @@ async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
 
 async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
         chapters = [chapter.start for chapter in screen.book.chapters]
 

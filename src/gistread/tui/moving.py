@@ -91,15 +91,15 @@ class Moving(Screen[None]):
         elif count.add(event.character):
             event.stop()
             number = int(count.typed)
-            if number <= self._sources_in_view():
+            if number <= 9 and self._sources_in_view():
                 self._citation_timer = self.set_timer(CITATION_PAUSE_S, lambda: self._follow_source(number))
         self.show_keys()
 
-    def _sources_in_view(self) -> int:
-        """How many sources the last answer has, where it is on the screen."""
+    def _sources_in_view(self) -> bool:
+        """Whether the last answer has sources and stands on the screen."""
         exchanges = self.answers_pane.exchanges
-        shown = (self.answers_pane.display and self.answers_pane.size.height) or self.has_class("-strip")
-        return min(9, len(exchanges[-1].citations)) if exchanges and shown else 0
+        shown = self.answers_pane.size.height if self.answers_pane.display else self.has_class("-strip")
+        return bool(exchanges and exchanges[-1].citations and shown)
 
     def _follow_source(self, number: int) -> None:
         self._citation_timer = None
