@@ -66,6 +66,11 @@ class Paths:
         return self.data / "marks"
 
     @property
+    def library(self) -> Path:
+        """Which files hold books, which folders were added: one file."""
+        return self.data / "library.jsonl"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "gistread.log"
 

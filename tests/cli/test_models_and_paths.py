@@ -76,7 +76,18 @@ def test_list_works_with_broken_settings(run: Run, tiny: Path) -> None:
 def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
     places = run("paths", "--json").json
     assert set(places) == {
-        *("config_file", "themes", "books", "memories", "texts", "weights", "measurements", "log_file", "worker_log"),
+        *(
+            "config_file",
+            "themes",
+            "books",
+            "library",
+            "memories",
+            "texts",
+            "weights",
+            "measurements",
+            "log_file",
+            "worker_log",
+        ),
     }
     assert all(str(home) in place for place in places.values())
     assert len({Path(place).parts[len(home.parts)] for place in places.values()}) == len(XDG)

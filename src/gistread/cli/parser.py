@@ -142,6 +142,23 @@ def _add_pages(parser: argparse.ArgumentParser) -> None:
     _add_formats(parser)
 
 
+def _add_books(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", metavar="WORDS", nargs="*", help="list only books with these in title, author or file")
+    orders = ["last-read", "title", "author", "progress"]
+    parser.add_argument("--sort", choices=orders, default=orders[0], help="the order of the list (last-read)")
+    parser.add_argument(
+        "--add", metavar="PATH", action="append", default=[], help="a folder with all books in it, or one book"
+    )
+    parser.add_argument(
+        "--remove",
+        metavar="BOOK",
+        action="append",
+        default=[],
+        help="take a book out of the list, by its path or words of its title; no file is deleted",
+    )
+    _add_formats(parser)
+
+
 def _add_models(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     listing = actions.add_parser("list", help="the GGUF models on this machine", allow_abbrev=False)
@@ -243,6 +260,12 @@ _COMMANDS = {
         "Show the pages and gists that are in the memory of a book. Needs no model.",
         "examples:\n  gistread pages frankenstein.epub\n  gistread pages frankenstein.epub --json",
         _add_pages,
+    ),
+    "books": _Command(
+        "The library: every book that was opened or added, with how far you and the model got.",
+        "examples:\n  gistread books\n  gistread books tolstoy --sort progress\n  gistread books --add ~/Books\n"
+        '  gistread books --remove "war and peace"',
+        _add_books,
     ),
     "models": _Command(
         "The models on this machine, which one to use, and faster copies of them.",

@@ -13,6 +13,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         "config_file": paths.config_file,
         "themes": paths.user_themes,
         "books": paths.books,
+        "library": paths.library,
         "memories": paths.memories,
         "texts": paths.texts,
         "weights": paths.weights,

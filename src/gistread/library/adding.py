@@ -1,0 +1,103 @@
+"""Adds books to the library: a folder with all that is in it, or one file. For a thread; what is found is kept at once.
+
+No book is opened by it, and none that the person took out of the list comes back with its folder.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gistread.library.catalogue import Catalogue
+from gistread.library.metadata import describe
+from gistread.library.model import BookFile, absolute
+from gistread.library.scanning import Cut, Failed, Found, Looking, scan
+
+_AT_ONCE = 50
+"""Books that are written down together: each write waits for the disk."""
+
+
+@dataclass(slots=True)
+class Added:
+    """What came of it, so far."""
+
+    new: int = 0
+    """Books that the library did not have."""
+    known: int = 0
+    """Books that it has already, here or elsewhere."""
+    removed: int = 0
+    """Books that were taken out of the list before, and stay out."""
+    failed: list[Failed] = field(default_factory=list)
+    files: int = 0
+    """Files that were looked at."""
+    folder: Path | None = None
+    """The folder that is being searched."""
+    cut: str = ""
+    """Why not everything was looked at."""
+
+
+def add_file(catalogue: Catalogue, path: Path) -> BookFile:
+    """One book, also one that was taken out of the list. Raises BookError, StorageError."""
+    file = describe(path.expanduser())
+    known = catalogue.read()
+    before = known.files.get(file.digest)
+    ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
+    catalogue.add([file])
+    if not known.removed.keys().isdisjoint(ids):
+        catalogue.restore(ids)
+    return file
+
+
+def add_folder(
+    catalogue: Catalogue, folder: Path, stopped: Callable[[], bool], tell: Callable[[Added], None] = lambda _: None
+) -> Added:
+    """All books below a folder, which the library knows from then on. Raises FolderError, StorageError.
+
+    `tell` hears of every file; `stopped` is asked as often. What was found before a stop is kept.
+    """
+    folder = absolute(folder)
+    known = catalogue.read()
+    here = dict(known.paths)
+    digests = set(known.files)
+    added = Added(folder=folder)
+    found: list[BookFile] = []
+    try:
+        for step in scan(folder, here, stopped):
+            match step:
+                case Looking(folder=at, files=files):
+                    added.folder, added.files = at, files
+                case Found(file=file, is_new=is_new):
+                    _count(added, file, digests, known.removed)
+                    if is_new:
+                        found.append(file)
+                case Failed():
+                    added.failed.append(step)
+                case Cut(reason=reason):
+                    added.cut = reason
+            tell(added)
+            if len(found) >= _AT_ONCE:
+                catalogue.add(found)
+                found = []
+    finally:
+        catalogue.add(found)
+    catalogue.add_folder(folder)
+    return added
+
+
+def _count(added: Added, file: BookFile, digests: set[str], removed: Mapping[str, float]) -> None:
+    if f"file:{file.digest}" in removed:
+        added.removed += 1
+    elif file.digest in digests:
+        added.known += 1
+    else:
+        added.new += 1
+    digests.add(file.digest)
+
+
+def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
+    """A folder or a file, as it is. Raises FolderError, BookError, StorageError."""
+    if path.expanduser().is_dir():
+        return add_folder(catalogue, path, stopped, tell)
+    known = catalogue.read()
+    file = add_file(catalogue, path)
+    is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed
+    return Added(new=int(not is_known), known=int(is_known), files=1)

@@ -1,0 +1,172 @@
+"""The library's own file: which files hold books, which folders were added, what was taken out of the list.
+
+One journal in the data directory, of records that stand for themselves: a damaged line costs what that line says.
+It is open for no longer than one write, so that two gistreads may share it. Nothing in it is a person's place or
+note (the shelf keeps those), and taking a book out of the list deletes no file.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
+
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record, read
+from gistread.library.model import BookFile, absolute
+
+_VERSION = 1
+_WAIT_S = 2.0
+_SUPERSEDED = 500
+"""Records that say nothing any more, before the file is written anew without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Everything the catalogue says."""
+
+    files: Mapping[str, BookFile] = field(default_factory=dict)
+    """By the file's digest."""
+    folders: tuple[Path, ...] = ()
+    """That were added, in that order."""
+    removed: Mapping[str, float] = field(default_factory=dict)
+    """Ids of books that were taken out of the list, and when."""
+
+    @property
+    def paths(self) -> dict[Path, BookFile]:
+        """The files by where they were seen last."""
+        return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
+
+
+class Catalogue:
+    """In a file that may not exist yet. Every method that writes raises StorageError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> Known:
+        """Raises StorageError where the file cannot be read, or was written by a later gistread."""
+        records, _ = read(self._path, independent=True)
+        return _known(records, self._path)
+
+    def add(self, files: Iterable[BookFile]) -> None:
+        """These files hold books. What was known of the same bytes and is not said now stays known."""
+        self._append([_file_record(file) for file in files])
+
+    def add_folder(self, folder: Path) -> None:
+        """The person keeps books here."""
+        if folder not in self.read().folders:
+            self._append([{"kind": "folder", "path": _quoted(folder)}])
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take the book that is known by these out of the list."""
+        self._append([{"kind": "removed", "ids": list(ids), "at": time.time()}])
+
+    def restore(self, ids: Iterable[str]) -> None:
+        """Put it back."""
+        self._append([{"kind": "removed", "ids": list(ids), "at": 0.0}])
+
+    def _append(self, records: list[Record]) -> None:
+        if not records:
+            return
+        with Journal(self._path, independent=True, wait_s=_WAIT_S) as journal:
+            before = journal.records
+            known = _known([*before, *records], self._path)  # refuses a later version's file
+            if not any(record.get("kind") == "library" for record in before):
+                records = [{"kind": "library", "version": _VERSION}, *records]
+            whole = _records(known)
+            if len(whole) + _SUPERSEDED <= len(before) + len(records):
+                journal.rewrite(whole)
+            else:
+                journal.append(*records)
+
+
+def look_at(path: Path) -> BookFile:
+    """What can be said of a file without reading a book in it: its bytes' digest, its size. Raises OSError."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)
+
+
+def _known(records: Iterable[Record], path: Path) -> Known:
+    files: dict[str, BookFile] = {}
+    folders: dict[Path, None] = {}
+    removed: dict[str, float] = {}
+    for record in records:
+        if record.get("kind") == "library" and record.get("version") != _VERSION:
+            raise StorageError(
+                f"{path.name} was written by a later gistread and is left as it is.",
+                "Update gistread to see all books of the library.",
+            )
+        with suppress(KeyError, TypeError, ValueError, AttributeError):  # a record of another shape says nothing
+            match record["kind"]:
+                case "file":
+                    file = _file(record)
+                    files[file.digest] = _merged(files.get(file.digest), file)
+                case "folder":
+                    folders[_path(record["path"])] = None
+                case "removed":
+                    removed |= dict.fromkeys(map(str, record["ids"]), float(record["at"]))
+    return Known(files, tuple(folders), {one: at for one, at in removed.items() if at})
+
+
+def _merged(before: BookFile | None, now: BookFile) -> BookFile:
+    """A look at a file's cover does not forget what reading it told."""
+    if before is None or now.sha256 or not before.sha256:
+        return now
+    return replace(before, path=now.path, size=now.size, modified_ns=now.modified_ns, at=now.at)
+
+
+def _records(known: Known) -> list[Record]:
+    return [
+        {"kind": "library", "version": _VERSION},
+        *map(_file_record, known.files.values()),
+        *({"kind": "folder", "path": _quoted(folder)} for folder in known.folders),
+        *({"kind": "removed", "ids": [one], "at": at} for one, at in known.removed.items()),
+    ]
+
+
+def _file_record(file: BookFile) -> Record:
+    return {
+        "kind": "file",
+        "path": _quoted(file.path),
+        "digest": file.digest,
+        "size": file.size,
+        "modified_ns": file.modified_ns,
+        "title": file.title,
+        "authors": list(file.authors),
+        "format": file.format,
+        "sha256": file.sha256,
+        "words": file.words,
+        "length": file.length,
+        "at": file.at or time.time(),
+    }
+
+
+def _file(record: Record) -> BookFile:
+    return BookFile(
+        path=_path(record["path"]),
+        digest=str(record["digest"]),
+        size=int(record["size"]),
+        modified_ns=int(record["modified_ns"]),
+        title=str(record["title"]),
+        authors=tuple(map(str, record["authors"])),
+        format=str(record["format"]),
+        sha256=str(record["sha256"]),
+        words=int(record["words"]),
+        length=int(record["length"]),
+        at=float(record["at"]),
+    )
+
+
+def _quoted(path: Path) -> str:
+    """Quoted, since the name of a file may hold bytes that are no text."""
+    return quote(os.fsencode(path))
+
+
+def _path(quoted: str) -> Path:
+    return Path(os.fsdecode(unquote_to_bytes(quoted)))

@@ -1,0 +1,123 @@
+"""The list of books: what the shelf, the catalogue and the disk say, brought together; sorted and filtered.
+
+One book is one entry, however often its file was moved; a file that was changed since (another text at the same
+path) is listed as what it was last.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from gistread.errors import StorageError
+from gistread.library.catalogue import Catalogue, Known
+from gistread.library.model import BookFile, Entry, absolute, folded
+from gistread.shelf import Shelf, ShelfBook
+
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
+_NOT_SORTED = re.compile(r"^[^\w]+")
+
+
+class Order(StrEnum):
+    """What the list is sorted by. Its value is what a person reads."""
+
+    LAST_READ = "last read"
+    TITLE = "title"
+    AUTHOR = "author"
+    PROGRESS = "progress"
+
+
+def list_entries(shelf: Shelf, catalogue: Catalogue) -> tuple[list[Entry], str]:
+    """Every book that is not taken out of the list, the last read first, and what could not be read of the list.
+
+    Looks at the disk once a book, whether its file is there: for a thread.
+    """
+    problem = ""
+    try:
+        known = catalogue.read()
+    except StorageError as error:
+        known, problem = Known(), str(error)
+    entries = list(_entries(shelf.recent(), known))
+    return in_order(entries, Order.LAST_READ), problem
+
+
+def in_order(entries: Iterable[Entry], order: Order) -> list[Entry]:
+    """Sorted. Books that were never opened stand last where the order is about reading."""
+    keys: dict[Order, Callable[[Entry], Any]] = {
+        Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
+        Order.TITLE: _title,
+        Order.AUTHOR: lambda entry: (not entry.authors, _surname(entry), _title(entry)),
+        Order.PROGRESS: lambda entry: (not entry.was_opened, -entry.share, _title(entry)),
+    }
+    return sorted(entries, key=keys[order])
+
+
+def matching(entries: Iterable[Entry], typed: str) -> list[Entry]:
+    """Those in whose title, authors or file name every word that was typed occurs, in any order."""
+    words = folded(typed).split()
+    return [entry for entry in entries if all(word in entry.folded for word in words)]
+
+
+def _entries(opened: Sequence[ShelfBook], known: Known) -> Iterable[Entry]:
+    """`opened`: the last first."""
+    by_text: dict[str, BookFile] = {}
+    for file in sorted(known.files.values(), key=lambda file: file.at):
+        if file.sha256:
+            by_text[file.sha256] = file
+    taken: set[Path] = set()
+    listed: set[str] = set()
+    for book in opened:
+        entry = _opened(book, by_text.get(book.sha256))
+        if entry.path is not None and entry.path in taken:
+            continue  # the file holds another text now, and that was read later
+        if entry.path is not None:
+            taken.add(entry.path)
+        listed.update(entry.ids)
+        if not any(known.removed.get(one, 0) >= book.opened_at for one in entry.ids if one in known.removed):
+            yield entry
+    for path, file in known.paths.items():
+        entry = Entry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)
+        if path not in taken and listed.isdisjoint(entry.ids) and known.removed.keys().isdisjoint(entry.ids):
+            yield _on_disk(entry)
+
+
+def _opened(book: ShelfBook, file: BookFile | None) -> Entry:
+    # A file that was located after it was moved is written down later than the last opening.
+    path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
+    path = absolute(path) if path else None
+    return _on_disk(
+        Entry(
+            title=book.title,
+            authors=book.authors,
+            path=path,
+            sha256=book.sha256,
+            digest=file.digest if file else "",
+            size=file.size if file else 0,
+            format=file.format if file else "",
+            words=file.words if file else 0,
+            position=book.position,
+            length=book.length,
+            opened_at=book.opened_at,
+        )
+    )
+
+
+def _on_disk(entry: Entry) -> Entry:
+    try:
+        there = entry.path is None or entry.path.is_file()
+    except (OSError, ValueError):
+        there = False
+    return entry if there else replace(entry, missing=True)
+
+
+def _title(entry: Entry) -> str:
+    """As catalogues sort it: without an article and what is no letter."""
+    return _ARTICLE.sub("", _NOT_SORTED.sub("", folded(entry.title)))
+
+
+def _surname(entry: Entry) -> str:
+    """The last word of the first author; what stands before a comma where the name is turned round."""
+    name = folded(entry.authors[0]) if entry.authors else ""
+    return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])

@@ -1,0 +1,65 @@
+"""Finds the file of a book that was moved or renamed: by its bytes, in the places where it is likely to be."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from gistread.book.open import open_book
+from gistread.errors import BookError
+from gistread.library.catalogue import look_at
+from gistread.library.metadata import SUFFIXES
+from gistread.library.model import BookFile, Entry
+from gistread.library.scanning import DEEPEST
+
+_BESIDE = 2
+"""Folders down from where the file was."""
+_MOST_FILES = 50_000
+
+
+def find_moved(entry: Entry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False) -> BookFile | None:
+    """The file of this book in the library's folders, beside where it was, or in a folder beside that.
+
+    Only files of the right size are read. None where there is none, or nothing is known that it could be told by.
+    """
+    if not entry.digest or entry.path is None:
+        return None
+    parent = entry.path.parent
+    looked: set[Path] = set()
+    places = [(parent, _BESIDE), *((folder, DEEPEST) for folder in folders), (parent.parent, 1)]
+    for file in _files(places):
+        if stopped() or len(looked) >= _MOST_FILES:
+            return None
+        if file in looked:
+            continue
+        looked.add(file)
+        try:
+            if file.stat().st_size == entry.size and (found := look_at(file)).digest == entry.digest:
+                return found
+        except OSError:
+            continue
+    return None
+
+
+def is_this_book(entry: Entry, path: Path) -> bool:
+    """Whether this file holds the book: the same bytes, or, where it was saved anew, the same text.
+
+    Raises BookError.
+    """
+    try:
+        if entry.digest and look_at(path).digest == entry.digest:
+            return True
+    except OSError as error:
+        raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return bool(entry.sha256) and open_book(path).sha256 == entry.sha256
+
+
+def _files(roots: Iterable[tuple[Path, int]]) -> Iterable[Path]:
+    """Files called like books below each root, so many folders deep; a folder whose name begins with a dot is none."""
+    for root, deepest in roots:
+        base = len(root.parts)
+        for here, folders, names in os.walk(root):
+            folder = Path(here)
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            if len(folder.parts) - base >= deepest:
+                folders.clear()
+            yield from (folder / name for name in sorted(names) if Path(name).suffix.lower() in SUFFIXES)

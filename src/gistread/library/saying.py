@@ -1,0 +1,54 @@
+"""Progress and times in the words of people."""
+
+from datetime import datetime
+
+WORDS_PER_MINUTE = 230
+"""Silent reading of fiction in English averages about this (Brysbaert 2019: 260; non-fiction 238)."""
+_MONTHS_AS_DAYS = 60
+_MIN_S, _H_S = 60, 3600
+
+
+def when(then_s: float, now_s: float) -> str:
+    """When something was, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
+    seconds = now_s - then_s
+    then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
+    days = (now.date() - then.date()).days
+    if seconds < _MIN_S:  # a clock that was set back is no reason to speak of the future
+        return "just now"
+    if seconds < _H_S:
+        return f"{int(seconds // _MIN_S)} min ago"
+    if days == 0:
+        return "today"
+    if days == 1:
+        return "yesterday"
+    if days < 14:
+        return f"{days} days ago"
+    if days < _MONTHS_AS_DAYS:
+        return f"{days // 7} weeks ago"
+    return f"{then:%b %Y}"
+
+
+def bar(share: float, columns: int) -> str:
+    """`━━━───`. Something read is never an empty bar, something left never a full one."""
+    filled = round(share * columns)
+    if columns > 1 and 0 < share < 1:
+        filled = min(max(filled, 1), columns - 1)
+    return "━" * filled + "─" * (columns - filled)
+
+
+def percent(share: float) -> str:
+    """`47%`; 100% only where nothing is left."""
+    return f"{min(99, round(100 * share)) if share < 1 else 100}%"
+
+
+def time_left(words: int) -> str:
+    """How long these words take to read: `40 min`, `2 h 10 min`, `38 h`."""
+    minutes = round(words / WORDS_PER_MINUTE)
+    if minutes < 1:
+        return "1 min" if words else ""
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 10:
+        return f"{hours + (minutes >= 30)} h"
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

@@ -1,0 +1,61 @@
+"""A shelf and a catalogue of nobody, and a way to open a book without a screen."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.library.catalogue import Catalogue
+from gistread.library.entries import list_entries
+from gistread.library.metadata import opened
+from gistread.library.model import Entry
+from gistread.shelf import Shelf
+
+
+class Books:
+    """The library of a test, in a folder of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.shelf = Shelf(home / "books")
+        self.catalogue = Catalogue(home / "library.jsonl")
+
+    def open(self, path: Path, position: int = 0) -> str:
+        """As the screen does; the SHA-256 of the text."""
+        book = open_book(path)
+        self.catalogue.add([opened(path, book)])
+        self.shelf.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
+        self.shelf.set_position(book.sha256, position)
+        return book.sha256
+
+    @property
+    def entries(self) -> list[Entry]:
+        entries, problem = list_entries(self.shelf, self.catalogue)
+        assert problem == ""
+        return entries
+
+    @property
+    def titles(self) -> list[str]:
+        return [entry.title for entry in self.entries]
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Books:
+    return Books(tmp_path / "home")
+
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Make:
+    """Write a small book; the words make its text its own."""
+
+    def make(name: str, title: str = "", words: str = "") -> Path:
+        path = tmp_path / "shelves" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        title = title or Path(name).stem
+        path.write_text(f"{title}\n\n" + f"{words or title} was read aloud by the fire, and then again. " * 80)
+        return path
+
+    return make

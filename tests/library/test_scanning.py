@@ -1,0 +1,123 @@
+"""Adding a folder: everything that can be read is found, whatever else lies there."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gistread.library.adding import add_folder
+from gistread.library.scanning import DEEPEST, FolderError
+from tests.book.make_epub import epub, page
+from tests.library.conftest import Books, Make
+
+
+def never() -> bool:
+    return False
+
+
+def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp_path: Path, text: Make) -> None:
+    folder = text("deep/er/plain.txt", "A Plain Tale").parents[2]
+    (folder / "book.epub").write_bytes(epub({"a.xhtml": page("<p>Words.</p>")}))
+    add_folder(books.catalogue, folder, never)
+    assert {entry.format for entry in books.entries} == {"epub", "text"}
+    assert "A Plain Tale" in books.titles
+    assert all(not entry.was_opened and not entry.sha256 for entry in books.entries)
+
+
+def test_broken_files_are_counted_with_their_reasons_and_the_others_are_added(books: Books, text: Make) -> None:
+    folder = text("good.txt").parent
+    (folder / "empty.txt").touch()
+    (folder / "broken.epub").write_bytes(b"PK\x03\x04 and no more")
+    (folder / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n")
+    added = add_folder(books.catalogue, folder, never)
+    assert added.new == 1
+    assert {failed.path.name for failed in added.failed} == {"empty.txt", "broken.epub", "picture.txt"}
+    assert all(failed.reason for failed in added.failed)
+
+
+def test_hidden_folders_and_other_files_are_passed_over(books: Books, text: Make) -> None:
+    folder = text("good.txt").parent
+    text(".git/hidden.txt")
+    text("program.py")
+    text(".hidden.txt")
+    added = add_folder(books.catalogue, folder, never)
+    assert (added.new, added.failed) == (1, [])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_links_are_followed_and_loops_end(books: Books, text: Make, tmp_path: Path) -> None:
+    folder = text("good.txt").parent
+    (folder / "round").symlink_to(folder)
+    (folder / "itself").symlink_to("itself")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "linked.txt").write_text("A linked tale, told twice.")
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "dangling.txt").symlink_to("nothing.txt")
+    added = add_folder(books.catalogue, folder, never)
+    assert (added.new, added.files) == (2, 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
+def test_names_with_line_feeds_escapes_and_bytes_that_are_no_text(books: Books, text: Make) -> None:
+    folder = text("good.txt").parent
+    names = [b"two\nlines.txt", b"\x1b[31mred.txt", b"caf\xe9.txt", b"\xff\xfe.epub"]
+    for number, name in enumerate(names):
+        (folder / os.fsdecode(name)).write_text(f"it is the {number}. text, and goes on for a while, as they do.")
+    added = add_folder(books.catalogue, folder, never)
+    assert (added.new, len(added.failed)) == (5, 0)
+    entries = books.entries
+    assert {os.fsencode(entry.path.name) for entry in entries if entry.path} == {*names, b"good.txt"}
+    for entry in entries:
+        assert entry.title.encode()
+        assert not entry.missing
+
+
+def test_a_search_that_is_stopped_keeps_what_it_found(books: Books, text: Make) -> None:
+    for number in range(30):
+        text(f"{number:02}.txt")
+    asked = iter(range(100))
+    added = add_folder(books.catalogue, text("00.txt").parent, lambda: next(asked) >= 10)
+    assert added.cut
+    assert len(books.entries) == added.new == 10
+
+
+def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = text("a.txt").parent
+    text("b.txt")
+    add_folder(books.catalogue, folder, never)
+    text("c.txt")
+    read: list[str] = []
+    from gistread.library import scanning
+
+    describe = scanning.describe
+    monkeypatch.setattr(scanning, "describe", lambda path: (read.append(path.name), describe(path))[1])
+    assert add_folder(books.catalogue, folder, never).new == 1
+    assert read == ["c.txt"]
+
+
+def test_folders_deeper_than_any_library_are_told_of(books: Books, tmp_path: Path) -> None:
+    deep = tmp_path / "shelves" / Path(*["d"] * (DEEPEST + 3))
+    deep.mkdir(parents=True)
+    (deep / "lost.txt").write_text("Nobody finds this.")
+    added = add_folder(books.catalogue, tmp_path / "shelves", never)
+    assert (added.new, len(added.failed)) == (0, 1)
+
+
+def test_what_is_no_folder_is_refused(books: Books, tmp_path: Path) -> None:
+    with pytest.raises(FolderError, match="is no folder"):
+        add_folder(books.catalogue, tmp_path / "nowhere", never)
+
+
+def test_two_thousand_files_are_listed_in_order(books: Books, text: Make) -> None:
+    folder = text("volume 1.txt").parent
+    for number in range(2, 2001):
+        (folder / f"volume {number}.txt").write_text(
+            f"Volume {number}\n\nThis is the text of volume {number}, no more."
+        )
+    told: list[int] = []
+    added = add_folder(books.catalogue, folder, never, lambda so_far: told.append(so_far.new))
+    assert added.new == len(books.entries) == 2000
+    assert told == sorted(told)
+    assert told[-1] == 2000
