@@ -32,6 +32,7 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     Noted,
+    Prepared,
     ReaderEvent,
     Restarted,
     Started,
@@ -39,6 +40,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     Unfit,
+    Walked,
     Who,
 )
 from gistread.readers.options import ReaderOptions
@@ -154,6 +156,8 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
         if said := _said(event):
             line.say(said)
         match event:
+            case Prepared(what=what, done=done, total=total):
+                line.show(f"{what}: {done} of {total}")
             case AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
@@ -182,6 +186,8 @@ def _said(event: ReaderEvent) -> str:
                     f"The memory is larger than the model's window: {len(shown)} gists nearest to the question."
                 )
             return "\n".join(lines)
+        case Walked(level=level, first=first, last=last) if level:
+            return f"   down to pages {first} to {last}"
         case LookedUp(page=page, step=step, reason=reason):
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
         case Expanded(page=page, by=Who.PERSON):

@@ -13,7 +13,7 @@ from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
-from gistread.readers.events import Answered, Expanded, LookedUp, Noted, ReaderEvent, Stopped, Unfit, Who
+from gistread.readers.events import Answered, Expanded, LookedUp, Noted, ReaderEvent, Stopped, Unfit, Walked, Who
 
 Json = dict[str, Any]
 
@@ -56,6 +56,8 @@ def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json
 def step_of(event: ReaderEvent) -> Json | None:
     """The step of an answer that this event is, if it is one."""
     match event:
+        case Walked(level=level, first=first, last=last):
+            return {"action": "walk", "level": level, "first": first, "last": last}
         case LookedUp(page=page, reason=reason):
             return {"action": "look_up", "page": page, "reason": reason}
         case Expanded(page=page, by=Who.PERSON):

@@ -12,6 +12,7 @@ from enum import StrEnum
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
+from gistread.memory.derived import Derived
 from gistread.memory.extractive import extract
 
 
@@ -85,6 +86,8 @@ class GistMemory:
     model_name: str
     entries: list[Entry] = field(default_factory=list)
     reading: Reading = Reading.CAREFUL
+    derived: Derived = field(default_factory=Derived)
+    """What was made of it beside the gists."""
 
     @property
     def read_until(self) -> int:
@@ -154,7 +157,8 @@ class GistMemory:
             page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
             gist = extract(self.text_of(page), CUT_PAGE_WORDS)
             entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
-        return GistMemory(_book_until(self.book, offset), self.size, self.model_name, entries, self.reading)
+        book = _book_until(self.book, offset)
+        return GistMemory(book, self.size, self.model_name, entries, self.reading, self.derived)
 
 
 CUT_PAGE_WORDS = 80

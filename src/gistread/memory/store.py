@@ -22,6 +22,7 @@ from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, single_pass
+from gistread.memory.derived import SUFFIX, Derived
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Reading
 
 _FORMAT = "gistread memory"
@@ -135,7 +136,7 @@ class MemoryStore:
         path = self._path(book, header)
         _refuse_later_version(path)
         self.trim(_LIMIT_BYTES, keep={book.sha256})
-        memory = GistMemory(book, size, model_name, reading=reading)
+        memory = GistMemory(book, size, model_name, reading=reading, derived=Derived(path.with_suffix(SUFFIX)))
         try:
             file = Journal(path)
         except StorageError as error:
@@ -165,7 +166,8 @@ class MemoryStore:
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = _chain(_entries(records[1:], book))
-        return GistMemory(book, header.size, header.model_name, entries, Reading(header.reading))
+        derived = Derived(header.path.with_suffix(SUFFIX))
+        return GistMemory(book, header.size, header.model_name, entries, Reading(header.reading), derived)
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
         """Remove the memories opened longest ago until all together take at most `limit_bytes`.
@@ -224,7 +226,8 @@ class MemoryStore:
 
     def _files(self, pattern: str) -> list[Path]:
         if pattern == "*":
-            return [*self.directory.glob(f"*{_SUFFIX}"), *self.directory.glob(f"*{_SUFFIX}{_DAMAGED}")]
+            patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
+            return [path for each in patterns for path in self.directory.glob(each)]
         return list(self.directory.glob(pattern))
 
 

@@ -44,6 +44,26 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the reader needs beside the gists is being made; it is kept for the next question."""
+
+    what: str
+    """Such as `summaries`."""
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The reader goes down to a part of the book: a page (level 0), or neighbours that have a summary together."""
+
+    level: int
+    first: int
+    """Number of its first page."""
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
     """The agent asks for a page."""
 
@@ -120,7 +140,9 @@ class Answered:
     usage: Usage
 
 
-ReaderEvent = Started | LookedUp | Expanded | Unfit | Noted | Stopped | AnswerDelta | Restarted | Answered
+ReaderEvent = (
+    Started | Prepared | Walked | LookedUp | Expanded | Unfit | Noted | Stopped | AnswerDelta | Restarted | Answered
+)
 
 
 @dataclass(slots=True)

@@ -51,6 +51,7 @@ DEFAULT_READER = "readagent-s"
 _METHODS = (
     Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
     Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
+    Method("memwalker", "walks a tree of summaries down to the page that tells", "memwalker:memwalker"),
     Method("longagent", "a leader asks members who have read a part each", "longagent:longagent", needs_memory=False),
     Method("gists", "the gist memory alone", "gists:gists"),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),

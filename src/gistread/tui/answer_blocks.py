@@ -10,12 +10,14 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     Noted,
+    Prepared,
     ReaderEvent,
     Restarted,
     Started,
     Stopped,
     StopReason,
     Unfit,
+    Walked,
     Who,
 )
 from gistread.tui.text.document import Block, Span
@@ -60,6 +62,16 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
         case LookedUp(page=page, step=step, reason=reason):
             because = f", {reason}" if reason else ""
             return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
+        case Walked(level=level, first=first, last=last) if level:
+            return replace(exchange, steps=(*exchange.steps, f"↓ pages {first}\u2009–\u2009{last}"))
+        case Walked():
+            return exchange
+        case Prepared(what=what, done=done, total=total):
+            making = f"{what}: {done} of {total}"
+            before = (
+                exchange.steps[:-1] if exchange.steps and exchange.steps[-1].startswith(f"{what}: ") else exchange.steps
+            )
+            return replace(exchange, steps=(*before, making))
         case Expanded(page=page, by=Who.PERSON):
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
         case Expanded():
@@ -69,8 +81,8 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
         case Noted(text=text):
             return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
         case Stopped(reason=reason):
-            last = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
-            return replace(exchange, steps=(*exchange.steps, f"{last}\u00a0{STOPPED[reason]}"))
+            number = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
+            return replace(exchange, steps=(*exchange.steps, f"{number}\u00a0{STOPPED[reason]}"))
         case AnswerDelta(text=text):
             return replace(exchange, answer=exchange.answer + text)
         case Restarted(reason=reason):

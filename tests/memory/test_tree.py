@@ -1,0 +1,109 @@
+"""The memory tree: over all pages, each summary made once, however often and wherever it is asked for."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import Priority
+from gistread.memory.derived import Derived
+from gistread.memory.model import GistMemory
+from gistread.memory.tree import MOST_CHILDREN, Grown, Node, grow, spread, summaries_in
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+
+
+def engine(**changes: int) -> FakeEngine:
+    """Says something else of every text, in its own words."""
+    return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
+
+
+async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[Grown]]:
+    events = [event async for event in grow(memory, fake)]
+    top = events.pop()
+    assert isinstance(top, Node)
+    assert all(isinstance(event, Grown) for event in events)
+    return top, [event for event in events if isinstance(event, Grown)]
+
+
+def leaves(node: Node) -> list[int]:
+    return [page for child in node.children for page in leaves(child)] if node.children else [node.first]
+
+
+def all_nodes(node: Node) -> list[Node]:
+    return [node, *(inner for child in node.children for inner in all_nodes(child))]
+
+
+@pytest.mark.parametrize("pages", [1, 2, 8, 9, 17, 64, 65, 200])
+async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_children(pages: int) -> None:
+    top, grown = await tree_of(make_memory(pages, pages), engine())
+    assert leaves(top) == list(range(1, pages + 1))
+    for node in all_nodes(top):
+        assert len(node.children) <= MOST_CHILDREN
+        if node.children:
+            assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
+            assert {child.level for child in node.children} == {node.level - 1}
+    assert len(grown) == summaries_in(pages)
+    assert [one.done for one in grown] == list(range(1, summaries_in(pages) + 1))
+
+
+@pytest.mark.parametrize("count", range(1, 200))
+def test_children_are_spread_evenly_over_the_fewest_parents(count: int) -> None:
+    sizes = spread(count)
+    assert sum(sizes) == count
+    assert max(sizes) <= MOST_CHILDREN
+    assert max(sizes) - min(sizes) <= 1
+    assert count <= MOST_CHILDREN or min(sizes) >= 4
+
+
+async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
+    first, again = make_memory(70, 70), make_memory(70, 70)
+    first.derived = Derived(tmp_path / "x.derived")
+    again.derived = Derived(tmp_path / "x.derived")
+    built, _ = await tree_of(first, engine())
+    fake = engine()
+    found, _ = await tree_of(again, fake)
+    assert found == built
+    assert fake.calls == []
+
+
+async def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    memory, again = make_memory(70, 70), make_memory(70, 70)
+    memory.derived = Derived(tmp_path / "x.derived")
+    growing = grow(memory, engine())
+    for _ in range(4):
+        await anext(growing)
+    await growing.aclose()
+    again.derived = Derived(tmp_path / "x.derived")
+    fake = engine()
+    await tree_of(again, fake)
+    whole = engine()
+    await tree_of(make_memory(70, 70), whole)
+    assert 0 < len(fake.calls) <= len(whole.calls) - 4
+
+
+async def test_a_damaged_line_costs_that_summary_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.derived"
+    memory = make_memory(70, 70)
+    memory.derived = Derived(path)
+    built, _ = await tree_of(memory, engine())
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"a", b"b", 1)
+    path.write_bytes(b"".join(lines))
+    again = make_memory(70, 70)
+    again.derived = Derived(path)
+    fake = engine()
+    found, _ = await tree_of(again, fake)
+    assert found == built
+    assert 1 <= len(fake.calls) <= 2
+
+
+async def test_summaries_are_guarded_as_gists_are() -> None:
+    fake = FakeEngine(says=lambda _: "I am sorry, I cannot assist with that.")
+    top, _ = await tree_of(make_memory(40, 40), fake)
+    assert {node.summary.source.value for node in top.children} == {"extractive"}
+
+
+async def test_it_is_background_work_unless_a_person_waits() -> None:
+    fake = engine()
+    await tree_of(make_memory(40, 40), fake)
+    assert {call.priority for call in fake.calls} == {Priority.BACKGROUND}

@@ -1,0 +1,126 @@
+"""A walk down the tree: triage, leaf, back up, and always an end."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from gistread.readers import memwalker
+from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Walked
+from gistread.readers.options import ReaderOptions
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+
+QUESTION = "Who stole the brass key?"
+ANSWER = "Ferrand stole the key to find the ledger that would hang him."
+
+
+def says(text: str) -> str:
+    return ANSWER if "Question:" in text else " ".join(text.split()[2:22]) + "."
+
+
+def walking(*turns: str, tells: Callable[[str], bool] = lambda _: True) -> Callable[[str, Sequence[str]], str]:
+    """Triage as told, then the first that is offered; a page tells when `tells` says so."""
+    left = list(turns)
+
+    def choose(text: str, options: Sequence[str]) -> str:
+        if list(options) == ["yes", "no"]:
+            return "yes" if tells(text) else "no"
+        return left.pop(0) if left else options[0]
+
+    return choose
+
+
+async def ask(fake: FakeEngine, pages: int = 20, steering: Steering | None = None) -> list[ReaderEvent]:
+    events = memwalker.memwalker(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+    return [event async for event in events]
+
+
+def answered(events: list[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+def stopped(events: list[ReaderEvent]) -> StopReason:
+    (event,) = [event for event in events if isinstance(event, Stopped)]
+    return event.reason
+
+
+async def test_it_goes_down_to_a_page_and_answers_from_it() -> None:
+    fake = FakeEngine(says=says, chooses=walking("2", "1"))
+    events = await ask(fake)
+    assert [event for event in events if isinstance(event, Walked)] == [Walked(1, 8, 14), Walked(0, 8, 8)]
+    assert FACTS[7] in fake.calls[-1].text
+    assert (stopped(events), answered(events).expanded, answered(events).lookups) == (StopReason.ENOUGH, (8,), (8,))
+    assert answered(events).citations[0].quote == FACTS[7]
+
+
+async def test_a_page_that_does_not_tell_is_left_and_not_offered_again() -> None:
+    fake = FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text))
+    events = await ask(fake)
+    assert answered(events).lookups == (1, 2)
+    triages = [call.options for call in fake.calls if call.kind == "choose" and "yes" not in call.options]
+    assert (len(triages[1]), len(triages[2])) == (8, 7)
+
+
+async def test_at_the_top_there_is_no_turning_back_and_below_there_is() -> None:
+    fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
+    events = await ask(fake)
+    triages = [call.options for call in fake.calls if call.kind == "choose" and "yes" not in call.options]
+    assert "none" not in triages[0]
+    assert "none" in triages[1]
+    assert len(triages[2]) == len(triages[0]) - 1
+    assert answered(events).lookups == (15,)
+
+
+@pytest.mark.parametrize("pages", [1, 5, 9, 20])
+async def test_when_no_page_tells_the_walk_ends_and_says_so(pages: int) -> None:
+    fake = FakeEngine(says=says, chooses=walking(tells=lambda _: False))
+    events = await ask(fake, pages)
+    assert stopped(events) in (StopReason.NOTHING_LEFT, StopReason.LIMIT)
+    assert (answered(events).found, answered(events).answer) == (False, memwalker.NOT_FOUND)
+    assert len(set(answered(events).lookups)) == len(answered(events).lookups)
+    assert sum(call.kind == "choose" for call in fake.calls) <= memwalker.CALLS + 1
+
+
+async def test_the_walk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memwalker, "CALLS", 5)
+    events = await ask(FakeEngine(says=says, chooses=walking(tells=lambda _: False)), 100)
+    assert stopped(events) is StopReason.LIMIT
+
+
+async def test_working_memory_is_what_was_passed_on_the_way_down() -> None:
+    fake = FakeEngine(says=says, chooses=walking("2", "1"))
+    await ask(fake)
+    leaf = next(call.text for call in fake.calls if call.options == ("yes", "no"))
+    triage = next(call.text for call in fake.calls if call.kind == "choose")
+    passed = triage.partition("2. ")[2].partition("\n\n3.")[0]
+    assert passed in leaf
+    assert leaf.index(FACTS[7]) < leaf.index(passed)
+
+
+async def test_no_prompt_is_longer_than_the_window() -> None:
+    fake = FakeEngine(says=says, chooses=walking("1", "1", "1"), context_tokens=560)
+    await ask(fake, 100)
+    assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 560
+
+
+async def test_pages_that_the_person_refuses_are_not_walked_into_and_stop_ends_it() -> None:
+    fake = FakeEngine(says=says, chooses=walking("2", "1"))
+    events = await ask(fake, steering=Steering(refused={8}))
+    assert 8 not in [event.page for event in events if isinstance(event, Expanded)]
+    assert 8 not in answered(events).lookups
+    assert stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True))) is StopReason.PERSON
+
+
+async def test_the_second_question_finds_the_tree_made() -> None:
+    memory = make_memory(40, 40)
+    for made in (5, 0):
+        fake = FakeEngine(says=says, chooses=walking("2", "1"))
+        events = memwalker.memwalker(QUESTION, memory, fake, Steering(), ReaderOptions())
+        assert isinstance([event async for event in events][-1], Answered)
+        assert sum("Passage:" in call.text for call in fake.calls) == made
+
+
+async def test_each_page_looked_at_is_told_of() -> None:
+    events = await ask(FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text)))
+    assert [event.page for event in events if isinstance(event, LookedUp)] == [1, 2]
