@@ -4,14 +4,17 @@ Versions 2 and 3. What cannot be read is said in the book's notices; an EPUB tha
 be read, is refused. Knows nothing of paths on disk.
 """
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.assembly import assemble
+from gistread.book.formats.linking import Place, linked
 from gistread.book.formats.markup import parse
-from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package
+from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
 from gistread.book.formats.pieces import Piece
 from gistread.book.formats.xhtml import Document, read_document
 from gistread.book.model import Book, Kind
@@ -58,37 +61,60 @@ def read_epub(archive: Archive, name: str) -> Book:
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
             "gistread reads EPUBs without DRM.",
         )
-    builder = BookBuilder()
     report = _Report()
-    has_words = _fill(builder, archive, package, report)
-    if not has_words:
+    documents = dict(_documents(archive, package, report))
+    if not any(document.has_words for document in documents.values()):
         raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
+    references = _References(archive)
+    builder = BookBuilder()
+    begins = _chapters(archive, package, documents)
+    resolve = assemble(
+        builder, linked(documents, references.place, references.picture), lambda path, document: begins[path]
+    )
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
-        language=package.language,
+        language=package.language or next((each.language for each in documents.values() if each.language), ""),
         source_format="epub",
         notices=report.notices(package),
+        identifiers=package.identifiers,
+        cover=package.cover,
+        resolve=resolve,
     )
 
 
-def _fill(builder: BookBuilder, archive: Archive, package: Package, report: _Report) -> bool:
-    """Whether there is anything to read: pictures without words are nothing."""
+@dataclass(frozen=True, slots=True)
+class _References:
+    """What the references of a document mean inside its archive."""
+
+    archive: Archive
+
+    def place(self, path: str, href: str) -> Place | None:
+        target, fragment = resolved(href, posixpath.dirname(path))
+        if not target and not fragment:
+            return None
+        return Place(self.archive.find(target) or target if target else path, fragment)
+
+    def picture(self, path: str, source: str) -> str:
+        target, _ = resolved(source, posixpath.dirname(path))
+        return self.archive.find(target) or target if target else source
+
+
+def _chapters(
+    archive: Archive, package: Package, documents: Mapping[str, Document]
+) -> dict[str, dict[int, list[tuple[str, int]]]]:
+    """Of each document, at which pieces chapters begin: (title, level) of each."""
     entries: dict[str, list[Entry]] = {}
     for entry in package.contents:
         entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
     level = 1
-    has_words = False
-    for path, document in _documents(archive, package, report):
-        has_words = has_words or document.has_words
-        own = entries.get(archive.find(path) or path, [])
-        marks = dict(_marks(document, own, level, has_contents=bool(package.contents)))
-        for index, piece in enumerate(document.pieces):
-            for title, mark_level in marks.get(index, ()):
-                builder.chapter(title, mark_level)
-                level = mark_level
-            builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks)
-    return has_words
+    found = {}
+    for path, document in documents.items():
+        begins = dict(_begins(document, entries.get(path, []), level, has_contents=bool(package.contents)))
+        if begins:
+            level = begins[max(begins)][-1][1]
+        found[path] = begins
+    return found
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
@@ -104,12 +130,12 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
         if tree.repaired:
             report.repaired.append(path)
         try:
-            yield path, read_document(tree.root, package.language)
+            yield archive.find(path) or path, read_document(tree.root, package.language)
         except RecursionError:
             report.failed.append(f"{path} is nested too deeply; it was left out.")
 
 
-def _marks(
+def _begins(
     document: Document, entries: list[Entry], level: int, *, has_contents: bool
 ) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """At which pieces chapters begin: index, and (title, level) of each that begins there."""

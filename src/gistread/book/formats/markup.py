@@ -5,6 +5,7 @@ no well-formed XML gets the HTML parser, and its caller is told. Knows nothing o
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html.entities import html5
 
@@ -63,6 +64,15 @@ def local_name(element: etree._Element) -> str:
     """The name without its namespace; empty for comments, instructions and entities."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def named(root: etree._Element, name: str) -> Iterator[etree._Element]:
+    """The element itself, if it is called so, and all of that name inside it."""
+    return (element for element in root.iter() if local_name(element) == name)
+
+
+def first(root: etree._Element, name: str) -> etree._Element | None:
+    return next(named(root, name), None)
 
 
 def plain_text(element: etree._Element) -> str:

@@ -4,7 +4,6 @@ EPUB 2 and 3 (OPF 2.0 and 3.x; contents from the navigation document or the NCX)
 """
 
 import posixpath
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -12,7 +11,9 @@ from urllib.parse import unquote, urlsplit
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.markup import local_name, parse_lenient, plain_text
+from gistread.book.formats.markup import first, local_name, named, parse, parse_lenient, plain_text
+from gistread.book.formats.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
+from gistread.book.formats.pictures import picture_of
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -29,7 +30,7 @@ _TEXT_TYPES = frozenset(
     )
 )
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+_PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
@@ -55,6 +56,10 @@ class Package:
     title: str
     authors: tuple[str, ...]
     language: str
+    identifiers: tuple[str, ...]
+    """As `Book.identifiers`; the one that the package calls its own comes first."""
+    cover: str
+    """Path of the picture, or nothing."""
     spine: tuple[str, ...]
     """Paths of the text files in reading order, none twice."""
     contents: tuple[Entry, ...]
@@ -84,9 +89,11 @@ def read_package(archive: Archive) -> Package:
     if not spine:
         raise PackageError("its package names no text to read")
     return Package(
-        title=_title(root),
-        authors=_authors(root),
-        language=_language(root),
+        title=title_of(root),
+        authors=authors_of(root),
+        language=language_of(root),
+        identifiers=identifiers_of(root),
+        cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
         notices=tuple(notices),
@@ -102,19 +109,11 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     if root is None:
         return frozenset()
     found = set()
-    for data in _named(root, "encrypteddata"):
-        methods = {method.get("Algorithm", "") for method in _named(data, "encryptionmethod")}
+    for data in named(root, "encrypteddata"):
+        methods = {method.get("Algorithm", "") for method in named(data, "encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {normalised(unquote(ref.get("URI", ""))) for ref in _named(data, "cipherreference")}
+            found |= {normalised(unquote(ref.get("URI", ""))) for ref in named(data, "cipherreference")}
     return frozenset(found)
-
-
-def _named(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (element for element in root.iter() if local_name(element) == name)
-
-
-def _first(root: etree._Element, name: str) -> etree._Element | None:
-    return next(_named(root, name), None)
 
 
 def _package_path(archive: Archive) -> str:
@@ -123,7 +122,7 @@ def _package_path(archive: Archive) -> str:
     except ArchiveError:
         root = None
     if root is not None:
-        for rootfile in _named(root, "rootfile"):
+        for rootfile in named(root, "rootfile"):
             path = normalised(rootfile.get("full-path", ""))
             if archive.find(path):
                 return path
@@ -135,15 +134,15 @@ def _package_path(archive: Archive) -> str:
 
 
 def _manifest(root: etree._Element, folder: str) -> Iterator[tuple[str, _Item]]:
-    manifest = _first(root, "manifest")
-    for item in _named(manifest, "item") if manifest is not None else ():
-        path = _resolved(item.get("href", ""), folder)[0]
+    manifest = first(root, "manifest")
+    for item in named(manifest, "item") if manifest is not None else ():
+        path = resolved(item.get("href", ""), folder)[0]
         properties = frozenset(item.get("properties", "").split())
         media_type = item.get("media-type", "").strip().lower()
         yield item.get("id", ""), _Item(path, media_type, properties, item.get("fallback", ""))
 
 
-def _resolved(reference: str, folder: str) -> tuple[str, str]:
+def resolved(reference: str, folder: str) -> tuple[str, str]:
     """Path in the archive and fragment of a reference made in `folder`; an empty path where it leads elsewhere."""
     try:
         parts = urlsplit(reference.strip())
@@ -161,8 +160,8 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: dict[str, None] = {}
-    spine = _first(root, "spine")
-    for reference in _named(spine, "itemref") if spine is not None else ():
+    spine = first(root, "spine")
+    for reference in named(spine, "itemref") if spine is not None else ():
         item = items.get(reference.get("idref", ""))
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
@@ -180,6 +179,33 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
     return tuple(paths)
 
 
+def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
+    """The picture on the cover: as EPUB 3 says it, as EPUB 2 does, or what the guide calls the cover page."""
+    declared = [item for item in items.values() if "cover-image" in item.properties]
+    by_name = items.get(cover_id(root))
+    for item in (*declared, *([by_name] if by_name else [])):
+        path = archive.find(item.path)
+        if path and item.media_type.startswith("image/"):
+            return path
+    for reference in named(root, "reference"):
+        if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
+            path = archive.find(resolved(reference.get("href", ""), folder)[0])
+            if path:
+                return path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
+    return ""
+
+
+def _first_picture(archive: Archive, path: str) -> str:
+    """The picture that a page shows first."""
+    try:
+        tree = parse(archive.read(path))
+    except ArchiveError:
+        return ""
+    pictures = tree.root.iter(etree.Element) if tree else ()
+    source = next((picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), "")
+    return archive.find(resolved(source, posixpath.dirname(path))[0]) or "" if source else ""
+
+
 def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
     chain = [item]
     following = items.get(item.fallback)
@@ -189,50 +215,9 @@ def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
     return chain
 
 
-def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    metadata = _first(root, "metadata")
-    return [element for element in _named(metadata, name) if plain_text(element)] if metadata is not None else []
-
-
-def _refined(root: etree._Element, name: str) -> dict[str, str]:
-    """What `<meta refines="#id" property="name">` says of each id."""
-    return {
-        meta.get("refines", "").removeprefix("#"): plain_text(meta)
-        for meta in _metadata(root, "meta")
-        if meta.get("property") == name
-    }
-
-
-def _title(root: etree._Element) -> str:
-    titles = _metadata(root, "title")
-    types = _refined(root, "title-type")
-    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
-    return plain_text((main or titles)[0]) if titles else ""
-
-
-def _authors(root: etree._Element) -> tuple[str, ...]:
-    roles = _refined(root, "role")
-    creators = _metadata(root, "creator")
-
-    def role(creator: etree._Element) -> str:
-        own = [value for key, value in creator.attrib.items() if str(key).rpartition("}")[2] == "role"]
-        return roles.get(creator.get("id", ""), str(own[0]) if own else "")
-
-    authors = [creator for creator in creators if role(creator) in ("", "aut")]
-    return tuple(dict.fromkeys(plain_text(creator) for creator in authors or creators))
-
-
-def _language(root: etree._Element) -> str:
-    for element in _metadata(root, "language"):
-        match = _LANGUAGE.fullmatch(plain_text(element).replace("_", "-"))
-        if match and match[0].lower() != "und":
-            return match[0]
-    return ""
-
-
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[Entry, ...]:
     """The table of contents: the navigation document of EPUB 3, or else the NCX of EPUB 2."""
-    spine = _first(root, "spine")
+    spine = first(root, "spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
@@ -251,7 +236,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
 
 
 def _navigation(root: etree._Element, path: str) -> Iterator[Entry]:
-    navs = list(_named(root, "nav"))
+    navs = list(named(root, "nav"))
     marked = [nav for nav in navs if "toc" in nav.get(_EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
     for nav in (marked or navs)[:1]:
         for child in nav:
@@ -275,7 +260,7 @@ def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator
 
 
 def _ncx(root: etree._Element, path: str) -> Iterator[Entry]:
-    top = _first(root, "navmap")
+    top = first(root, "navmap")
     if top is not None:
         yield from _ncx_points(top, path, 1)
 
@@ -293,5 +278,5 @@ def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[Entry
 
 
 def _entry(title: str, reference: str, path: str, level: int) -> Entry:
-    target, fragment = _resolved(reference, posixpath.dirname(path))
+    target, fragment = resolved(reference, posixpath.dirname(path))
     return Entry(title, target or (path if fragment else ""), fragment, level)

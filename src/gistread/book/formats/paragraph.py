@@ -169,7 +169,5 @@ def bracketed(text: str) -> str:
 
 
 def file_name(source: str) -> str:
-    """The last part of a path or an address; empty for a picture that is written out in the document itself."""
-    if source.startswith("data:"):
-        return ""
+    """The last part of a path or an address."""
     return re.split(r"[?#]", source, maxsplit=1)[0].rstrip("/").rpartition("/")[2]

@@ -16,7 +16,7 @@ _DESCRIPTIONS = ("alt", "aria-label", "title")
 @dataclass(frozen=True, slots=True)
 class Picture:
     source: str
-    """Reference to its file as the document writes it; empty where it is drawn in the document itself."""
+    """Reference to its file as the document writes it; empty where the document itself holds its data."""
     words: str
     """What the author says that it shows; empty for decoration."""
 
@@ -24,7 +24,15 @@ class Picture:
 def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
     source = element.get("src") or element.get("data") or _reference(element)
-    return Picture(source.strip(), _description(element))
+    return Picture("" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element))
+
+
+def is_decoration(element: etree._Element) -> bool:
+    """Whether a picture is called nothing by its author, and stands beside something that says more."""
+    parent = element.getparent()
+    if element.get("alt") != "" or parent is None:
+        return False
+    return element.get("role") in ("presentation", "none") or any(text.strip() for text in parent.itertext())
 
 
 def is_picture_object(element: etree._Element) -> bool:

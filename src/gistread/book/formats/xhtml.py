@@ -13,7 +13,14 @@ from gistread.book import inline
 from gistread.book.formats.inline_elements import BY_NAME, address_of, is_same_language, language_of, styles_of
 from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.paragraph import Collector
-from gistread.book.formats.pictures import Picture, drawn_text, is_picture_object, picture_of, svg_pictures
+from gistread.book.formats.pictures import (
+    Picture,
+    drawn_text,
+    is_decoration,
+    is_picture_object,
+    picture_of,
+    svg_pictures,
+)
 from gistread.book.formats.pieces import Context, Piece, inside, piece_of
 from gistread.book.formats.semantics import (
     BLOCKS,
@@ -319,7 +326,8 @@ class _Walker:
             if not self._in_cell:
                 self.pieces.append(Piece(BREAK_TEXT, Kind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
-            self._picture(picture_of(element))
+            if self._captioned is not None or not is_decoration(element):
+                self._picture(picture_of(element))
         elif name == "svg":
             drawn = drawn_text(element)
             collector.text(f" {drawn} ")

@@ -1,0 +1,43 @@
+"""Documents become a book: their paragraphs in reading order, chapters where they begin, links with their places.
+
+The last step of every format that reads XHTML or makes it. Knows nothing of files.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gistread.book.builder import BookBuilder, Resolve, Target
+from gistread.book.formats.linking import Linked
+from gistread.book.formats.xhtml import Document
+from gistread.book.inline import Mark
+
+Chapters = Callable[[str, Document], Mapping[int, Sequence[tuple[str, int]]]]
+"""Where chapters begin in the document of this path: (title, level) of each, by the index of its first piece."""
+
+
+def assemble(builder: BookBuilder, linked: Linked, chapters: Chapters) -> Resolve:
+    """Add every document to `builder`. Gives what `build` wants to know of links."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    last_start = 0
+    for path, document in linked.documents.items():
+        begins = chapters(path, document)
+        places[path] = own = []
+        for index, piece in enumerate(document.pieces):
+            for title, level in begins.get(index, ()):
+                builder.chapter(title, level)
+            start = builder.next_start
+            if builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks):
+                last_start = start
+            own.append((start, builder.characters))
+        own.append((builder.next_start, builder.next_start))
+
+    def resolve(mark: Mark) -> Target | None:
+        target = linked.targets.get(mark.href)
+        if target is None:
+            return None
+        own = places[target.path]
+        # What stands behind the last paragraph of the book is that paragraph.
+        start = min(own[target.first][0], last_start)
+        end = own[target.last - 1][1] if target.last else None
+        return Target(start, end if end and end > start else None)
+
+    return resolve
