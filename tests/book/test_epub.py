@@ -93,6 +93,56 @@ class TestMetadata:
         assert (book.title, book.authors, book.language) == ("A Book", ("Ann Author",), "en-GB")
         assert book.source_format == "epub"
 
+    @pytest.mark.parametrize(
+        ("identifier", "known_as"),
+        [
+            ("<dc:identifier>978-0-14-043918-2</dc:identifier>", "isbn:9780140439182"),
+            ("<dc:identifier>urn:isbn:0140439188</dc:identifier>", "isbn:0140439188"),
+            ("<dc:identifier>9780140439180</dc:identifier>", "9780140439180"),
+            (
+                "<dc:identifier>E9F75ADF-f0a2-4a30-b113-b146871f16e5</dc:identifier>",
+                "urn:uuid:e9f75adf-f0a2-4a30-b113-b146871f16e5",
+            ),
+            (
+                '<dc:identifier xmlns:opf="http://www.idpf.org/2007/opf" opf:scheme="ASIN">B000X</dc:identifier>',
+                "asin:B000X",
+            ),
+            ("<dc:identifier>https://a.example/book</dc:identifier>", "https://a.example/book"),
+        ],
+    )
+    def test_identifiers_are_called_by_their_kind(self, identifier: str, known_as: str) -> None:
+        book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=identifier)), "x")
+        assert book.identifiers == (known_as,)
+
+    @pytest.mark.parametrize(
+        ("metadata", "manifest", "spine"),
+        [
+            ("", '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>', ""),
+            ('<meta name="cover" content="c"/>', '<item id="c" href="c.jpg" media-type="image/jpeg"/>', ""),
+            ("", "", '</spine><guide><reference type="cover" href="cover.xhtml"/></guide><spine>'),
+        ],
+    )
+    def test_the_cover_is_found_in_every_version(self, metadata: str, manifest: str, spine: str) -> None:
+        opf = package(["a.xhtml"], metadata=metadata, manifest=manifest, spine=spine)
+        files: dict[str, str | bytes] = {
+            "a.xhtml": page("<p>a</p>"),
+            "c.jpg": b"",
+            "cover.xhtml": page('<div><img src="c.jpg" alt="Cover"/></div>'),
+        }
+        assert open_bytes(epub(files, opf), "x").cover == "OEBPS/c.jpg"
+
+    def test_a_cover_that_is_not_there_is_none(self) -> None:
+        item = '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>'
+        assert open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)), "x").cover == ""
+
+    def test_pictures_are_known_by_their_path_in_the_archive(self) -> None:
+        book = open_bytes(epub({"text/a.xhtml": page('<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>')}), "x")
+        assert [image.source for image in book.images] == ["OEBPS/i/b c.png"]
+
+    def test_the_language_is_that_of_its_pages_where_the_package_says_none(self) -> None:
+        files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
+        assert open_bytes(epub(files), "x").language == "cy"
+
 
 class TestParagraphs:
     def test_kinds_follow_the_elements(self) -> None:
