@@ -40,7 +40,9 @@ def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_the_text_comes_first_and_the_task_last(name: str) -> None:
     text = prompts.load(name).text
-    place = next(place for place in ("{passage}", "{text}", "{findings}", "{summaries}", "{memory}") if place in text)
+    place = next(
+        place for place in ("{passage}", "{text}", "{findings}", "{summaries}", "{memory}", "{notes}") if place in text
+    )
     assert text.index(place) < 20
     assert len(text) - text.index(place) > 100
 

@@ -53,6 +53,7 @@ _METHODS = (
     Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
     Method("memwalker", "walks a tree of summaries down to the page that tells", "memwalker:memwalker"),
     Method("longagent", "a leader asks members who have read a part each", "longagent:longagent", needs_memory=False),
+    Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
     Method("gists", "the gist memory alone", "gists:gists"),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
     Method("dos", "passages by relevance, in the order of the book", "text_readers:dos", needs_memory=False),

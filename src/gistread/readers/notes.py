@@ -1,0 +1,110 @@
+"""Chunk by chunk with notes: the whole book is read in order, and what helps to answer is written down on the way.
+
+GraphReader's baseline "Chunk Read with Notes" (appendix D). It costs a reading of the whole book for each question, and
+needs no gist memory. Notes are kept to what fits beside a chunk: the oldest make way, and that is said.
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from gistread import prompts
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.errors import PromptTooLongError
+from gistread.memory.model import GistMemory
+from gistread.readers import passages
+from gistread.readers.agreement import words_of
+from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.citations import cite_passages
+from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.options import ReaderOptions
+from gistread.readers.passages import Passage
+
+NAME = "notes"
+
+CHUNK_TOKENS = 2000
+"""GraphReader's chunks have 2,000 tokens (section 4.1)."""
+_NOTE_TOKENS = 64
+_TASK_TOKENS = 160
+"""Words of the longest prompt and of the chat template, rather more than less."""
+_NONE = "none"
+_NOTHING_NEW = words_of("Nothing new.")
+
+
+@dataclass(slots=True)
+class _Notebook:
+    """What was written down, and where."""
+
+    room_tokens: int
+    notes: list[tuple[str, Passage]] = field(default_factory=list)
+    dropped: int = 0
+
+    def text(self) -> str:
+        return "\n".join(f"- {note}" for note, _ in self.notes) or _NONE
+
+    async def add(self, note: str, place: Passage, engine: Engine) -> None:
+        """Write a note down; the oldest make way when there is no room."""
+        self.notes.append((note, place))
+        while len(self.notes) > 1 and await engine.count(self.text()) > self.room_tokens:
+            del self.notes[0]
+            self.dropped += 1
+
+
+async def notes(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer `question` from the whole book, read anew for it. See `registry.Reader`."""
+    question = " ".join(question.split())
+    window = engine.info.context_tokens
+    answer_tokens = max(_NOTE_TOKENS, options.answer_tokens)
+    room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
+    if room < 2 * _TASK_TOKENS:
+        raise PromptTooLongError(window - room + 2 * _TASK_TOKENS, answer_tokens, window)
+    book = memory.book
+    chunk_tokens = min(CHUNK_TOKENS, room // 2)
+    chunks = await passages.chunks(book, chunk_tokens, engine.count)
+    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
+    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+
+    usage: Usage = NO_USAGE
+    reason = StopReason.NOTHING_LEFT
+    for start, end in chunks:
+        if steering.stop:
+            reason = StopReason.PERSON
+            break
+        prompt = _prompt("note_chunk", text=book.text[start:end].strip(), question=question, notes=notebook.text())
+        said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
+        usage += said.usage
+        note = " ".join(said.text.split())
+        if note and not _adds_nothing(note):
+            await notebook.add(note, (start, end), engine)
+            yield Noted(note, start, end)
+    if notebook.dropped:
+        yield Noted(f"The first {notebook.dropped} notes had to make way for later ones.", 0, 0)
+    yield Stopped(reason)
+
+    async for event in stream_answer(
+        _prompt("notes_answer", notes=notebook.text(), question=question), engine, options.answer_tokens
+    ):
+        if not isinstance(event, Written):
+            yield event
+            continue
+        found = event.found and bool(notebook.notes)
+        places = [place for _, place in notebook.notes]
+        yield Answered(
+            answer=event.text,
+            found=found,
+            citations=cite_passages(event.text, question, memory, places) if found else (),
+            lookups=(),
+            expanded=(),
+            compression_rate=100.0 * (1.0 - count_words(notebook.text()) / max(1, book.words)),
+            usage=usage + event.usage,
+        )
+
+
+def _adds_nothing(note: str) -> bool:
+    return says_nothing(note) or words_of(note) <= _NOTHING_NEW or note.casefold().startswith("nothing new")
+
+
+def _prompt(task: str, **values: object) -> Prompt:
+    return (Message("user", prompts.load(task).fill(**values)),)

@@ -1,0 +1,78 @@
+"""The whole book read for one question, with notes taken on the way."""
+
+import pytest
+
+from gistread.memory.model import GistMemory
+from gistread.readers import notes
+from gistread.readers.events import Answered, Noted, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.options import ReaderOptions
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+
+QUESTION = "Who stole the brass key?"
+ANSWER = "Ferrand stole it."
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes, "CHUNK_TOKENS", 200)
+
+
+def says(text: str) -> str:
+    if "Notes so far" not in text:
+        return ANSWER
+    found = next((fact for fact in FACTS[5:] if fact in text), "")
+    return f"Here: {found}" if found else "Nothing new."
+
+
+async def ask(
+    fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
+) -> list[ReaderEvent]:
+    events = notes.notes(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions())
+    return [event async for event in events]
+
+
+async def test_every_word_is_read_in_order_and_what_helps_is_written_down() -> None:
+    fake = FakeEngine(says=says)
+    events = await ask(fake)
+    read = " ".join(call.text.partition("\n---")[0] for call in fake.calls[:-1])
+    assert [fact in read for fact in FACTS] == [True] * 8
+    assert [read.index(fact) for fact in FACTS] == sorted(read.index(fact) for fact in FACTS)
+    written = [event.text for event in events if isinstance(event, Noted)]
+    assert written
+    assert all(note in fake.calls[-1].text for note in written)
+    assert isinstance(events[-1], Answered)
+    assert events[-1].answer == ANSWER
+
+
+async def test_notes_so_far_stand_behind_the_next_part() -> None:
+    fake = FakeEngine(says=says)
+    await ask(fake)
+    assert "Notes so far:\nnone" in fake.calls[0].text
+    assert f"- Here: {FACTS[5]}" in fake.calls[-2].text
+
+
+async def test_nothing_new_is_not_a_note() -> None:
+    fake = FakeEngine(says=lambda text: ANSWER if "Notes so far" not in text else "Nothing new here, the weather only.")
+    events = await ask(fake)
+    assert not any(isinstance(event, Noted) for event in events)
+    assert isinstance(events[-1], Answered)
+    assert not events[-1].found
+
+
+async def test_old_notes_make_way_and_that_is_said_and_no_prompt_is_longer_than_the_window() -> None:
+    numbers = iter(range(1000))
+    fake = FakeEngine(
+        says=lambda text: ANSWER if "Notes so far" not in text else f"Note {next(numbers)} " + "of the matter " * 15,
+        context_tokens=900,
+    )
+    events = await ask(fake, make_memory(40, 40))
+    assert any(isinstance(event, Noted) and "make way" in event.text for event in events)
+    assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
+
+
+async def test_stop_means_answer_now() -> None:
+    fake = FakeEngine(says=says)
+    events = await ask(fake, steering=Steering(stop=True))
+    assert Stopped(StopReason.PERSON) in events
+    assert len(fake.calls) == 1
