@@ -22,6 +22,9 @@ FastWeights = Literal["ask", "always", "never"]
 KvCache = Literal["f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
 
+PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")
+"""What the header line can show."""
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -46,6 +49,8 @@ class Config:
     """Look-ups a question may take."""
     follow: bool = True
     """Book and memory follow each other on the screen."""
+    progress: str = "title chapter chapter-left book-left page percent"
+    """What the header line shows, in words with spaces between them."""
     text_width: int = 72
     """Widest line of a book, in columns."""
     keys: dict[str, str] = field(default_factory=dict)
@@ -74,6 +79,11 @@ _RULES = {
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),
     "follow": _Rule(bool, "true or false", lambda value: True),
+    "progress": _Rule(
+        str,
+        "some of these, with spaces between them: " + ", ".join(PROGRESS_PARTS),
+        lambda value: set(value.split()) <= set(PROGRESS_PARTS),
+    ),
     "text_width": _number(20, 400),
 }
 _KEYS = "keys"

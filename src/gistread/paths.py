@@ -71,6 +71,11 @@ class Paths:
         return self.data / "library.jsonl"
 
     @property
+    def pace(self) -> Path:
+        """How fast the person reads, by language."""
+        return self.data / "pace.jsonl"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "gistread.log"
 

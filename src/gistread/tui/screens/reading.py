@@ -6,6 +6,7 @@ before the first page can be read.
 """
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -17,6 +18,7 @@ from textual.widgets import Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
+from gistread.pace import PaceShelf
 from gistread.readers.events import Citation, Who
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
@@ -26,7 +28,7 @@ from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.moving import Moving
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
-from gistread.tui.status import minutes
+from gistread.tui.progress import Progress
 from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
@@ -38,9 +40,6 @@ from gistread.tui.widgets.question_input import QuestionInput
 if TYPE_CHECKING:
     from gistread.tui.app import GistreadApp
     from gistread.tui.session import Session
-
-WORDS_PER_MINUTE = 230
-"""Silent reading of fiction in English averages about this (Brysbaert 2019: 260; non-fiction 238)."""
 
 
 class ReadingScreen(Moving):
@@ -122,14 +121,10 @@ class ReadingScreen(Moving):
         book, header = self.book, self.query_one("#header", HeaderLine)
         panes = tuple((NAMES[pane], pane is self.pane) for pane in Pane) if self.narrow else ()
         if book is None:
-            header.show_place("Opening the book …", "", "", panes)
+            header.show_place("Opening the book …", "", (), panes)
             return
-        offset = self.book_pane.place
-        share = self.book_pane.share_read(book)
-        left = minutes(60 * book.words * (1 - share) / WORDS_PER_MINUTE)
-        chapter = book.chapters[book.chapter_index(offset)].title if len(book.chapters) > 1 else ""
-        title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
-        header.show_place(title, chapter, f"{share:.0%}" + ("" if self.narrow else f" · {left} left"), panes)
+        said = self.progress.place(self.book_pane.place, self.book_pane.share_read(book))
+        header.show_place(said.title, said.chapter, said.progress, panes)
 
     def show_memory_header(self) -> None:
         """How much is read and how much shorter it is."""
@@ -161,6 +156,7 @@ class ReadingScreen(Moving):
         except GistreadError as error:
             app.cannot_open(error)
             return
+        self.progress = Progress(book, PaceShelf(app.paths.pace), app.config.progress.split())
         self.book = book
         self.book_pane.show_book(book, offset)
         self.show_place()
@@ -174,6 +170,8 @@ class ReadingScreen(Moving):
         assert book is not None
         self.keeping = Keeping(app.shelf, book, self._path, self.warn)
         self.keeping.opened()
+        await asyncio.to_thread(self.progress.load)
+        self.show_place()
         self.session = await asyncio.to_thread(
             make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear
         )
@@ -199,6 +197,8 @@ class ReadingScreen(Moving):
         if self.keeping is not None:
             self.keeping.place(self.book_pane.place)
             await self.keeping.close()
+            with contextlib.suppress(GistreadError):  # the disk's refusal was told when the place was kept
+                await asyncio.to_thread(self.progress.keep)
         if self.session is not None:
             await self.session.close()
 
@@ -206,12 +206,22 @@ class ReadingScreen(Moving):
 
     @on(OffsetChanged, "#book")
     def _book_moved(self, event: OffsetChanged) -> None:
+        self._measure_pace()
         self.show_place()
         if self.book is not None and self.keeping is not None:
             self.keeping.place(event.offset)
             scroll = self.follow and self.pane is not Pane.MEMORY and not self._memory_stays
             self._memory_stays = False
             self.memory_pane.set_here(event.offset, scroll=scroll)
+
+    def _measure_pace(self) -> None:
+        view = self.book_pane.visible_range
+        if self.book is None or view is None:
+            return
+        if self.pane is Pane.BOOK:
+            self.progress.meter.moved(*view)
+        else:
+            self.progress.meter.interrupt()
 
     @on(MemoryPane.PageChosen)
     def _page_chosen(self, event: MemoryPane.PageChosen) -> None:

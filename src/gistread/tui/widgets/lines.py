@@ -10,11 +10,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gistread.tui.commands import COMMANDS, keys_of
+from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text.cells import clean
 
 _ACTION = "gistread-action"
 """Textual draws what carries `@click` as a link; a key is none."""
+_GAP = 2
+"""Columns at least between the parts of the header."""
 
 _COUNTED = (
     ("cancel", "drop it"),
@@ -49,27 +52,29 @@ class Line(Static):
 
 
 class HeaderLine(Line):
-    """Title on the left, chapter in the middle, progress on the right."""
+    """Title on the left, chapter (or the names of the panes) in the middle, progress on the right.
 
-    def show_place(self, title: str, chapter: str, progress: str, panes: Sequence[tuple[str, bool]] = ()) -> None:
+    What is in the middle stands in the middle whatever the others say, so that nothing moves while one reads.
+    """
+
+    def show_place(
+        self, title: str, chapter: str, progress: Sequence[str], panes: Sequence[tuple[str, bool]] = ()
+    ) -> None:
         """`panes`: names of the panes, and which is on screen, where only one fits."""
         room = self.room
         title, chapter = clean(title), clean(chapter)
-        tabs = Content.assemble(*(_tab(name, active) for name, active in panes)) if panes else Content("")
-        right = Content.styled(progress, "$gr-muted")
-        left_room = max(0, room - right.cell_length - tabs.cell_length - 2)
-        if panes or cell_len(title) + cell_len(chapter) + 4 > left_room:
-            text = chapter if panes and chapter else title
-            left = Content.styled(fitted(text, left_room), "bold")
-            middle = Content("")
-        else:
-            left = Content.styled(title, "bold")
-            middle = Content.styled(chapter, "$gr-muted")
-        gap = room - left.cell_length - middle.cell_length - right.cell_length - tabs.cell_length
-        before = min(max(2, (room - middle.cell_length) // 2 - left.cell_length), gap) if middle else max(1, gap // 2)
-        before = max(0, min(before, gap))
-        content = Content.assemble(left, " " * before, middle, tabs, " " * max(0, gap - before), right)
-        self.show((title, chapter, progress, tuple(panes), room), content)
+        middle = Content.styled(fitted(chapter, room // 3), "$gr-muted")
+        if panes:
+            middle = Content.assemble(*(_tab(name, active) for name, active in panes))
+        before = max(0, (room - middle.cell_length) // 2)
+        side = max(0, before - _GAP)
+        right = Content.styled(fitting(progress, side), "$gr-muted")
+        left_room = side if middle.plain else room - right.cell_length - _GAP
+        left = Content.styled(fitted(chapter if panes and chapter else title, left_room), "bold")
+        to_middle = before - left.cell_length if middle.plain else 0
+        to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
+        content = Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right)
+        self.show((title, chapter, tuple(progress), tuple(panes), room), content)
 
 
 class StatusLine(Line):

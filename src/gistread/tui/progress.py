@@ -1,0 +1,139 @@
+"""How far one is in a book, and how long it will take, in the words of the header line.
+
+The pace is measured while the person reads forward: the words that left the screen at its top, over the time they
+stood there. Jumps, leafing and long pauses measure nothing. Knows no widgets.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from gistread.book.model import Book
+from gistread.book.print_pages import page_at, page_count
+from gistread.errors import StorageError
+from gistread.pace import PaceShelf, Sample, pace
+
+_SAMPLE_WORDS = 80
+"""Passed before a time is believed: a row at a time measures the thumb."""
+_AWAY_S = 300.0
+"""Nobody looks at one screen for longer."""
+
+
+class Meter:
+    """Measures one sitting with one book."""
+
+    def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._words_per_character = words_per_character
+        self._now = now
+        self._begun: tuple[int, float] | None = None
+        """Offset and time at which an unbroken stretch of reading began."""
+        self._last = 0, 0.0
+        self._view_end = 0
+        self.samples: list[Sample] = []
+
+    def moved(self, start: int, end: int) -> None:
+        """`[start, end)` of the book is in view now, and the person put it there to read on."""
+        now = self._now()
+        last_start, last_at = self._last
+        reading_on = self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S
+        if reading_on and self._begun is not None:
+            began_at, began = self._begun
+            words = (start - began_at) * self._words_per_character
+            if words >= _SAMPLE_WORDS:
+                sample = Sample(words, now - began)
+                if sample.credible:
+                    self.samples.append(sample)
+                self._begun = start, now
+        else:
+            self._begun = start, now
+        self._last = start, now
+        self._view_end = end
+
+    def interrupt(self) -> None:
+        """What moves the book next is not reading."""
+        self._begun = None
+
+
+class Progress:
+    """The progress in one open book; owns what is measured until it is kept."""
+
+    def __init__(self, book: Book, shelf: PaceShelf, shown: Iterable[str]) -> None:
+        self._book = book
+        self._shelf = shelf
+        self._shown = frozenset(shown)
+        self._kept: list[Sample] = []
+        self.meter = Meter(book.words / max(1, len(book.text)))
+
+    def load(self) -> None:
+        """What is known of this person's pace; for a thread. Without a file that can be read there is none."""
+        try:
+            self._kept = self._shelf.samples(self._book.language)
+        except StorageError:
+            self._kept = []
+
+    def keep(self) -> None:
+        """Write what was measured; for a thread. Raises StorageError."""
+        samples, self.meter.samples = self.meter.samples, []
+        if samples:
+            self._kept += samples
+            self._shelf.add(self._book.language, samples)
+
+    @property
+    def words_per_minute(self) -> float:
+        return pace([*self._kept, *self.meter.samples])
+
+    def place(self, offset: int, share: float) -> "PlaceWords":
+        """The words for someone whose first character in view is at `offset`, `share` (0 to 1) of the book behind."""
+        return place_words(self._book, offset, share, self.words_per_minute, self._shown)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceWords:
+    """What the header line says."""
+
+    title: str
+    chapter: str
+    progress: tuple[str, ...]
+    """From left to right; where there is too little room, the first are left out."""
+
+
+def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:
+    """Everything that `shown` names, as far as the book has it. Numbers keep their width as they grow."""
+    chapter = book.chapters[book.chapter_index(offset)]
+    several = len(book.chapters) > 1
+    density = book.words / max(1, len(book.text))
+    behind = round(share * len(book.text))
+    progress = []
+    if "chapter-left" in shown and several:
+        left = max(0, chapter.end - max(offset, min(behind, chapter.end))) * density
+        progress.append(f"chapter {short_minutes(left / words_per_minute)}")
+    if "book-left" in shown:
+        left = max(0, len(book.text) - behind) * density
+        progress.append(f"book {short_minutes(left / words_per_minute)} left")
+    if "page" in shown:
+        count = page_count(book)
+        page = count if share >= 1 else page_at(book, offset)
+        progress.append(f"p. {page:>{len(str(count))}} of {count}")
+    if "percent" in shown:
+        progress.append(f"{share:>4.0%}")
+    title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
+    return PlaceWords(
+        title if "title" in shown else "", chapter.title if "chapter" in shown and several else "", tuple(progress)
+    )
+
+
+def short_minutes(minutes: float) -> str:
+    """`<1 min`, `4 min`, `2 h 10 min`."""
+    whole = round(minutes)
+    if whole < 1:
+        return "<1 min"
+    return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60:02} min"
+
+
+def fitting(parts: Sequence[str], room: int) -> str:
+    """As many of the last parts as fit into so many characters, joined."""
+    for first in range(len(parts)):
+        text = " · ".join(parts[first:])
+        if len(text) <= room:
+            return text
+    return ""

@@ -1,0 +1,187 @@
+"""The progress line: print pages, chapter, time left at this person's pace; and how the pace is measured."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gistread.book.print_pages import page_at, page_count, page_start
+from gistread.config import Config
+from gistread.pace import PaceShelf, Sample
+from gistread.tui.layout import Pane
+from gistread.tui.progress import Meter, fitting, place_words, short_minutes
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import app_on, lines, opened, paths_in, until
+
+ALL = frozenset({"title", "chapter", "chapter-left", "book-left", "page", "percent"})
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_print_pages_are_the_same_at_every_width_and_cover_the_book() -> None:
+    book = long_book()
+    count = page_count(book)
+    assert count == round(book.words / 250)
+    assert page_at(book, 0) == 1
+    assert page_at(book, len(book.text)) == count
+    for page in range(1, count + 1):
+        start = page_start(book, page)
+        assert page_at(book, start) == page
+        assert start == 0 or page_at(book, start - 1) == page - 1
+
+
+def test_a_book_of_a_few_words_has_one_page() -> None:
+    assert page_count(small_book()) == 1
+    assert page_start(small_book(), 9) == 0
+
+
+def test_everything_is_said_of_a_place() -> None:
+    book = long_book()
+    third = book.chapters[2]
+    said = place_words(book, third.start, third.start / len(book.text), 230, ALL)
+    assert said.title == "The Long Road · B. Walker"
+    assert said.chapter == "Chapter 3"
+    assert said.progress == ("chapter 2 min", "book 36 min left", "p.  4 of 37", " 10%")
+
+
+def test_only_what_is_wished_is_shown() -> None:
+    book = long_book()
+    assert place_words(book, 0, 0.0, 230, frozenset({"percent"})).progress == ("  0%",)
+    said = place_words(book, 0, 0.0, 230, frozenset({"chapter", "page"}))
+    assert (said.title, said.chapter) == ("", "Chapter 1")
+
+
+def test_a_faster_reader_has_less_to_go_and_at_the_end_there_is_nothing_left() -> None:
+    book = long_book()
+    slow, fast = (place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400))
+    assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(re.search(r"(\d+) min", fast)[1])
+    end = place_words(book, len(book.text) - 900, 1.0, 230, ALL)
+    assert end.progress[-3:] == ("book <1 min left", "p. 37 of 37", "100%")
+
+
+def test_numbers_do_not_move_what_stands_right_of_them() -> None:
+    book = long_book()
+    widths = set()
+    for offset in range(0, len(book.text), 997):
+        *_, page, percent = place_words(book, offset, offset / len(book.text), 230, ALL).progress
+        widths.add(len(f"{page} · {percent}"))
+    assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"), [(0.2, "<1 min"), (1, "1 min"), (59.4, "59 min"), (60, "1 h 00 min"), (130, "2 h 10 min")]
+)
+def test_times_are_short(minutes: float, said: str) -> None:
+    assert short_minutes(minutes) == said
+
+
+def test_the_least_important_is_left_out_first() -> None:
+    parts = ("chapter 4 min", "book 2 h 10 min", "p. 31 of 402", " 31%")
+    assert fitting(parts, 200) == "chapter 4 min · book 2 h 10 min · p. 31 of 402 ·  31%"
+    assert fitting(parts, 20) == "p. 31 of 402 ·  31%"
+    assert fitting(parts, 5) == " 31%"
+    assert fitting(parts, 2) == ""
+
+
+def turned(meter: Meter, clock: Clock, seconds: float, pages: int = 6, characters: int = 1000) -> None:
+    for page in range(pages):
+        meter.moved(page * characters, (page + 1) * characters + 50)
+        clock.now += seconds
+
+
+def test_turning_pages_measures_the_words_that_were_passed() -> None:
+    clock = Clock()
+    meter = Meter(0.2, clock)
+    turned(meter, clock, 60)
+    assert len(meter.samples) == 5
+    assert {round(one.words_per_minute) for one in meter.samples} == {200}
+
+
+def test_scrolling_by_rows_measures_the_same() -> None:
+    clock = Clock()
+    meter = Meter(0.2, clock)
+    for row in range(60):
+        meter.moved(row * 60, row * 60 + 1000)
+        clock.now += 60 * 60 * 0.2 / 200
+    assert meter.samples
+    assert {round(one.words_per_minute) for one in meter.samples} == {200}
+
+
+@pytest.mark.parametrize("seconds", [0.4, 4000])
+def test_leafing_and_being_away_measure_nothing(seconds: float) -> None:
+    clock = Clock()
+    meter = Meter(0.2, clock)
+    turned(meter, clock, seconds)
+    assert meter.samples == []
+
+
+def test_a_jump_and_going_back_measure_nothing() -> None:
+    clock = Clock()
+    meter = Meter(0.2, clock)
+    for start in (0, 50_000, 20_000, 90_000, 10):
+        meter.moved(start, start + 1000)
+        clock.now += 60
+    assert meter.samples == []
+
+
+async def test_the_header_says_pages_and_minutes_and_reaches_the_end(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await opened(pilot)
+        assert "The Long Road · B. Walker" in lines(app)[0]
+        assert lines(app)[0].rstrip().endswith("chapter 2 min · book 40 min left · p.  1 of 37 ·   0%")
+        await pilot.press("G")
+        await until(pilot, lambda: "book <1 min left · p. 37 of 37 · 100%" in lines(app)[0])
+
+
+async def test_a_narrow_header_keeps_the_page_and_the_percentage(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        assert "[Book]" in lines(app)[0]
+        assert lines(app)[0].rstrip().endswith("p.  1 of 37 ·   0%")
+
+
+async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, config=Config(progress="percent"))
+    async with app.run_test(size=(140, 40)) as pilot:
+        await opened(pilot)
+        assert lines(app)[0].strip() == "0%"
+
+
+async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept(tmp_path: Path) -> None:
+    shelf = PaceShelf(paths_in(tmp_path).pace)
+    shelf.add("en", [Sample(200, 30)] * 20)
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "book 23 min left" in lines(app)[0])
+        clock = Clock()
+        screen.progress.meter._now = clock
+        for _ in range(5):
+            clock.now += 60
+            await pilot.press("space")
+            await pilot.pause()
+        await pilot.press("q")
+    assert len(shelf.samples("en")) > 20
+
+
+async def test_walking_through_the_memory_is_not_reading(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(140, 40)) as pilot:
+        screen = await opened(pilot)
+        clock = Clock()
+        screen.progress.meter._now = clock
+        screen.to_pane(Pane.MEMORY)
+        await pilot.pause()
+        for offset in range(0, 9000, 1500):
+            clock.now += 60
+            screen.book_pane.scroll_to_offset(offset)
+            await pilot.pause()
+        assert screen.progress.meter.samples == []
