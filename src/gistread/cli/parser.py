@@ -156,6 +156,16 @@ def _add_books(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="take a book out of the list, by its path or words of its title; no file is deleted",
     )
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    _add_book(parser)
+    parser.add_argument("words", metavar="WORDS", nargs="+", help="words as they stand in the book")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--regex", action="store_true", help="WORDS are a regular expression")
+    how.add_argument("--ranked", action="store_true", help="passages about WORDS in any of their forms, the best first")
+    how.add_argument("--whole-words", action="store_true", help='"art" is not found in "party"')
+    parser.add_argument("--limit", type=_count(1), metavar="N", help="show no more than N hits")
     _add_formats(parser)
 
 
@@ -266,6 +276,14 @@ _COMMANDS = {
         "examples:\n  gistread books\n  gistread books tolstoy --sort progress\n  gistread books --add ~/Books\n"
         '  gistread books --remove "war and peace"',
         _add_books,
+    ),
+    "search": _Command(
+        "Find words in a book: as they stand there, by a regular expression, or ranked. Needs no model.",
+        "examples:\n  gistread search frankenstein.epub the monster\n"
+        "  gistread search frankenstein.epub --ranked letters to his sister --limit 5\n"
+        "  gistread search frankenstein.epub --regex '\\bAlps?\\b' --json\n\n"
+        "Exit status 1: nothing was found. A capital in WORDS makes upper and lower case differ.",
+        _add_search,
     ),
     "models": _Command(
         "The models on this machine, which one to use, and faster copies of them.",

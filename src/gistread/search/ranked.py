@@ -36,6 +36,12 @@ class Ranker:
         best = sorted((i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i))
         return best[: max(0, n)]
 
+    def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
+        """(start, end, stem) of each word of `text` that the query asks for, in order."""
+        wanted = set(self._words(query))
+        stemmed = ((start, end, self._stem(word)) for start, end, word in self._terms.places(text))
+        return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
+
     def _words(self, text: str) -> list[str]:
         return [self._stem(word) for word in self._terms.words(text)]
 

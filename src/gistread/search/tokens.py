@@ -83,6 +83,24 @@ class Terms:
                 words.append(token)
         return words
 
+    def places(self, text: str) -> list[tuple[int, int, str]]:
+        """(start, end, word) of the words of `text`, as `words` has them."""
+        places: list[tuple[int, int, str]] = []
+        for match in _TOKEN.finditer(text):
+            start, token = match.start(), match[0].lower().replace("’", "'")
+            if len(token) != len(match[0]):
+                places.append((start, match.end(), token))  # a letter that has no small form of one character
+            elif _UNSPACED_START.match(token):
+                pairs = [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
+                places += pairs or [(start, match.end(), token)]
+            elif self._elides and "'" in token:
+                for word in token.split("'"):
+                    places.append((start, start + len(word), word))
+                    start += len(word) + 1
+            else:
+                places.append((start, match.end(), token))
+        return places
+
     def stem(self, word: str) -> str:
         """What all forms of `word` have in common, without diacritics: people leave them out when they search."""
         stem = self._stemmer.stemWord(word) if self._stemmer else word

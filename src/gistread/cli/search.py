@@ -1,0 +1,67 @@
+"""`gistread search BOOK WORDS`: where words stand in a book. Needs no model."""
+
+import argparse
+
+from gistread.book.model import Book
+from gistread.cli.opening import open_named
+from gistread.cli.output import say, write, write_json
+from gistread.cli.shapes import Json, chapter_title
+from gistread.errors import ExitStatus
+from gistread.search.in_book import BookSearch, Hits, Mode
+
+_AROUND = 60
+"""Characters of context on each side of a hit."""
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    book = open_named(arguments.book)
+    words = " ".join(arguments.words)
+    mode = Mode.REGEX if arguments.regex else Mode.RANKED if arguments.ranked else Mode.EXACT
+    hits = BookSearch(book).find(words, mode, whole_words=arguments.whole_words)
+    shown = range(min(len(hits), arguments.limit or len(hits)))
+    if arguments.json:
+        write_json({"hits": [_document(book, hits, index) for index in shown]})
+    else:
+        for index in shown:
+            write(_line(book, hits, index))
+    if not len(hits):
+        say(f"{words!r} is not in {book.title or 'the book'}.")
+        return ExitStatus.FAILED
+    if len(shown) < len(hits):
+        say(f"{len(shown)} of {len(hits)} hits are shown.")
+    return ExitStatus.DONE
+
+
+def _document(book: Book, hits: Hits, index: int) -> Json:
+    start, end = hits.span(index)
+    before, after = _context(book, start, end)
+    return {
+        "start": start,
+        "end": end,
+        "text": book.text[start:end],
+        "before": before,
+        "after": after,
+        "chapter": chapter_title(book, start),
+    }
+
+
+def _line(book: Book, hits: Hits, index: int) -> str:
+    start, end = hits.span(index)
+    before, after = _context(book, start, end)
+    chapter = chapter_title(book, start)
+    place = f"{start}–{end}  {start / max(1, len(book.text)):>3.0%}" + (f"  {chapter}" if chapter else "")
+    return f"{place}\n   {' '.join(f'{before}[{book.text[start:end]}]{after}'.split())}\n"
+
+
+def _context(book: Book, start: int, end: int) -> tuple[str, str]:
+    """What stands before and after, in the same paragraphs and in whole words."""
+    text = book.text
+    first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
+    last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
+    left = max(first, start - _AROUND)
+    if left > first and (space := text.find(" ", left, start)) >= 0:
+        left = space + 1
+    right = min(max(end, last), end + _AROUND)
+    if right < last and (space := text.rfind(" ", end, right)) >= 0:
+        right = space
+    return text[left:start], text[end:right]

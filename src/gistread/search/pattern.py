@@ -1,0 +1,65 @@
+"""Finds a regular expression in a text, within a time limit that no expression can outstay.
+
+The package `regex` checks the clock while it matches, and lets other threads run. Two things it does not bound, so they
+are bounded here: how long an expression is, and how often it says that something is to be counted, which is unrolled
+before anything is matched.
+"""
+
+import re
+from collections.abc import Iterator
+
+from gistread.errors import UsageError
+
+LIMIT_S = 1.5
+LONGEST = 500
+_MOST_COUNTED = 10_000
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
+
+
+class PatternError(UsageError):
+    """What was typed is no regular expression, or one that takes too long."""
+
+
+def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Iterator[tuple[int, int]]:
+    """Bounds of each match in `text` that has a character, in order.
+
+    Upper and lower case are the same unless the expression has a capital outside of escapes. `^` and `$` match at the
+    ends of paragraphs and lines; `.` matches all but a line's end. The whole search takes at most about `seconds`.
+
+    Raises:
+        PatternError: at once or at any later match, in words a person can be shown.
+    """
+    if not expression:
+        return
+    import regex  # imported here: only a search for an expression needs it
+
+    _check_size(expression)
+    plain = _ESCAPED.sub("", expression)
+    flags = regex.MULTILINE | (0 if plain != plain.lower() else regex.IGNORECASE)
+    try:
+        pattern = regex.compile(expression, flags)
+    except regex.error as error:
+        where = "" if error.pos is None else f", at character {error.pos + 1}"
+        raise PatternError(f"Not a regular expression: {error.msg}{where}.") from None
+    except (RecursionError, MemoryError, OverflowError, ValueError) as error:
+        raise PatternError(f"Not a regular expression that can be used: {error or type(error).__name__}.") from None
+    try:
+        for match in pattern.finditer(text, timeout=seconds, concurrent=True):
+            start, end = match.span()
+            if end > start:
+                yield start, end
+    except TimeoutError:
+        raise PatternError(f"This expression takes longer than {seconds:g} s: a simpler one may not.") from None
+    except (MemoryError, RecursionError):
+        raise PatternError("This expression takes more memory than there is.") from None
+
+
+def _check_size(expression: str) -> None:
+    if len(expression) > LONGEST:
+        raise PatternError(f"A regular expression of more than {LONGEST} characters is too long.")
+    counted = 1
+    for least, most in _COUNTED.findall(_ESCAPED.sub("", expression)):
+        counted *= max(1, *(int(number[:9]) for number in (least, most) if number), 1)
+    if counted > _MOST_COUNTED:
+        raise PatternError(f"The counts of this expression multiply to more than {_MOST_COUNTED:,}.")

@@ -1,0 +1,59 @@
+"""A book is searched in three ways, and the hits are where they are said to be."""
+
+import pytest
+
+from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
+from gistread.search.pattern import PatternError
+from tests.tui.books import long_book, small_book
+
+
+def texts(hits: Hits) -> list[str]:
+    text = small_book().text
+    return [text[slice(*hits.span(index))] for index in range(len(hits))]
+
+
+def test_exact_hits_are_in_the_order_of_the_book_and_across_paragraphs() -> None:
+    search = BookSearch(small_book())
+    assert texts(search.find("under the stair", Mode.EXACT)) == ["under the stair"] * 2
+    assert texts(search.find("once. she trimmed", Mode.EXACT)) == ["once.\n\nShe trimmed"]
+    assert texts(search.find("lamp", Mode.EXACT, whole_words=True)) == ["Lamp", *["lamp"] * 4]
+
+
+def test_ranked_hits_are_sentences_with_their_words_and_the_best_is_first() -> None:
+    search = BookSearch(small_book())
+    hits = search.find("who relit the lamps with matches", Mode.RANKED)
+    assert "wet matches" in texts(hits)[0]
+    text = small_book().text
+    assert {text[slice(*part)].lower() for part in hits.marked(0)} >= {"matches", "with"}
+    for index in range(len(hits)):
+        start, end = hits.span(index)
+        assert text[start:end] == text[start:end].strip() != ""
+
+
+def test_expressions_are_found_and_refused() -> None:
+    search = BookSearch(small_book())
+    assert texts(search.find(r"\bT\w+s\b", Mode.REGEX)) == ["Tomas"] * 3
+    with pytest.raises(PatternError):
+        search.find("(", Mode.REGEX)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_nothing_is_found_for_nothing(mode: Mode) -> None:
+    search = BookSearch(small_book())
+    assert len(search.find("   ", mode)) == 0
+    assert len(search.find("zebra", mode)) == 0
+
+
+def test_a_search_nobody_waits_for_ends() -> None:
+    with pytest.raises(Stopped):
+        BookSearch(long_book()).find("the", Mode.EXACT, stopped=lambda: True)
+
+
+def test_hits_are_found_again_by_their_place() -> None:
+    hits = BookSearch(small_book()).find("tea", Mode.EXACT)
+    assert len(hits) == 2
+    assert hits.first_from(0) == 0
+    assert hits.first_from(hits.starts[0] + 1) == 1
+    assert hits.first_from(hits.starts[1] + 1) == 0
+    assert list(hits.between(hits.starts[1], hits.starts[1] + 1)) == [1]
+    assert Hits().first_from(5) == 0

@@ -1,0 +1,59 @@
+"""A regular expression finds what it says, and none can hang the program."""
+
+import contextlib
+import time
+
+import pytest
+
+from gistread.search.pattern import PatternError, find_pattern
+
+
+def found(text: str, expression: str) -> list[str]:
+    return [text[start:end] for start, end in find_pattern(text, expression)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expression", "expected"),
+    [
+        ("The Rain, the rain", "rain", ["Rain", "rain"]),
+        ("The Rain, the rain", "Rain", ["Rain"]),
+        ("The Rain, the rain", r"\Brain|R\w+", ["Rain"]),
+        ("One\\n\\nTwo".replace("\\n", "\n"), r"^\w+$", ["One", "Two"]),
+        ("the\nrain", r"the\s+rain", ["the\nrain"]),
+        ("Ünter über", r"\büber", ["über"]),
+        ("aXbX", "x*", ["X", "X"]),
+        ("anything", "", []),
+        ("草枕を読む", r"\p{Han}+", ["草枕", "読"]),
+    ],
+)
+def test_finds(text: str, expression: str, expected: list[str]) -> None:
+    assert found(text, expression) == expected
+
+
+@pytest.mark.parametrize("expression", ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501])
+def test_what_is_no_expression_is_said_in_words(expression: str) -> None:
+    with pytest.raises(PatternError) as caught:
+        found("some text", expression)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(a+)+b",
+        "(.*)*x{3}",
+        "(?e)(?:natasha){e<=6}",
+        "((a{1000}){1000}){1000}",
+        "(?:(?:(?:a{1,99}){1,99}){1,99}){1,99}z",
+        "(?:x?){9000}(?:x?){9000}",
+        "(a|aa)+$",
+        r"(?R)?a(?R)",
+        "a{99999999999999999999}",
+    ],
+)
+def test_no_expression_can_hang_the_program(expression: str) -> None:
+    started = time.monotonic()
+    with contextlib.suppress(PatternError):
+        list(find_pattern("a" * 60_000 + "c", expression, seconds=0.3))
+    assert time.monotonic() - started < 10
