@@ -51,6 +51,8 @@ class Config:
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
     """What the header line shows, in words with spaces between them."""
+    speech_command: str = ""
+    """Command that speaks, with `{text}` and `{language}`; empty: one that is found on this machine."""
     text_width: int = 72
     """Widest line of a book, in columns."""
     keys: dict[str, str] = field(default_factory=dict)
@@ -84,6 +86,7 @@ _RULES = {
         "some of these, with spaces between them: " + ", ".join(PROGRESS_PARTS),
         lambda value: set(value.split()) <= set(PROGRESS_PARTS),
     ),
+    "speech_command": _TEXT,
     "text_width": _number(20, 400),
 }
 _KEYS = "keys"

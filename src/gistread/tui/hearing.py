@@ -137,6 +137,12 @@ class Hearing:
         """The key line: a count that waits for its command, or the keys that matter here."""
         screen = self._screen
         leading = self._leading(screen.session.activity) if screen.session is not None else []
+        if screen.aloud.running or screen.aloud.paused:
+            paused = screen.aloud.paused
+            leading = [
+                ("read-aloud", "stop" if paused else "stop reading"),
+                ("pause-speech", "go on" if paused else "pause"),
+            ]
         keys = screen.query_one("#keys", KeyLine)
         keys.show_keys(screen.pane.value, screen.gistread.keymap, leading, screen.book_pane.count.pending)
 
