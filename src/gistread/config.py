@@ -21,6 +21,7 @@ Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
 KvCache = Literal["f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
+Highlight = Literal["yellow", "green", "blue", "red"]
 
 PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")
 """What the header line can show."""
@@ -51,10 +52,12 @@ class Config:
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
     """What the header line shows, in words with spaces between them."""
-    speech_command: str = ""
-    """Command that speaks, with `{text}` and `{language}`; empty: one that is found on this machine."""
     text_width: int = 72
     """Widest line of a book, in columns."""
+    highlight: Highlight = "yellow"
+    """Colour of the next highlight."""
+    lookup_command: str = ""
+    """Program that looks a word up, such as `dict {word}`; empty: a dictionary found on this machine."""
     keys: dict[str, str] = field(default_factory=dict)
     """Command id to key or keys: `[keys]` in the file."""
 
@@ -86,8 +89,9 @@ _RULES = {
         "some of these, with spaces between them: " + ", ".join(PROGRESS_PARTS),
         lambda value: set(value.split()) <= set(PROGRESS_PARTS),
     ),
-    "speech_command": _TEXT,
     "text_width": _number(20, 400),
+    "highlight": _Rule(str, '"yellow", "green", "blue" or "red"', lambda value: value in get_args(Highlight)),
+    "lookup_command": _TEXT,
 }
 _KEYS = "keys"
 

@@ -153,7 +153,7 @@ async def test_the_library_lists_what_was_opened_and_opens_it_again(tmp_path: Pa
         await pilot.press("enter")
         await opened(pilot)
         assert "Once upon a time" in text_of(again)
-        await pilot.press("l")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(again.screen, LibraryScreen) and "sample" in text_of(again))
         await pilot.press("tab", *"nowhere", "enter")
         await until(pilot, lambda: isinstance(again.screen, LibraryScreen))
@@ -222,7 +222,7 @@ async def test_the_palette_finds_commands_by_name(tmp_path: Path) -> None:
 
 async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, config=Config(keys={"ask": "z"}))
-    async with app.run_test(size=(110, 90)) as pilot:
+    async with app.run_test(size=(110, 150)) as pilot:
         await opened(pilot)
         await pilot.press("f1")
         await until(pilot, lambda: "Ask the book" in text_of(app))

@@ -6,7 +6,6 @@ Small on purpose. A defect ends it with one line; the details go to the log.
 import asyncio
 import contextlib
 import logging
-import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -86,7 +85,6 @@ class GistreadApp(App[None]):
         return palette.variable_defaults()
 
     def on_mount(self) -> None:
-        self._end_by_signal()
         self.set_keymap(self.keymap)
         self.theme = self._first_theme()
         if self._first is None:
@@ -191,14 +189,6 @@ class GistreadApp(App[None]):
             return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
         return filters
 
-    def _end_by_signal(self) -> None:
-        """A terminal that is closed, a system that shuts down: an end as by `q`, with nothing lost or left running."""
-        if self.is_headless or sys.platform == "win32":
-            return
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            loop.add_signal_handler(number, lambda: self.call_later(self.action_quit))
-
     def _register_themes(self) -> None:
         for one in self._palettes.values():
             self.register_theme(one.theme())
@@ -245,6 +235,8 @@ class GistreadApp(App[None]):
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
+            self.exit(message=self.reading.parting_words or None)
+            return
         self.exit()
 
     # What is wrong

@@ -17,6 +17,7 @@ class Place(StrEnum):
     MOVING = "Moving, in any pane"
     READING = "Reading and asking"
     MEMORY = "In the memory"
+    SELECTING = "While selecting by keyboard"
     ANYWHERE = "Anywhere"
 
 
@@ -39,7 +40,7 @@ class Command:
         return Binding(self.keys, self.action, self.title, show=False, id=self.id)
 
 
-M, R, G, A = Place.MOVING, Place.READING, Place.MEMORY, Place.ANYWHERE
+M, R, G, S, A = Place.MOVING, Place.READING, Place.MEMORY, Place.SELECTING, Place.ANYWHERE
 
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
@@ -88,15 +89,45 @@ COMMANDS: tuple[Command, ...] = (
     Command("next-paragraph", ")", "next_paragraph", "Next paragraph", R),
     Command("previous-paragraph", "(", "previous_paragraph", "Previous paragraph", R),
     Command(
-        "read-aloud",
-        "R",
-        "read_aloud",
-        "Read aloud, or stop",
+        "select",
+        "V",
+        "select",
+        "Select text",
         R,
-        "What is selected, or from the first sentence on the screen; Esc stops, too.",
+        "Arrows choose where to begin, V begins there, arrows extend.",
+        "select",
     ),
-    Command("pause-speech", "P", "pause_speech", "Pause reading aloud, or go on", R),
-    Command("library", "l", "app.library", "Open another book", A),
+    Command("copy", "y", "copy", "Copy the selection", R, "To the clipboard, over ssh too; Ctrl+C does so as well."),
+    Command("highlight", "h", "highlight", "Highlight the selection", R, "Without one, it begins with a sentence."),
+    Command("highlight-color", "H", "highlight_color", "Choose the colour of highlights", R),
+    Command("note", "e", "note", "Write or edit a note", R, "On the selection, or on the mark that is there."),
+    Command("bookmark", "B", "bookmark", "Set a bookmark here", R, "Again: take it away."),
+    Command("set-mark", "M", "set_mark", "Set a mark with a letter", R, "As m in vim."),
+    Command("go-to-mark", "'", "go_to_mark", "Go to a mark by its letter", R, "'' goes back."),
+    Command("marks", "l", "marks", "List of all marks", R, "Filter, go there, delete and undo.", "marks", "book"),
+    Command("undo-deletion", "U", "undo_deletion", "Bring back a deleted mark", R),
+    Command("look-up", "w", "look_up", "Look the word up", R, "In the dictionary that the settings name."),
+    Command("export", "E", "export", "Export marks, notes and questions", R, "Markdown, JSON, or the book as text."),
+    *(
+        Command(f"{move}-{direction}-{unit}", key, f"{move}('{unit}', '{direction}')", title, S)
+        for move, direction, unit, key, title in (
+            ("caret", "next", "word", "right", "Next word"),
+            ("caret", "previous", "word", "left", "Word before"),
+            ("caret", "next", "row", "down,j", "Next line"),
+            ("caret", "previous", "row", "up,k", "Line before"),
+            ("caret", "next", "sentence", ")", "Next sentence"),
+            ("caret", "previous", "sentence", "(", "Sentence before"),
+            ("caret", "next", "paragraph", "}", "Paragraph after"),
+            ("caret", "previous", "paragraph", "{", "Paragraph before"),
+            ("extend", "next", "word", "shift+right", "Extend by a word; begins selecting"),
+            ("extend", "previous", "word", "shift+left", "Extend back by a word"),
+            ("extend", "next", "row", "shift+down", "Extend by a line"),
+            ("extend", "previous", "row", "shift+up", "Extend back by a line"),
+        )
+    ),
+    Command("caret-anchor", "V,v", "anchor", "Begin here; arrows extend from now on", S),
+    Command("drop-selection", "escape", "drop_selection", "Drop the selection", S),
+    Command("library", "L", "app.library", "Open another book", A),
     Command("theme", "T", "app.choose_theme", "Choose a theme", A, "Each is shown as the cursor comes to it."),
     Command("help", "f1", "app.help", "Help", A, "", "help"),
     Command("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", A, "Everything is kept.", "quit"),
@@ -123,10 +154,11 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
             problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
         else:
             usable[identifier] = wanted
-    owners: dict[str, str] = {}
+    owners: dict[tuple[bool, str], str] = {}
     for command in COMMANDS:
         for key in usable.get(command.id, command.keys).split(","):
-            other = owners.setdefault(key.strip(), command.id)
+            # While one selects, its keys come before all others.
+            other = owners.setdefault((command.place is Place.SELECTING, key.strip()), command.id)
             if other != command.id:
                 problems.append(f"[keys] {key.strip()!r} is given to both {other} and {command.id}.")
     return usable, problems
@@ -135,6 +167,14 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
     """The keys of a command as people read them: `Space`, `Ctrl+D`, `a`."""
     return [display_key(key.strip()) for key in keymap.get(command.id, command.keys).split(",")]
+
+
+def key_names(command: Command, keymap: Mapping[str, str]) -> list[str]:
+    """The keys of a command as Textual reports them when they are pressed."""
+    from textual.keys import _character_to_key
+
+    keys = (key.strip() for key in keymap.get(command.id, command.keys).split(","))
+    return [_character_to_key(key) if len(key) == 1 else key for key in keys]
 
 
 def display_key(key: str) -> str:
@@ -148,6 +188,8 @@ def display_key(key: str) -> str:
         "backspace": "⌫",
         "up": "↑",
         "down": "↓",
+        "left": "←",
+        "right": "→",
         "enter": "⏎",
     }
     return "+".join(names.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
@@ -155,7 +197,7 @@ def display_key(key: str) -> str:
 
 def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Place, str, str, str]]:
     """(place, keys, title, help) of every command that stands for itself, in the order of the help screen."""
-    for place in (R, G, M, A):
+    for place in (R, S, G, M, A):
         for command in COMMANDS:
             if command.place is place and command.title:
                 keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))

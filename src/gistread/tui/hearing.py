@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from gistread.tui.screens.reading import ReadingScreen
 
 GATHER_S = 0.1
+_SELECTING = (
+    ("caret-next-word", "move"),
+    ("caret-anchor", "begin here"),
+    ("copy", "copy"),
+    ("highlight", "highlight"),
+    ("note", "note"),
+    ("look-up", "look up"),
+    ("drop-selection", "drop"),
+)
+"""The keys that matter while one selects."""
 
 
 class Hearing:
@@ -137,12 +147,8 @@ class Hearing:
         """The key line: a count that waits for its command, or the keys that matter here."""
         screen = self._screen
         leading = self._leading(screen.session.activity) if screen.session is not None else []
-        if screen.aloud.running or screen.aloud.paused:
-            paused = screen.aloud.paused
-            leading = [
-                ("read-aloud", "stop" if paused else "stop reading"),
-                ("pause-speech", "go on" if paused else "pause"),
-            ]
+        if screen.book_pane.selecting:
+            leading = list(_SELECTING)
         keys = screen.query_one("#keys", KeyLine)
         keys.show_keys(screen.pane.value, screen.gistread.keymap, leading, screen.book_pane.count.pending)
 

@@ -8,7 +8,7 @@ before the first page can be read.
 import asyncio
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -20,13 +20,12 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.pace import PaceShelf
 from gistread.readers.events import Citation, Who
-from gistread.tui.aloud import Aloud
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
+from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layer, Layers
-from gistread.tui.moving import Moving
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.progress import Progress
@@ -39,11 +38,10 @@ from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
 
 if TYPE_CHECKING:
-    from gistread.tui.app import GistreadApp
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Moving):
+class ReadingScreen(Marking):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -58,19 +56,16 @@ class ReadingScreen(Moving):
         self.session: Session | None = None
         self.keeping: Keeping | None = None
         self.hearing = Hearing(self)
-        self.aloud = Aloud(self)
         self.pane = Pane.BOOK
         self.follow = True
         self._walking = False
         """The book moves because the person walks through the memory."""
+        self.parting_words = ""
+        """What is to be said when the screen is gone: that something could not be kept."""
         self._memory_stays = False
         """The memory shows the words of a source: the book's own move to them does not scroll it away."""
         self.unseen = False
         """There is an answer that the person has not gone to, on a screen with one pane."""
-
-    @property
-    def gistread(self) -> "GistreadApp":
-        return cast("GistreadApp", self.app)
 
     @property
     def narrow(self) -> bool:
@@ -162,6 +157,7 @@ class ReadingScreen(Moving):
         self.book = book
         self.book_pane.show_book(book, offset)
         self.show_place()
+        self.begin_marking()
         for line in filter(None, (*book.notices, notice)):
             self.notify(line, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._begin()))
@@ -196,12 +192,12 @@ class ReadingScreen(Moving):
 
     async def close(self) -> None:
         """Keep the place and end the model. The screen is of no use afterwards."""
-        await self.aloud.stop()
         if self.keeping is not None:
             self.keeping.place(self.book_pane.place)
             await self.keeping.close()
             with contextlib.suppress(GistreadError):  # the disk's refusal was told when the place was kept
                 await asyncio.to_thread(self.progress.keep)
+        self.parting_words = await self.end_marking()
         if self.session is not None:
             await self.session.close()
 
@@ -221,7 +217,7 @@ class ReadingScreen(Moving):
         view = self.book_pane.visible_range
         if self.book is None or view is None:
             return
-        if self.pane is Pane.BOOK and not self.aloud.running:
+        if self.pane is Pane.BOOK:
             self.progress.meter.moved(*view)
         else:
             self.progress.meter.interrupt()
@@ -344,8 +340,6 @@ class ReadingScreen(Moving):
             self.show_keys()
         elif self.focused is self.question:
             self.to_pane(Pane.BOOK)
-        elif self.aloud.running or self.aloud.paused:
-            await self.aloud.stop()
         elif session is not None and session.asking.running:
             await session.asking.cancel()
         elif self.pane is not Pane.BOOK:
@@ -356,18 +350,6 @@ class ReadingScreen(Moving):
             self.remove_class("-answers")
             self.unseen = False
             self.hearing.show_status()
-
-    async def action_read_aloud(self) -> None:
-        if self.aloud.running or self.aloud.paused:
-            await self.aloud.stop()
-        else:
-            self.aloud.start()
-
-    async def action_pause_speech(self) -> None:
-        if self.aloud.running or self.aloud.paused:
-            await self.aloud.pause()
-        else:
-            self.warn("Nothing is being read aloud: R begins.")
 
     def action_resume(self) -> None:
         if self.session is not None:

@@ -12,6 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
 from gistread.tui.text import messages, selecting
+from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.document import Block, BlockSource
 from gistread.tui.text.rows import Place, RowIndex
 
@@ -195,6 +196,51 @@ class TextView(ScrollView, inherit_bindings=False):
             y = last - height + 1
         self._scroll_row(y, animate=animate)
         return True
+
+    def bring_into_view(self, offset: int) -> None:
+        """Scroll as little as possible so that the book's character at `offset` is seen, and a row beyond it."""
+        place = self._index.find_offset(offset) if self._ready else None
+        if place is None:
+            return
+        row, top, height = self._index.row_of(place), self.scroll_offset.y, self.size.height
+        spare = 1 if height > 2 else 0
+        if row < top + spare:
+            self._scroll_row(row - spare)
+        elif row >= top + height - spare:
+            self._scroll_row(row - height + 1 + spare)
+
+    def offset_below(self, offset: int, rows: int) -> int | None:
+        """The book's character so many rows below the one at `offset` (above: negative), near to its column.
+
+        Rows without text of the book are passed over. None where there are no such rows.
+        """
+        place = self._index.find_offset(offset) if self._ready else None
+        if place is None:
+            return None
+        row, step = self._index.row_of(place), 1 if rows > 0 else -1
+        layout = self._index.layout(place.block)
+        span = layout.span(row - self._index.first_row(place.block))
+        if span is None:
+            return None
+        inner = row - self._index.first_row(place.block)
+        cell = layout.text_cell(inner) + cell_len(layout.shown[span[0] : place.offset])
+        left = abs(rows)
+        while left:
+            row += step
+            if not 0 <= row < self._index.height:
+                return None
+            left -= self._offset_in_row(row, cell) is not None
+        return self._offset_in_row(row, cell)
+
+    def _offset_in_row(self, row: int, cell: int) -> int | None:
+        """The book's character at a cell of a row, or the nearest in it; None in a row without text of the book."""
+        index, inner = self._index.locate(row)
+        layout = self._index.layout(index)
+        span = layout.span(inner)
+        if span is None or layout.block.start is None or span[0] == span[1]:
+            return None
+        at = index_at(layout.shown[slice(*span)], max(0, cell - layout.text_cell(inner)))
+        return layout.block.start + min(span[0] + at, span[1] - 1)
 
     def _run(self, index: int) -> tuple[int, int]:
         """Bounds of the neighbours that share the key of a block."""

@@ -10,11 +10,12 @@ from gistread.tui.answer_blocks import Exchange, exchange_blocks, heard
 from gistread.tui.book_blocks import BookBlocks
 from gistread.tui.commands import Place, bindings
 from gistread.tui.counting import Count
+from gistread.tui.marking.caret import Selecting
 from gistread.tui.text.document import Block
 from gistread.tui.text.widget import LongText
 
 
-class BookPane(LongText):
+class BookPane(Selecting):
     """The calm part: nothing in it moves unless the reader moves."""
 
     BINDINGS = bindings(Place.MOVING)
@@ -45,6 +46,7 @@ class BookPane(LongText):
         return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
 
     def show_book(self, book: Book, offset: int) -> None:
+        self.book = book
         self.show(BookBlocks(book), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)

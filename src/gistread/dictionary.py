@@ -1,0 +1,150 @@
+"""Looks a word up with a program: the one that the person has set, or a dictionary found on this machine.
+
+The word is one argument of the program, never part of a command line that a shell reads; it begins with a
+letter, so that it cannot be an option either. A program that takes too long or says too much is ended. What it
+says is data: the caller makes it harmless before it is shown.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.errors import GistreadError, UsageError
+
+LIMIT_S = 10.0
+LIMIT_BYTES = 256 * 1024
+LONGEST_WORD = 80
+"""Characters; what is longer is no word."""
+
+_KNOWN = (
+    ("sdcv", "--non-interactive", "--utf8-output", "{word}"),
+    ("wn", "{word}", "-over"),
+    ("dict", "--host", "localhost", "{word}"),  # without the host it asks a server on the network
+)
+_WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr/share/dict/web2")))
+_WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
+"""Colours, links and overstriking, which such programs write for a terminal."""
+
+HOW_TO_SET = 'Set one in the settings, such as lookup_command = "dict {word}"; or install sdcv, wn or a dict server.'
+
+
+class DictionaryError(GistreadError):
+    """A word could not be looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What to run; without `argv`, only the word list can be asked."""
+
+    word: str
+    argv: tuple[str, ...] = ()
+
+    @property
+    def program(self) -> str:
+        return Path(self.argv[0]).name if self.argv else ""
+
+
+def word_in(text: str) -> str:
+    """The word or short phrase to look up in a selected text: from its first letter to its last, on one line.
+
+    Empty where there is none, or where the text is too long to be one.
+    """
+    found = _WORD.search(" ".join(text.split()))
+    return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
+
+
+def choose(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
+    """How to look `word` (of `word_in`) up: by the person's `command`, or by a dictionary that is installed.
+
+    Raises UsageError for a command that cannot be run.
+    """
+    if not command.strip():
+        for known in _KNOWN:
+            if (program := which(known[0])) is not None:
+                return Lookup(word, (program, *_with_word(known[1:], word)))
+        return Lookup(word)
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"lookup_command is not a command line: {error}.", f"It is {command!r}.") from None
+    if not any("{word}" in part for part in parts[1:]):
+        parts.append("{word}")
+    program = which(str(Path(parts[0]).expanduser()))
+    if program is None:
+        raise UsageError(f"lookup_command names {parts[0]!r}, which is not installed.", HOW_TO_SET)
+    return Lookup(word, (program, *_with_word(tuple(parts[1:]), word)))
+
+
+def _with_word(parts: tuple[str, ...], word: str) -> tuple[str, ...]:
+    return tuple(part.replace("{word}", word) for part in parts)
+
+
+async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
+    """What the dictionary says. Cancelling ends the program. Raises DictionaryError with the reason where it fails."""
+    if not lookup.argv:
+        return await asyncio.to_thread(_in_word_list, lookup.word)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *lookup.argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env={**os.environ, "PAGER": "cat", "TERM": "dumb"},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DictionaryError(f"{lookup.program} cannot be run: {reason}.", HOW_TO_SET) from error
+    assert process.stdout is not None
+    try:
+        said = await asyncio.wait_for(_read(process.stdout), limit_s)
+    except TimeoutError:
+        raise DictionaryError(f"{lookup.program} said nothing within {limit_s:.0f} seconds and was ended.") from None
+    finally:
+        _end(process)
+        with contextlib.suppress(ProcessLookupError):
+            await process.wait()
+    text = _ESCAPE.sub("", said.decode("utf-8", "replace")).strip()
+    # The exit status is no help: wn's is the number of senses.
+    return text or f"{lookup.program} knows nothing of “{lookup.word}”."
+
+
+async def _read(stream: asyncio.StreamReader) -> bytes:
+    """All of a stream, or as much as is shown."""
+    said = bytearray()
+    while len(said) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(said))):
+        said += more
+    return bytes(said)
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """The program and what it started, if it still runs."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _in_word_list(word: str) -> str:
+    """Whether there is such a word, from a list that says no more. Raises DictionaryError where there is no list."""
+    for path in _WORD_LISTS:
+        try:
+            with path.open("rb") as file:
+                sought = {word.encode(), word.lower().encode()}
+                there = any(line.strip() in sought for line in file)
+        except OSError:
+            continue
+        known = "is a word" if there else "is not in the list of words"
+        return f"“{word}” {known} ({path}).\n\nWhat it means, this list does not say. {HOW_TO_SET}"
+    raise DictionaryError(f"There is no dictionary to look “{word}” up in.", HOW_TO_SET)

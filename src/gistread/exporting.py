@@ -1,0 +1,291 @@
+"""What a person has of a book, as a document to take along: Markdown to read, JSON for programs, or the book's text.
+
+Marks with chapter and place, questions with their answers and sources, and the gists where a model has read the
+book. Pure but for `write_document`, which replaces a file only where it is told to.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from gistread.book.model import Book
+from gistread.errors import GistreadError, StorageError
+from gistread.marking.model import Mark, MarkKind
+from gistread.memory.model import GistMemory
+from gistread.shelf import KeptQuestion
+
+Json = dict[str, Any]
+JSON_VERSION = 1
+
+
+class Format(StrEnum):
+    MARKDOWN = "md"
+    JSON = "json"
+    TEXT = "txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Everything that is kept of one book."""
+
+    book: Book
+    marks: Sequence[Mark] = ()
+    questions: Sequence[KeptQuestion] = ()
+    memory: GistMemory | None = None
+
+
+class ExistsError(GistreadError):
+    """There is a file of that name already."""
+
+
+def document(export: Export, form: Format) -> str:
+    """The document as text, its last line ended."""
+    match form:
+        case Format.TEXT:
+            return export.book.text + "\n"
+        case Format.JSON:
+            import orjson
+
+            return orjson.dumps(as_json(export), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        case Format.MARKDOWN:
+            return as_markdown(export)
+
+
+def file_name(title: str, form: Format) -> str:
+    """A name for the document that every system takes."""
+    plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
+    return f"{' '.join(plain.split())[:80].strip() or 'book'}{'' if form is Format.TEXT else ' – notes'}.{form}"
+
+
+def format_of(path: Path) -> Format | None:
+    """What the name of a file asks for."""
+    return next((form for form in Format if path.suffix.lower() == f".{form}"), None)
+
+
+def write_document(path: Path, text: str, *, replace: bool = False) -> None:
+    """Write in one step: whatever fails, there is the whole document or what was there before.
+
+    Raises ExistsError unless told to `replace`, StorageError where it cannot be written.
+    """
+    if path.is_dir():
+        raise StorageError(f"{path} is a directory.", "Name a file in it.")
+    if path.exists() and not replace:
+        raise ExistsError(f"There is a file {path} already.", "Give another name, or say that it is to be replaced.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}")
+        beside = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Name another file.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+# JSON
+
+
+def as_json(export: Export) -> Json:
+    """Everything, with offsets; the shape is kept from version to version (`version`)."""
+    book = export.book
+    return {
+        "version": JSON_VERSION,
+        "book": {
+            "sha256": book.sha256,
+            "title": book.title,
+            "authors": list(book.authors),
+            "language": book.language,
+            "identifiers": list(book.identifiers),
+            "characters": len(book.text),
+            "words": book.words,
+        },
+        "marks": [_mark_json(book, mark) for mark in export.marks],
+        "questions": [_question_json(book, question) for question in export.questions],
+        "gists": [
+            {
+                "page": entry.page.number,
+                "start": entry.page.start,
+                "end": entry.page.end,
+                "chapter": chapter_of(book, entry.page.start),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+            }
+            for entry in (export.memory.entries if export.memory else ())
+        ],
+    }
+
+
+def _mark_json(book: Book, mark: Mark) -> Json:
+    return {
+        "id": mark.id,
+        "kind": mark.kind,
+        "start": mark.start,
+        "end": mark.end,
+        "percent": percent(book, mark.start),
+        "chapter": "" if mark.lost else chapter_of(book, mark.start),
+        "text": mark.place.exact,
+        "before": mark.place.prefix,
+        "behind": mark.place.suffix,
+        "color": mark.color,
+        "letter": mark.letter,
+        "note": mark.note,
+        "lost": mark.lost,
+        "made": _iso(mark.made_at),
+        "changed": _iso(mark.changed_at),
+    }
+
+
+def _question_json(book: Book, asked: KeptQuestion) -> Json:
+    return {
+        "question": asked.question,
+        "answer": asked.answer,
+        "found": asked.found,
+        "citations": [
+            {
+                "page": one.page,
+                "start": one.start,
+                "end": one.end,
+                "percent": percent(book, one.start),
+                "chapter": chapter_of(book, one.start),
+                "quote": one.quote,
+            }
+            for one in asked.citations
+        ],
+        "lookups": list(asked.lookups),
+        "reader": asked.reader,
+        "model": asked.model,
+        "asked": _iso(asked.asked_at),
+    }
+
+
+def percent(book: Book, offset: int) -> float:
+    """How far into the book, with one decimal."""
+    return round(100 * offset / max(1, len(book.text)), 1)
+
+
+def chapter_of(book: Book, offset: int) -> str:
+    return book.chapters[book.chapter_index(offset)].title
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
+
+
+# Markdown
+
+
+def as_markdown(export: Export) -> str:
+    """A document to read: marks by chapter, then questions, then gists."""
+    book = export.book
+    parts = [f"# {_inline(book.title)}"]
+    if book.authors:
+        parts.append(_inline(", ".join(book.authors)))
+    parts += _marks_markdown(book, [mark for mark in export.marks if not mark.lost])
+    if lost := [mark for mark in export.marks if mark.lost]:
+        parts.append("## Marks that lost their place")
+        parts.append("Their words are not in this version of the text.")
+        parts += [part for mark in lost for part in _mark_markdown(book, mark)]
+    if export.questions:
+        parts.append("## Questions")
+        parts += [part for asked in export.questions for part in _question_markdown(book, asked)]
+    if export.memory is not None and export.memory.entries:
+        parts.append("## Gists")
+        parts.append(_inline(f"Read by {export.memory.model_name}."))
+        parts += _gists_markdown(export.memory)
+    if len(parts) <= 2:
+        parts.append("Nothing is marked in this book yet.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _marks_markdown(book: Book, marks: Sequence[Mark]) -> Iterator[str]:
+    chapter = -1
+    if marks:
+        yield "## Marks"
+    for mark in marks:
+        index = book.chapter_index(mark.start)
+        if index != chapter and len(book.chapters) > 1:
+            chapter = index
+            yield f"### {_inline(book.chapters[index].title)}"
+        yield from _mark_markdown(book, mark)
+
+
+def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
+    yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
+    if mark.note:
+        yield _block(mark.note)
+    name = {
+        MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight",
+        MarkKind.LETTER: f"mark {mark.letter}",
+    }.get(mark.kind, mark.kind.value)
+    where = "" if mark.lost else f" · {_place(book, mark.start)}"
+    day = f" · {_iso(mark.made_at)[:10]}" if mark.made_at else ""
+    yield f"— *{name}{where}{day}*"
+
+
+def _question_markdown(book: Book, asked: KeptQuestion) -> Iterator[str]:
+    yield f"### {_inline(asked.question)}"
+    yield _block(asked.answer) if asked.answer.strip() else "No answer was given."
+    for one in asked.citations:
+        yield f"{_quoted(one.quote)}\n>\n> — *page {one.page} · {_place(book, one.start)}*"
+    said = [f"{asked.reader} with {asked.model}" if asked.model else asked.reader, _iso(asked.asked_at)[:10]]
+    if said := [part for part in said if part]:
+        yield f"*{_inline(' · '.join(said))}*"
+
+
+def _gists_markdown(memory: GistMemory) -> Iterator[str]:
+    book, chapter = memory.book, -1
+    for entry in memory.entries:
+        index = book.chapter_index(entry.page.start)
+        if index != chapter and len(book.chapters) > 1:
+            chapter = index
+            yield f"### {_inline(book.chapters[index].title)}"
+        yield f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"
+
+
+def _place(book: Book, offset: int) -> str:
+    return f"{percent(book, offset):g}% · offset {offset}"
+
+
+def _quoted(text: str) -> str:
+    """A quotation, its paragraphs and lines kept."""
+    return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
+
+
+def _block(text: str) -> str:
+    """Words as they are: nothing in them is Markdown; a line's end stays one."""
+    lines = [_inline(line.strip()) for line in text.strip().split("\n")]
+    ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
+    return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
+_AT_START = re.compile(r"^(\s*)([-+=:]|\d+(?=[.)]))")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _inline(text: str) -> str:
+    """Book and model text is data: it neither formats nor links nor commands a terminal."""
+    text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
+    return _AT_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", text)
+
+
+def _escaped_start(mark: str) -> str:
+    return mark + "\\" if mark.isdigit() else "\\" + mark

@@ -1,0 +1,190 @@
+"""Selecting by keyboard: a caret that walks over words, sentences and paragraphs, and a selection that grows.
+
+`V` sets the caret, the arrows move it, `V` again begins there, and from then on the arrows extend; Shift with an
+arrow extends at once. What is selected is the same selection as the mouse makes. The caret knows the book and
+offsets; rows are the pane's affair.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from textual import events
+from textual.message import Message
+
+from gistread.book.model import Book
+from gistread.tui.commands import COMMANDS, Command, Place, key_names
+from gistread.tui.marking import steps
+from gistread.tui.marking.steps import Range
+from gistread.tui.text.widget import LongText
+
+
+class Unit(StrEnum):
+    WORD = "word"
+    SENTENCE = "sentence"
+    PARAGRAPH = "paragraph"
+    ROW = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Caret:
+    """Where the keyboard selects. What is selected reaches from `anchor` to `head`, both included."""
+
+    anchor: Range
+    head: Range
+    extending: bool = False
+    """Whether moving extends; otherwise it carries the caret along."""
+
+    @property
+    def range(self) -> Range:
+        return min(self.anchor[0], self.head[0]), max(self.anchor[1], self.head[1])
+
+    def to(self, head: Range, *, extend: bool) -> "Caret":
+        if extend or self.extending:
+            return Caret(self.anchor, head, True)
+        return Caret(head, head)
+
+
+_NEXT: dict[Unit, Callable[[Book, Range], Range]] = {
+    Unit.WORD: lambda book, head: steps.next_word(book, head[1]),
+    Unit.SENTENCE: lambda book, head: steps.next_sentence(book, head[1] - 1),
+    Unit.PARAGRAPH: lambda book, head: steps.paragraph_at(book, head[1] - 1, 1),
+}
+_PREVIOUS: dict[Unit, Callable[[Book, Range], Range]] = {
+    Unit.WORD: lambda book, head: steps.previous_word(book, head[0]),
+    Unit.SENTENCE: lambda book, head: steps.previous_sentence(book, head[0]),
+    Unit.PARAGRAPH: lambda book, head: steps.paragraph_at(book, head[0], -1),
+}
+_AT: dict[Unit, Callable[[Book, int], Range]] = {
+    Unit.WORD: steps.word_at,
+    Unit.SENTENCE: steps.sentence_at,
+    Unit.PARAGRAPH: steps.paragraph_at,
+}
+
+
+_WHOLE = (Unit.SENTENCE, Unit.PARAGRAPH)
+"""The first step by one of these takes the one that the caret is in."""
+
+
+class Selecting(LongText):
+    """A book in which one selects by keyboard. Its keys are the commands of `Place.SELECTING`.
+
+    They are looked at before the pane's other keys, and only while there is something to select with them.
+    """
+
+    class CaretMoved(Message):
+        """The caret was set, moved or dropped."""
+
+    book: Book | None = None
+    caret: Caret | None = None
+    clicked: int | None = None
+    """Offset of the character that was clicked last."""
+
+    @property
+    def selecting(self) -> bool:
+        """Whether the keyboard selects."""
+        return self.caret is not None and self.selected_range is not None
+
+    def begin_selecting(self, unit: Unit = Unit.WORD, *, extending: bool = False) -> None:
+        """Set the caret: on what is selected, else at the click that is in view, else at the first words in view."""
+        book, view = self.book, self.visible_range
+        if book is None or view is None:
+            return
+        selected = self.selected_range
+        if selected is not None:
+            start, end = selected
+            self.caret = Caret((start, start), steps.previous_word(book, end), True)
+            self._show_caret(selected)
+            return
+        if self.clicked is not None and view[0] <= self.clicked < view[1]:
+            head = _AT[unit](book, self.clicked)
+        else:
+            head = _AT[unit](book, view[0])
+            if head[0] < view[0]:  # it began above what is in view
+                head = _NEXT[unit](book, head)
+        self.caret = Caret(head, head, extending)
+        self._show_caret()
+
+    def drop_selection(self) -> None:
+        """Nothing is selected any more, by whatever means it was."""
+        self.caret = None
+        self._drop_selection()
+        self.post_message(self.CaretMoved())
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """The mouse selects from now on."""
+        if self.caret is not None:
+            self.caret = None
+            self.post_message(self.CaretMoved())
+
+    async def on_key(self, event: events.Key) -> None:
+        """The keys of selecting, before all others."""
+        command = self._command_of(event.key)
+        if command is not None:
+            event.stop()
+            event.prevent_default()
+            await self.app.run_action(command.action, self)
+
+    def _command_of(self, key: str) -> Command | None:
+        """What the key stands for at this moment, if that is selecting."""
+        if self.book is None:
+            return None
+        keymap: Mapping[str, str] = getattr(self.app, "keymap", {})
+        for command in COMMANDS:
+            if command.place is not Place.SELECTING or key not in key_names(command, keymap):
+                continue
+            selected = command.id == "drop-selection" and self.selected_range is not None
+            if self.selecting or selected or command.action.startswith("extend"):
+                return command
+        return None
+
+    def action_caret(self, unit: str, direction: str) -> None:
+        """Move the caret, or the end of the selection once that has begun."""
+        self._step(Unit(unit), forward=direction == "next", extend=False)
+
+    def action_extend(self, unit: str, direction: str) -> None:
+        """Move the end of the selection; without one, begin with a word."""
+        self._step(Unit(unit), forward=direction == "next", extend=True)
+
+    def action_anchor(self) -> None:
+        """Begin at the caret; once more: let go, and move the caret again."""
+        self._toggle_extending()
+
+    def action_drop_selection(self) -> None:
+        self.drop_selection()
+
+    def _toggle_extending(self) -> None:
+        caret = self.caret
+        if caret is not None:
+            self.caret = Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)
+            self._show_caret()
+
+    def _step(self, unit: Unit, *, forward: bool, extend: bool) -> None:
+        if not self.selecting:
+            self.begin_selecting()
+            if self.caret is not None and not self.caret.extending:
+                self.caret = replace(self.caret, extending=True)
+                self.post_message(self.CaretMoved())
+                return
+        book, caret = self.book, self.caret
+        if book is None or caret is None:
+            return
+        if unit is Unit.ROW:
+            offset = self.offset_below(caret.head[0], 1 if forward else -1)
+            head = caret.head if offset is None else steps.word_at(book, offset)
+        elif (
+            unit is not Unit.WORD and not (extend or caret.extending) and caret.range != _AT[unit](book, caret.head[0])
+        ):
+            head = _AT[unit](book, caret.head[0])  # the whole of it first
+        else:
+            head = (_NEXT if forward else _PREVIOUS)[unit](book, caret.head)
+        self.caret = caret.to(head, extend=extend)
+        self._show_caret()
+
+    def _show_caret(self, selected: Range | None = None) -> None:
+        if self.caret is None:
+            return
+        self.select_range(*(selected or self.caret.range))
+        self.bring_into_view(self.caret.head[0])
+        self.bring_into_view(max(self.caret.head[0], self.caret.head[1] - 1))
+        self.post_message(self.CaretMoved())

@@ -1,0 +1,102 @@
+"""What the marks of a book look like over its text, and in words. Pure.
+
+A colour never stands alone: every highlight has a sign in the margin and a name.
+"""
+
+from collections.abc import Iterable
+
+from gistread.book.model import Book
+from gistread.marking.model import Color, Mark, MarkKind
+from gistread.tui.text import marks as text_marks
+
+NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
+COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
+_ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
+"""What is drawn later is on top; of two signs in a row the later one's is shown."""
+
+
+def drawn(marks: Iterable[Mark]) -> list[text_marks.Mark]:
+    """As `LongText` draws them."""
+    placed = sorted(
+        (mark for mark in marks if not mark.lost), key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note))
+    )
+    return [text_marks.Mark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark)) for mark in placed]
+
+
+def _style(mark: Mark) -> str:
+    match mark.kind:
+        case MarkKind.HIGHLIGHT:
+            return f"highlight-{color_of(mark)}"
+        case MarkKind.NOTE:
+            return "noted"
+        case _:
+            return "unmarked"
+
+
+def color_of(mark: Mark) -> Color:
+    return mark.color or Color.YELLOW
+
+
+def sign_of(mark: Mark) -> str:
+    """One cell that says what the mark is; that it has a note is what matters most."""
+    if mark.note:
+        return NOTE_SIGN
+    match mark.kind:
+        case MarkKind.HIGHLIGHT:
+            return COLOR_SIGNS[color_of(mark)]
+        case MarkKind.LETTER:
+            return mark.letter
+        case MarkKind.NOTE:
+            return NOTE_SIGN
+        case MarkKind.BOOKMARK:
+            return BOOKMARK_SIGN
+
+
+def name_of(mark: Mark) -> str:
+    """The mark in a word or two: `green highlight`, `mark a`."""
+    match mark.kind:
+        case MarkKind.HIGHLIGHT:
+            return f"{color_of(mark)} highlight"
+        case MarkKind.LETTER:
+            return f"mark {mark.letter}"
+        case _:
+            return mark.kind.value
+
+
+def title_of(mark: Mark, book: Book) -> str:
+    """Sign, name, place: one line."""
+    signs = sign_of(mark)
+    if mark.kind is MarkKind.HIGHLIGHT and mark.note:
+        signs += COLOR_SIGNS[color_of(mark)]
+    return f"{signs} {name_of(mark)} · {where(mark, book)}"
+
+
+def where(mark: Mark, book: Book) -> str:
+    """Share of the book and chapter."""
+    if mark.lost:
+        return "lost its place: these words are not in this version of the text"
+    share = f"{mark.start / max(1, len(book.text)):.0%}"
+    chapter = book.chapters[book.chapter_index(mark.start)].title if len(book.chapters) > 1 else ""
+    return f"{share} · {chapter}" if chapter else share
+
+
+def words_of(mark: Mark, limit: int = 160) -> str:
+    """The marked words on one line."""
+    line = " ".join(mark.place.exact.split())
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
+
+
+def matches(mark: Mark, book: Book, typed: str) -> bool:
+    """Whether every word that was typed is in the mark's words, its note, its name or its chapter."""
+    said = f"{mark.place.exact} {mark.note} {name_of(mark)} {where(mark, book)}".casefold()
+    return all(word in said for word in typed.casefold().split())
+
+
+def at(marks: Iterable[Mark], offset: int) -> Mark | None:
+    """The highlight or note at an offset of the book; of several, the shortest."""
+    here = [
+        mark
+        for mark in marks
+        if not mark.lost and mark.start <= offset < mark.end and mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)
+    ]
+    return min(here, key=lambda mark: mark.end - mark.start, default=None)

@@ -1,0 +1,99 @@
+"""Where to write what, and then writing it: the panel behind `E`."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from gistread.errors import GistreadError
+from gistread.exporting import ExistsError, Export, Format, document, file_name, format_of, write_document
+from gistread.tui.marking.choices import Choice, Choices
+from gistread.tui.text.cells import clean
+
+_HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists; .txt is the text of the book."
+
+
+class ExportScreen(ModalScreen[Path | None]):
+    """Dismissed with the file that was written, or with None. `gather` is called in a thread."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Close", show=False),
+        Binding("tab,down", "form(1)", "Next format", show=False, priority=True),
+        Binding("shift+tab,up", "form(-1)", "Format before", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, title: str, folder: Path, gather: Callable[[], Export]) -> None:
+        super().__init__()
+        self._folder = folder
+        self._book_title = title
+        self._gather = gather
+        self._replace: Path | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel"):
+            yield Static("Export", classes="panel-title", markup=False)
+            yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
+            yield Input(str(self._free(Format.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
+            yield Choices(
+                Choice("⏎", "write", "write"),
+                Choice("Tab", "Markdown, JSON or text", "form(1)"),
+                Choice("Esc", "close", "dismiss(None)"),
+            )
+
+    def _free(self, form: Format) -> Path:
+        """A name in the folder that no file has yet."""
+        path = self._folder / file_name(self._book_title, form)
+        number = 2
+        while path.exists():
+            path = self._folder / f"{Path(file_name(self._book_title, form)).stem} ({number}).{form}"
+            number += 1
+        return path
+
+    def action_form(self, step: int) -> None:
+        """The same under the name of another format."""
+        typed = self.query_one("#export-path", Input)
+        forms = list(Format)
+        path = Path(typed.value)
+        form = format_of(path)
+        wanted = forms[(forms.index(form) + step) % len(forms)] if form else forms[0]
+        was_offered = form is not None and path == self._free(form)
+        typed.value = str(self._free(wanted) if was_offered else path.with_suffix(f".{wanted}"))
+        typed.cursor_position = len(typed.value)
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._replace = None
+
+    @on(Input.Submitted)
+    async def _submitted(self) -> None:
+        await self.action_write()
+
+    async def action_write(self) -> None:
+        """Write; what stands in the way is said, and a file that is there is replaced at the second Enter only."""
+        typed = self.query_one("#export-path", Input).value.strip()
+        path = self._folder / Path(typed).expanduser()
+        form = format_of(path)
+        if not typed or form is None:
+            self._say("Name a file that ends with .md, .json or .txt.")
+            return
+        try:
+            replace = self._replace == path
+            await asyncio.to_thread(lambda: write_document(path, document(self._gather(), form), replace=replace))
+        except ExistsError:
+            self._replace = path
+            self._say(f"{path} is there already: Enter again replaces it.")
+        except GistreadError as error:
+            self._say(str(error))
+        else:
+            self.dismiss(path)
+
+    def _say(self, text: str) -> None:
+        self.query_one("#export-note", Static).update(clean(text))

@@ -1,0 +1,137 @@
+"""The marks of the open book: on screen at once, on disk as soon as the disk takes them.
+
+What another gistread wrote is taken in when the file has changed. What the disk refuses is said once, stays on
+screen, and is tried again until it is kept. Knows no widgets.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gistread.errors import StorageError
+from gistread.marking.model import Mark, in_order
+from gistread.marking.store import MarkStore, Stamp
+
+POLL_S = 2.0
+"""How often one looks for what another gistread wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    mark: Mark
+    base: Mark | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Remove:
+    mark: Mark
+
+
+class MarkKeeping:
+    """Of one open book. All in one event loop; `changed` is called after every change of `marks`."""
+
+    def __init__(self, store: MarkStore, sha256: str, tell: Callable[[str], None], changed: Callable[[], None]) -> None:
+        self._store = store
+        self._sha256 = sha256
+        self._tell = tell
+        self._changed = changed
+        self._marks: dict[str, Mark] = {}
+        self._pending: list[_Put | _Remove] = []
+        self._removed: list[Mark] = []
+        self._stamp: Stamp | None = None
+        self._refused = False
+        self._busy = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def marks(self) -> list[Mark]:
+        """By place in the book."""
+        return in_order(list(self._marks.values()))
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a mark was removed that could be brought back."""
+        return bool(self._removed)
+
+    def put(self, mark: Mark, base: Mark | None = None) -> None:
+        """A new mark, or a new version of `base`."""
+        self._marks[mark.id] = mark
+        self._do(_Put(mark, base))
+
+    def remove(self, mark: Mark) -> None:
+        """`undo` brings it back."""
+        self._marks.pop(mark.id, None)
+        self._removed.append(mark)
+        self._do(_Remove(mark))
+
+    def undo(self) -> Mark | None:
+        """Bring back the mark that was removed last; None where none was."""
+        if not self._removed:
+            return None
+        mark = self._removed.pop()
+        self.put(mark)
+        return mark
+
+    async def look(self) -> None:
+        """Write what waits, then take in what others wrote."""
+        async with self._busy:
+            await self._write()
+            if self._pending:
+                return
+            stamp = await asyncio.to_thread(self._store.stamp, self._sha256)
+            if stamp == self._stamp:
+                return
+            try:
+                marks = await asyncio.to_thread(self._store.marks, self._sha256)
+            except StorageError as error:
+                self._refuse(f"The marks in this book cannot be read: {error}")
+                return
+            if self._pending:  # the person was quicker; the next look sees both
+                return
+            self._stamp = stamp
+            self._marks = {mark.id: mark for mark in marks}
+        self._changed()
+
+    async def close(self) -> str:
+        """Write what is not yet written; what to say where that cannot be done."""
+        await asyncio.gather(*self._tasks)
+        async with self._busy:
+            await self._write()
+        if not self._pending:
+            return ""
+        return f"{len(self._pending)} changes of your marks could not be kept."
+
+    def _do(self, change: _Put | _Remove) -> None:
+        self._pending.append(change)
+        self._changed()
+        task = asyncio.create_task(self.look(), name="keep marks")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _write(self) -> None:
+        while self._pending:
+            change = self._pending[0]
+            try:
+                kept = await asyncio.to_thread(self._keep, change)
+            except StorageError as error:
+                self._refuse(f"Your marks cannot be kept yet, and are tried again: {error}")
+                return
+            self._pending.pop(0)
+            self._refused = False
+            match change:
+                case _Put(mark=mark) if self._marks.get(mark.id) == mark:
+                    self._marks[mark.id] = kept
+                case _Remove(mark=mark) if mark in self._removed:
+                    self._removed[self._removed.index(mark)] = kept
+
+    def _keep(self, change: _Put | _Remove) -> Mark:
+        match change:
+            case _Put(mark=mark, base=base):
+                return self._store.put(self._sha256, mark, base)
+            case _Remove(mark=mark):
+                return self._store.remove(self._sha256, mark)
+
+    def _refuse(self, why: str) -> None:
+        if not self._refused:
+            self._refused = True
+            self._tell(why)

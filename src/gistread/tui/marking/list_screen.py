@@ -1,0 +1,185 @@
+"""All marks of the book, by place: filtered as one types, gone to, deleted and brought back."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from gistread.book.model import Book
+from gistread.marking.model import Mark
+from gistread.tui.marking.choices import Choice, Choices
+from gistread.tui.marking.drawn import matches, title_of, words_of
+from gistread.tui.marking.keeping import MarkKeeping
+from gistread.tui.text.cells import clean
+
+_CHOICES = (
+    Choice("⏎", "go there", "go"),
+    Choice("e", "note", "note"),
+    Choice("d", "delete", "delete"),
+    Choice("u", "undo", "undo"),
+    Choice("/", "filter", "filter"),
+    Choice("E", "export", "export"),
+    Choice("Esc", "close", "leave"),
+)
+
+
+class MarksScreen(ModalScreen[str | None]):
+    """Dismissed with the id of the mark to go to, with `note ID` or `export`, or with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", show=False),
+        Binding("q", "dismiss(None)", "Close", show=False),
+        Binding("j", "list('cursor_down')", show=False),
+        Binding("k", "list('cursor_up')", show=False),
+        Binding("space,ctrl+d", "list('page_down')", show=False),
+        Binding("b,ctrl+u", "list('page_up')", show=False),
+        Binding("g", "list('first')", show=False),
+        Binding("G", "list('last')", show=False),
+        Binding("d,x,delete", "delete", "Delete", show=False),
+        Binding("u,ctrl+z", "undo", "Undo", show=False),
+        Binding("e", "note", "Note", show=False),
+        Binding("E", "export", "Export", show=False),
+        Binding("slash", "filter", "Filter", show=False),
+    ]
+    AUTO_FOCUS = "OptionList"
+
+    def __init__(self, book: Book, keeping: MarkKeeping, offset: int, tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._book = book
+        self._keeping = keeping
+        self._offset = offset
+        self._tell = tell
+        self._shown: Sequence[Mark] | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="marks-panel"):
+            yield Static("Marks", classes="panel-title", markup=False)
+            yield Static("", classes="panel-note", id="marks-note", markup=False)
+            yield OptionList(id="rows", markup=False)
+            yield Input(placeholder="type to filter: words, notes, chapters, colours", compact=True, id="filter")
+            yield Choices(*_CHOICES)
+
+    def on_mount(self) -> None:
+        self.show_marks()
+
+    def show_marks(self) -> None:
+        """Draw the list anew, the cursor on the mark it was on, or on the one nearest to where the person reads."""
+        typed = self.query_one("#filter", Input).value
+        everything = self._keeping.marks
+        marks = [mark for mark in everything if matches(mark, self._book, typed)]
+        if marks == self._shown:
+            return
+        first = self._shown is None
+        options = self.query_one("#rows", OptionList)
+        before, at = self._current(), options.highlighted or 0
+        self._shown = marks
+        options.clear_options()
+        options.add_options([Option(self._row(mark), id=mark.id) for mark in marks])
+        options.display = bool(marks)
+        self.query_one("#marks-note", Static).update(self._said(len(marks), len(everything)))
+        if not marks:
+            self.query_one("#filter", Input).focus()
+            return
+        ids = [mark.id for mark in marks]
+        if first:
+            at = max((number for number, mark in enumerate(marks) if mark.start <= self._offset), default=0)
+        elif before is not None and before in ids:
+            at = ids.index(before)
+        options.highlighted = min(at, len(marks) - 1)
+
+    def _said(self, shown: int, of: int) -> str:
+        if not of:
+            return "Nothing is marked yet. V selects, h highlights, e writes a note, B sets a bookmark."
+        lost = sum(mark.lost for mark in self._keeping.marks)
+        said = f"{shown} of {of}" if shown < of else f"{of} {'mark' if of == 1 else 'marks'}"
+        return said + (f", {lost} of them lost their place in another version of the text" if lost else "")
+
+    def _row(self, mark: Mark) -> Content:
+        parts: list[str | tuple[str, str]] = [(clean(title_of(mark, self._book)), "$gr-muted")]
+        parts.append(f"\n  {clean(words_of(mark))}")
+        if mark.note:
+            parts.append((f"\n  ✎ {clean(' '.join(mark.note.split()))}", "italic"))
+        return Content.assemble(*parts)
+
+    def _current(self) -> str | None:
+        options = self.query_one("#rows", OptionList)
+        if options.highlighted is None or not options.option_count:
+            return None
+        return options.get_option_at_index(options.highlighted).id
+
+    def _meant(self) -> Mark | None:
+        current = self._current()
+        return next((mark for mark in self._keeping.marks if mark.id == current), None)
+
+    @on(Input.Changed, "#filter")
+    def _filtered(self) -> None:
+        self.show_marks()
+
+    @on(Input.Submitted, "#filter")
+    def _submitted(self) -> None:
+        self.action_go()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def on_key(self, event: events.Key) -> None:
+        """From the filter, the arrows walk through the list."""
+        typing = self.query_one("#filter", Input)
+        if not typing.has_focus:
+            return
+        action = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}.get(event.key)
+        if action:
+            event.stop()
+            event.prevent_default()
+            self.action_list(action)
+
+    def action_list(self, action: str) -> None:
+        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
+
+    def action_leave(self) -> None:
+        """From a filter back to the whole list, then out."""
+        typing = self.query_one("#filter", Input)
+        if typing.value:
+            typing.value = ""
+            self.query_one("#rows", OptionList).focus()
+        else:
+            self.dismiss(None)
+
+    def action_filter(self) -> None:
+        self.query_one("#filter", Input).focus()
+
+    def action_go(self) -> None:
+        if (current := self._current()) is not None:
+            self.dismiss(current)
+
+    def action_note(self) -> None:
+        if (current := self._current()) is not None:
+            self.dismiss(f"note {current}")
+
+    def action_export(self) -> None:
+        self.dismiss("export")
+
+    def action_delete(self) -> None:
+        if (mark := self._meant()) is not None:
+            self._keeping.remove(mark)
+            self.show_marks()
+            self._tell("Deleted. u brings it back.")
+
+    def action_undo(self) -> None:
+        mark = self._keeping.undo()
+        if mark is None:
+            self._tell("Nothing was deleted.")
+            return
+        self.show_marks()
+        options = self.query_one("#rows", OptionList)
+        if self._shown and mark.id in (ids := [one.id for one in self._shown]):
+            options.highlighted = ids.index(mark.id)
+            options.focus()
