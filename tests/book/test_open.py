@@ -28,17 +28,12 @@ def zip_of(names: dict[str, str]) -> bytes:
     ("data", "name"),
     [
         (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "PDF"),
-        (b"\0" * 60 + b"BOOKMOBI" + b"\0" * 20, "Kindle"),
         (b"{\\rtf1\\ansi Hello}", "RTF"),
         (b"AT&TFORM\0\0\0\0DJVM", "DjVu"),
         (b"\x7fELF\x02\x01\x01" + b"\0" * 40, "ELF"),
         (b"GGUF\x03\0\0\0" + b"\0" * 40, "GGUF"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG"),
-        (b"<!DOCTYPE html>\n<html><body><p>Hi</p></body></html>", "HTML"),
-        (b"\xef\xbb\xbf  <html><p>Hi</p>", "HTML"),
-        (b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>', "HTML"),
-        (b'<?xml version="1.0"?>\n<FictionBook xmlns="x"><body/></FictionBook>', "FB2"),
         (b'<?xml version="1.0"?>\n<catalog/>', "XML"),
         (gzip.compress(b"Once upon a time"), "gzip"),
         (zip_of({"story.txt": "Once upon a time"}), "zip archive"),
@@ -54,6 +49,61 @@ def test_what_cannot_be_read_is_named_and_what_can_be_is_said(data: bytes, name:
     assert caught.value.exit_status is ExitStatus.BOOK
     assert len(str(caught.value).splitlines()) <= 2
     assert "EPUB" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "source_format"),
+    [
+        (b"<!DOCTYPE html>\n<html><body><p>Rain</p></body></html>", "story.txt", "html"),
+        (b"\xef\xbb\xbf  <html><p>Rain</p>", "story", "html"),
+        (b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Rain</p></html>', "story.xml", "html"),
+        (b"<!-- saved from url=(0014)about:internet -->\n<html><p>Rain</p>", "story.txt", "html"),
+        (b"<h1>Rain</h1><p>It rained.", "story", "html"),
+        (b"Rain <b>and</b> rain.<br>It rained.", "story.htm", "html"),
+        ("<html><p>Rain</p></html>".encode("utf-16"), "story", "html"),
+        (b"Rain, no tags at all, 1 < 2.", "story.html", "text"),
+        (b"# Rain\n\nIt *rained*.", "story.md", "markdown"),
+        (b"# Rain\n\nIt *rained*.", "story.txt", "text"),
+        (b"# Rain\n\nSee [there](#sun).\n\n# Sun\n\nIt shone.", "notes", "markdown"),
+        (b"---\ntitle: Rain\nlang: en\n---\n\nRain fell.", "standard input", "markdown"),
+        (b"<html><p>Rain</p></html>", "story.md", "html"),
+        (
+            b'From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n\tboundary="b"\n\n'
+            b"--b\nContent-Type: text/html\n\n<p>Rain</p>\n--b--\n",
+            "page.mhtml",
+            "html",
+        ),
+        (b'<?xml version="1.0"?>\n<FictionBook xmlns="x"><body><p>Rain</p></body></FictionBook>', "story.xml", "fb2"),
+        (
+            '<?xml version="1.0" encoding="UTF-16"?><FictionBook><body><p>Rain</p></body></FictionBook>'.encode(
+                "utf-16"
+            ),
+            "story",
+            "fb2",
+        ),
+        (
+            zip_of({"a/story.fb2": "<FictionBook><body><p>Rain</p></body></FictionBook>", "__MACOSX/._s.fb2": "x"}),
+            "story.zip",
+            "fb2",
+        ),
+    ],
+)
+def test_what_a_file_is_shows_by_its_content_and_then_by_its_name(data: bytes, name: str, source_format: str) -> None:
+    book = open_bytes(data, name)
+    assert book.source_format == source_format
+    assert "Rain" in book.text
+    assert "<" not in book.text or source_format == "text"
+
+
+def test_two_books_in_one_zip_are_not_chosen_from() -> None:
+    with pytest.raises(BookError, match="a zip archive of 2 FictionBooks"):
+        open_bytes(zip_of({"a.fb2": "<FictionBook/>", "b.fb2": "<FictionBook/>"}), "books.zip")
+
+
+@pytest.mark.parametrize(("folder", "name"), [("xl/workbook.xml", "XLSX"), ("ppt/presentation.xml", "PPTX")])
+def test_other_office_documents_are_named(folder: str, name: str) -> None:
+    with pytest.raises(BookError, match=name):
+        open_bytes(zip_of({"[Content_Types].xml": "", folder: ""}), "thing")
 
 
 def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:

@@ -7,20 +7,38 @@ pipe or a device, and never reads more than its limit.
 import io
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
-from gistread.book.sniff import HEAD_BYTES, Unreadable, identify, identify_zip
+from gistread.book.sniff import (
+    HEAD_BYTES,
+    READABLE,
+    Convertible,
+    Readable,
+    Unreadable,
+    identify,
+    identify_zip,
+    is_fb2_name,
+)
 from gistread.errors import BookError
 
 LIMIT_BYTES = 64 * 1024 * 1024
-"""Largest plain text that is read, as bytes: some twenty times War and Peace."""
-_EPUB_LIMIT_BYTES = 1024 * 1024 * 1024
-"""Of an EPUB only what is text gets read; pictures and sounds make up most of a large one."""
+"""Largest plain text that is read, as bytes: some twenty times War and Peace. So too HTML, Markdown and FB2."""
+_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
+"""Of an EPUB or a DOCX only what is text gets read; pictures and sounds make up most of a large one."""
 
-_READABLE = "gistread reads plain text and EPUB."
+Cancelled = Callable[[], bool]
+"""Asked while a person waits: whether they no longer do."""
+
+
+def never() -> bool:
+    return False
+
+
 _BLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -66,31 +84,54 @@ def open_file(source: Path) -> io.BufferedReader:
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, give - as the book.")
 
 
-def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> Book:
-    """Read the book in a seekable stream. Raises BookError."""
+def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, cancelled: Cancelled = never) -> Book:
+    """Read the book in a seekable stream. Raises BookError, also where `cancelled` says that nobody waits any more."""
     try:
         head = stream.read(HEAD_BYTES)
         if not head:
             raise BookError(f"{name} is empty.")
-        kind = identify(head)
+        kind = identify(head, name)
         if kind is None:
-            return _read_zip(stream, name)
+            return _read_zip(stream, name, cancelled)
         if isinstance(kind, Unreadable):
             raise _refusal(name, kind)
+        if isinstance(kind, Convertible):
+            return _convert(stream, name, kind, cancelled)
         if stream.seek(0, 2) > limit_bytes:
             raise _too_large(name, limit_bytes)
         stream.seek(0)
         data = stream.read(limit_bytes)
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
+    return _read_bytes(data, name, kind)
+
+
+def _read_bytes(data: bytes, name: str, kind: Readable) -> Book:
+    """A book that is one file. Its format is imported here: plain text needs none of what the others need."""
+    if kind is Readable.HTML:
+        from gistread.book.formats.html import read_html
+
+        return read_html(data, name)
+    if kind is Readable.MHTML:
+        from gistread.book.formats.mhtml import read_mhtml
+
+        return read_mhtml(data, name)
+    if kind is Readable.MARKDOWN:
+        from gistread.book.formats.markdown import read_markdown
+
+        return read_markdown(data, name)
+    if kind is Readable.FB2:
+        from gistread.book.formats.fb2 import read_fb2
+
+        return read_fb2(data, name)
     from gistread.book.formats.text import read_text
 
     return read_text(data, name)
 
 
-def _read_zip(stream: BinaryIO, name: str) -> Book:
-    if stream.seek(0, 2) > _EPUB_LIMIT_BYTES:
-        raise _too_large(name, _EPUB_LIMIT_BYTES)
+def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
+    if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
+        raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
     try:
         archive = Archive(stream)
     except ArchiveError as error:
@@ -98,10 +139,39 @@ def _read_zip(stream: BinaryIO, name: str) -> Book:
     kind = identify_zip(archive)
     if isinstance(kind, Unreadable):
         raise _refusal(name, kind)
-    # Imported here: lxml is needed for EPUB alone.
+    if isinstance(kind, Convertible):
+        return _convert(stream, name, kind, cancelled)
+    if kind is Readable.ZIPPED_FB2:
+        return _read_zipped(archive, name)
     from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
+
+
+def _read_zipped(archive: Archive, name: str) -> Book:
+    """The one FictionBook in an archive."""
+    from gistread.book.formats.fb2 import read_fb2
+
+    inside = next(entry for entry in archive.names if is_fb2_name(entry))
+    try:
+        return read_fb2(archive.read(inside), name)
+    except ArchiveError as error:
+        raise BookError(f"{name} cannot be read: {inside} in it {error}.", "Get a fresh copy of the file.") from error
+
+
+def _convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Cancelled) -> Book:
+    """A book by way of the EPUB that the person's own converter makes of it."""
+    if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
+        raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
+    from gistread.book.formats.converted import convert
+    from gistread.book.formats.epub import read_epub
+
+    made = convert(stream, name, kind, cancelled)
+    try:
+        book = read_epub(Archive(made), name)
+    except ArchiveError as error:
+        raise BookError(f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}.") from error
+    return replace(book, source_format=kind.suffix.removeprefix("."))
 
 
 def _directory(source: Path) -> BookError:
@@ -109,7 +179,7 @@ def _directory(source: Path) -> BookError:
 
 
 def _refusal(name: str, kind: Unreadable) -> BookError:
-    return BookError(f"{name} is {kind.name}. {_READABLE}", kind.advice)
+    return BookError(f"{name} is {kind.name}. gistread reads {READABLE}.", kind.advice)
 
 
 def _too_large(name: str, limit_bytes: int) -> BookError:

@@ -5,6 +5,7 @@ files with a header alone. Knows nothing of chapters or paragraphs.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.book.characters import one_line
@@ -79,6 +80,40 @@ class Unwrapped:
     authors: tuple[str, ...] = ()
     language: str = ""
     from_gutenberg: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Which paragraphs of a marked-up document are the book (`first` to before `end`), and what the header says."""
+
+    first: int
+    end: int
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    language: str = ""
+
+
+def frame(paragraphs: Sequence[str]) -> Frame:
+    """As `unwrap`, of a document whose paragraphs are known: all of them where it has no such frame."""
+    first = _after_header(paragraphs)
+    if first is None:
+        return Frame(0, len(paragraphs))
+    end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
+    if first == end:
+        return Frame(0, len(paragraphs))
+    said = unwrap("\n".join(paragraphs[:first]))
+    return Frame(first, end, said.title, said.authors, said.language)
+
+
+def _after_header(paragraphs: Sequence[str]) -> int | None:
+    seen = 0
+    for number, text in enumerate(paragraphs):
+        if _START.search(text):
+            return number + 1
+        seen += len(text)
+        if seen > _HEADER_CHARACTERS:
+            break
+    return None
 
 
 def unwrap(text: str) -> Unwrapped:

@@ -53,11 +53,31 @@ def parse(data: bytes) -> Tree | None:
     return None if root is None else Tree(root, repaired=True)
 
 
+def parse_page(text: str) -> etree._Element | None:
+    """The tree of a page of HTML, as a browser would read it; None where there is nothing in it, or far too much."""
+    if text.count("<") > _MOST_TAGS:
+        return None
+    data = text.encode("utf-8", errors="replace")
+    return _html(data, deep=True)
+
+
 def parse_lenient(data: bytes) -> etree._Element | None:
     """The tree of a package or contents file. Its text is names and references, so a repaired tree will do."""
     data = _numeric_entities(_as_utf8(data))
     root = _xml(data)
     return root if root is not None else _xml(data, recover=True)
+
+
+def parse_foreign(text: str) -> Tree | None:
+    """The tree of an XML document that is not XHTML, from its text; repaired where it is not well-formed."""
+    if text.count("<") > _MOST_TAGS:
+        return None
+    data = _numeric_entities(_XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace"))
+    root = _xml(data)
+    if root is not None:
+        return Tree(root, repaired=False)
+    root = _xml(data, recover=True)
+    return None if root is None else Tree(root, repaired=True)
 
 
 def local_name(element: etree._Element) -> str:
@@ -96,8 +116,9 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
         return None
 
 
-def _html(data: bytes) -> etree._Element | None:
-    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
+    """`deep` lets elements nest in thousands, as they do where a page never closes its <font>."""
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=deep, remove_comments=True, remove_pis=True)
     try:
         return html.document_fromstring(data, parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):

@@ -14,6 +14,7 @@ from gistread.book.formats.headings import candidate, is_short_line, parted
 from gistread.book.formats.layout import Block, blocks
 from gistread.book.formats.outline import Heading, Outline, outline
 from gistread.book.model import Book, Kind
+from gistread.book.sniff import READABLE
 from gistread.errors import BookError
 
 # _emphasis_ as Project Gutenberg writes it. Not inside words, so that snake_case stays.
@@ -32,7 +33,7 @@ def read_text(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(
-            f"{name} is not a book: its content is binary data of an unknown kind.", "Plain text and EPUB can be read."
+            f"{name} is not a book: its content is binary data of an unknown kind.", f"gistread reads {READABLE}."
         )
     unwrapped = unwrap(clean(decoded.text))
     found = [part for block in blocks(unwrapped.text) for part in parted(block)]

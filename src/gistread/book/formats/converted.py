@@ -1,0 +1,153 @@
+"""Formats that gistread leaves to Calibre: the person's own `ebook-convert` makes an EPUB of them.
+
+It works on a copy in a private temporary directory, within a limit of time, in a process group of its own that ends
+when the person gives up. What is protected by DRM is said to be before anything is started. Reads no format itself.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from gistread.book.characters import clean, one_line
+from gistread.book.sniff import Convertible
+from gistread.errors import BookError
+
+COMMAND = "ebook-convert"
+LIMIT_SECONDS = 300.0
+"""War and Peace takes Calibre about a minute on a slow machine."""
+_STEP_SECONDS = 0.1
+_GRACE_SECONDS = 2.0
+_LONGEST_REASON = 160
+
+NO_DRM = "gistread reads books without DRM."
+_INSTALL = f"Install Calibre, or make an EPUB of it elsewhere: {COMMAND} BOOK BOOK.epub"
+_BY_HAND = f"Try another Calibre, or make an EPUB of it by hand: {COMMAND} BOOK BOOK.epub"
+_KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
+_RECORDS_AT = 76
+_FIRST_RECORD_AT = 78
+_ENCRYPTION_AT = 12
+
+
+def convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Callable[[], bool]) -> io.BytesIO:
+    """The EPUB that `ebook-convert` makes of the file in `stream`. `name` is what messages call it.
+    `cancelled` is asked again and again whether the person has given up.
+
+    Raises BookError where there is no such command, where it fails or takes too long, and where it was cancelled.
+    """
+    what = f"{name} is {kind.name}"
+    stream.seek(0)
+    if kind.suffix == ".mobi" and _is_locked(stream):
+        raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+    command = shutil.which(COMMAND)
+    if command is None:
+        raise BookError(f"{what}, which gistread reads through Calibre's {COMMAND}; there is none here.", _INSTALL)
+    with _private_directory() as directory:
+        source = directory / f"book{_suffix(name, kind)}"
+        target = directory / "book.epub"
+        stream.seek(0)
+        try:
+            with source.open("wb") as copy:
+                shutil.copyfileobj(stream, copy)
+            _run([command, str(source), str(target)], directory, what, cancelled)
+            return io.BytesIO(target.read_bytes())
+        except OSError as error:
+            raise BookError(f"{what}; {COMMAND} made no book of it: {error.strerror or error}.", _BY_HAND) from error
+
+
+def _suffix(name: str, kind: Convertible) -> str:
+    """What the copy is called: the converter goes by it, and tells the kinds of Kindle books apart itself."""
+    own = PurePath(name).suffix.lower()
+    return own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
+
+
+def _is_locked(stream: BinaryIO) -> bool:
+    """Whether the first record of a Kindle book says that its text is encrypted."""
+    head = stream.read(_FIRST_RECORD_AT + 4)
+    if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
+        return False
+    stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + _ENCRYPTION_AT)
+    return int.from_bytes(stream.read(2), "big") in (1, 2)
+
+
+@contextlib.contextmanager
+def _private_directory() -> Iterator[Path]:
+    """A new directory that only this person can look into, gone in the end with all that is in it."""
+    try:
+        directory = tempfile.mkdtemp(prefix="gistread-")
+    except OSError as error:
+        raise BookError(f"There is no place for temporary files: {error.strerror or error}.") from error
+    try:
+        yield Path(directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[], bool]) -> None:
+    """Run the converter to its end. Raises BookError where it makes no book."""
+    said = directory / "said"
+    environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
+    with said.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            _wait(process, what, cancelled)
+        finally:
+            _end(process)
+    if process.returncode or not (directory / "book.epub").is_file():
+        reason = _reason(said.read_bytes(), directory)
+        if "drm" in reason.lower():
+            raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+        raise BookError(f"{what}; {COMMAND} made no book of it{f': {reason}' if reason else ''}.", _BY_HAND)
+
+
+def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], bool]) -> None:
+    until = time.monotonic() + LIMIT_SECONDS
+    while process.poll() is None:
+        if cancelled():
+            raise BookError(f"{what}; its conversion was given up.")
+        if time.monotonic() > until:
+            minutes = LIMIT_SECONDS / 60
+            raise BookError(f"{what}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_STEP_SECONDS)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the converter and what it started, if they still run."""
+    if process.poll() is not None:
+        return
+    if sys.platform == "win32":
+        process.kill()
+        process.wait()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _reason(said: bytes, directory: Path) -> str:
+    """The last thing that the converter said, in one line and without the temporary path."""
+    lines = said.decode("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
+    text = one_line(clean(lines[-1])) if lines else ""
+    return text[:_LONGEST_REASON].rstrip(". ")

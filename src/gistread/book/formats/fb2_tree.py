@@ -1,0 +1,279 @@
+"""The elements of FictionBook 2 as elements of XHTML: sections, titles, poems, quotations, notes, pictures.
+
+Where FictionBook says more than XHTML can, classes and `epub:type` say it, as EPUB does. Knows neither encodings nor
+metadata.
+"""
+
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from gistread.book.formats.layout import is_break
+from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.one_document import Section
+from gistread.book.formats.page_notes import EPUB_TYPE
+
+_NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
+_INLINE = {
+    "emphasis": "em",
+    "strong": "strong",
+    "strikethrough": "s",
+    "sub": "sub",
+    "sup": "sup",
+    "code": "code",
+    "style": "span",
+}
+_BLOCKS = {
+    "p": "p",
+    "cite": "blockquote",
+    "epigraph": "blockquote",
+    "annotation": "blockquote",
+    "table": "table",
+    "tr": "tr",
+    "td": "td",
+    "th": "th",
+    "text-author": "p",
+    "date": "p",
+}
+_UNDER_POEMS = frozenset(("text-author", "date"))
+_DEEPEST_HEADING = 6
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+# Where nearly every paragraph is followed by an empty line, that is how the file was made and parts no scenes.
+_PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FictionBook:
+    root: etree._Element
+    """XHTML."""
+    sections: tuple[Section, ...]
+    has_body: bool
+
+
+def tree_of(root: etree._Element) -> FictionBook:
+    """A FictionBook's bodies as one tree, and its chapters: every section that has a title."""
+    bodies = [element for element in root if local_name(element) == "body"]
+    translator = _Translator(_keeps_empty_lines(root))
+    target = etree.Element("body")
+    for number, body in enumerate(bodies or [root]):
+        if (body.get("name") or "").lower() in _NOTE_BODIES or (number and _is_of_notes(body, root)):
+            translator.notes(body, target)
+        else:
+            translator.body(body, target, first=not number)
+    return FictionBook(target, tuple(translator.sections), bool(bodies))
+
+
+def reference(element: etree._Element) -> str:
+    """Where a link or a picture leads: its `href`, in whatever namespace the file puts it."""
+    return next(
+        (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
+    )
+
+
+def _keeps_empty_lines(root: etree._Element) -> bool:
+    empty = paragraphs = 0
+    for element in root.iter():
+        name = local_name(element)
+        empty += name == "empty-line"
+        paragraphs += name == "p"
+    return empty * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= paragraphs
+
+
+def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
+    """Whether a later body without a known name is what links of type "note" lead to."""
+    wanted = {reference(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
+    return any(section.get("id") in wanted for section in body if local_name(section) == "section")
+
+
+@dataclass(slots=True)
+class _Translator:
+    """Walks a FictionBook and builds the tree."""
+
+    keeps_empty_lines: bool
+    sections: list[Section] = field(default_factory=list)
+
+    def body(self, body: etree._Element, target: etree._Element, *, first: bool) -> None:
+        """A body: of the first, the title is the book's and begins no chapter."""
+        inner = etree.SubElement(target, "section")
+        _copy_attributes(body, inner)
+        if not first:
+            self._chapter(body, inner, 1)
+        self._children(body, inner, 0 if first else 1)
+
+    def notes(self, body: etree._Element, target: etree._Element) -> None:
+        """A body of notes: each section of it is one."""
+        inner = etree.SubElement(target, "section")
+        inner.set(EPUB_TYPE, "footnotes")
+        _copy_attributes(body, inner)
+        self._chapter(body, inner, 1, otherwise="Notes")
+        for child in body:
+            if local_name(child) == "title":
+                self._title(child, inner, 1)
+            elif local_name(child) == "section":
+                self._note(child, inner)
+            else:
+                self._element(child, inner, 1)
+
+    def _note(self, section: etree._Element, target: etree._Element) -> None:
+        parts = [child for child in section if local_name(child) == "section"]
+        if parts and not section.get("id"):
+            # The notes of one chapter, together.
+            for child in section:
+                if local_name(child) == "section":
+                    self._note(child, target)
+                else:
+                    self._element(child, target, 2)
+            return
+        note = etree.SubElement(target, "aside")
+        note.set(EPUB_TYPE, "footnote")
+        _copy_attributes(section, note)
+        label = " ".join(plain_text(child) for child in section if local_name(child) == "title")
+        for child in section:
+            if local_name(child) != "title":
+                self._element(child, note, _DEEPEST_HEADING)
+        _put_before(note, label)
+
+    def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
+        """A section with a title is an entry of the contents."""
+        title = next((_line(child) for child in section if local_name(child) == "title"), "") or otherwise
+        if title:
+            if not inner.get("id"):
+                inner.set("id", f"section {len(self.sections)}")
+            self.sections.append(Section(inner.get("id") or "", title, level))
+
+    def _children(self, element: etree._Element, target: etree._Element, depth: int) -> None:
+        _append_text(target, element.text)
+        for child in element:
+            self._element(child, target, depth)
+            _append_text(target, child.tail)
+
+    def _element(self, element: etree._Element, target: etree._Element, depth: int) -> None:
+        """One element without its tail. `depth` is how many sections are around it."""
+        name = local_name(element)
+        if name == "section":
+            inner = etree.SubElement(target, "section")
+            _copy_attributes(element, inner)
+            self._chapter(element, inner, depth + 1)
+            self._children(element, inner, depth + 1)
+        elif name == "title":
+            self._title(element, target, depth)
+        elif name == "subtitle":
+            is_heading = depth and not is_break(plain_text(element))
+            self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
+        elif name == "empty-line":
+            if self.keeps_empty_lines and _parts_scenes(element):
+                etree.SubElement(target, "hr")
+        elif name == "poem":
+            self._poem(element, target, depth)
+        elif name == "image":
+            _picture(element, target)
+        elif name == "a":
+            self._link(element, target, depth)
+        elif name in _INLINE or name in _BLOCKS:
+            self._paragraph(element, target, _INLINE.get(name) or _BLOCKS[name], depth)
+        elif name not in ("", "description", "stylesheet", "binary"):
+            self._children(element, target, depth)
+
+    def _paragraph(self, element: etree._Element, target: etree._Element, tag: str, depth: int) -> None:
+        inner = etree.SubElement(target, tag)
+        _copy_attributes(element, inner)
+        self._children(element, inner, depth)
+
+    def _title(self, title: etree._Element, target: etree._Element, depth: int) -> None:
+        """Each paragraph of a title is a heading: a number, and a name under it."""
+        for child in title:
+            if local_name(child) == "p":
+                self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
+            else:
+                self._element(child, target, depth)
+
+    def _poem(self, poem: etree._Element, target: etree._Element, depth: int) -> None:
+        inner = etree.SubElement(target, "div")
+        inner.set("class", "poem")
+        _copy_attributes(poem, inner)
+        for child in poem:
+            name = local_name(child)
+            if name == "stanza":
+                self._stanza(child, inner, depth)
+            elif name == "title":
+                self._title(child, inner, _DEEPEST_HEADING)
+            elif name == "v":
+                self._paragraph(child, inner, "div", depth)
+            else:
+                self._element(child, etree.SubElement(target, "blockquote") if name in _UNDER_POEMS else inner, depth)
+
+    def _stanza(self, stanza: etree._Element, target: etree._Element, depth: int) -> None:
+        for child in stanza:
+            if local_name(child) == "title":
+                self._title(child, target, _DEEPEST_HEADING)
+            elif local_name(child) == "subtitle":
+                self._paragraph(child, target, "h6", depth)
+        inner = etree.SubElement(target, "div")
+        inner.set("class", "stanza")
+        _copy_attributes(stanza, inner)
+        for child in stanza:
+            if local_name(child) not in ("", "title", "subtitle"):
+                self._paragraph(child, inner, "div", depth)
+
+    def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
+        href = reference(element)
+        inner = etree.SubElement(target, "a")
+        if href:
+            inner.set("href", href)
+        if element.get("type") == "note":
+            inner.set(EPUB_TYPE, "noteref")
+        _copy_attributes(element, inner)
+        self._children(element, inner, depth)
+
+
+def _copy_attributes(element: etree._Element, target: etree._Element) -> None:
+    for key in ("id", _XML_LANG, "lang"):
+        value = element.get(key)
+        if value:
+            target.set("lang" if key == _XML_LANG else key, value)
+
+
+def _append_text(target: etree._Element, text: str | None) -> None:
+    if not text:
+        return
+    if len(target):
+        target[-1].tail = (target[-1].tail or "") + text
+    else:
+        target.text = (target.text or "") + text
+
+
+def _put_before(note: etree._Element, label: str) -> None:
+    """The number of a note, at the start of its first paragraph."""
+    if not label:
+        return
+    label = f"{label} " if label[-1] in ".])*†‡§" else f"{label}. "
+    first = next((child for child in note if child.tag == "p"), None)
+    if first is None:
+        first = etree.Element("p")
+        note.insert(0, first)
+    first.text = label + (first.text or "")
+
+
+def _line(title: etree._Element) -> str:
+    """A title in one line: its number and its name."""
+    parts = [text for text in (plain_text(child) for child in title) if text] or [plain_text(title)]
+    text = parts[0]
+    for part in parts[1:]:
+        text += f" {part}" if text[-1] in ".:;,—–-!?…" else f". {part}"
+    return text
+
+
+def _parts_scenes(element: etree._Element) -> bool:
+    """Whether an empty line stands between two paragraphs; around titles, poems and pictures it is but space."""
+    before, after = element.getprevious(), element.getnext()
+    return before is not None and after is not None and local_name(before) == "p" and local_name(after) == "p"
+
+
+def _picture(element: etree._Element, target: etree._Element) -> None:
+    inner = etree.SubElement(target, "img")
+    inner.set("src", reference(element).removeprefix("#"))
+    words = element.get("alt") or element.get("title")
+    if words:
+        inner.set("alt", words)
+    if element.get("id"):
+        inner.set("id", element.get("id") or "")

@@ -1,0 +1,83 @@
+"""A file of HTML becomes a Book: its encoding, its tree, what of it is the text, and what it says of itself.
+
+Files that were written by hand, that a browser saved, and that never were well-formed. The tree then goes where that
+of every format goes (`one_document.py`). Fetches nothing; knows no other file than this one.
+"""
+
+import re
+from dataclasses import replace
+
+from lxml import etree
+
+from gistread.book.formats.declared import decode_declared, encoding_notices
+from gistread.book.formats.line_breaks import part_at_empty_lines
+from gistread.book.formats.markup import local_name, parse, parse_page, plain_text
+from gistread.book.formats.one_document import read_tree
+from gistread.book.formats.page_furniture import remove_furniture
+from gistread.book.formats.page_metadata import metadata_of
+from gistread.book.formats.page_notes import mark_notes
+from gistread.book.formats.text import read_text
+from gistread.book.model import Book
+from gistread.errors import BookError
+
+DECLARATION = re.compile(
+    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
+    re.IGNORECASE,
+)
+"""Where a page says which encoding it is in."""
+
+_IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+
+# A page whose text stands in one <pre> is a plain text with a few tags around it.
+_SHARE_OF_PRE = 0.8
+_FEWEST_CHARACTERS_OF_PRE = 2000
+
+
+def read_html(data: bytes, name: str) -> Book:
+    """The book in `data`. `name` is what messages call it. Raises BookError."""
+    decoded = decode_declared(data, DECLARATION)
+    if decoded is None:
+        raise BookError(f"{name} is not a page of HTML: its content is binary data of an unknown kind.")
+    return read_page(decoded.text, name, notices=encoding_notices(decoded))
+
+
+def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
+    """The book in the text of an HTML file. Raises BookError."""
+    root = _tree(text.lstrip("\ufeff"))
+    if root is None:
+        raise BookError(f"{name} cannot be read: there is no page of HTML in it, or one larger than any book.")
+    plain = _preformatted(root)
+    if plain:
+        return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")
+    metadata = metadata_of(root)
+    remove_furniture(root)
+    mark_notes(root)
+    part_at_empty_lines(root)
+    _number_pictures(root)
+    return read_tree(root, name, "html", metadata, notices=notices)
+
+
+def _tree(text: str) -> etree._Element | None:
+    if _IS_XHTML.match(text):
+        tree = parse(_XML_DECLARATION.sub("", text, count=1).encode("utf-8", errors="replace"))
+        return tree.root if tree else None
+    return parse_page(text)
+
+
+def _number_pictures(root: etree._Element) -> None:
+    """A picture that stands in the page itself is called by its number: "data:3" for the third."""
+    number = 0
+    for element in root.iter():
+        if local_name(element) == "img" and (element.get("src") or "").lstrip()[:5].lower() == "data:":
+            number += 1
+            element.set("src", f"data:{number}")
+
+
+def _preformatted(root: etree._Element) -> str:
+    """The text of the page's <pre> where that is all there is."""
+    blocks = ["".join(str(part) for part in e.itertext()) for e in root.iter() if local_name(e) == "pre"]
+    longest = max(map(len, blocks), default=0)
+    if longest < _FEWEST_CHARACTERS_OF_PRE or longest < len(plain_text(root)) * _SHARE_OF_PRE:
+        return ""
+    return "\n\n".join(blocks)

@@ -1,0 +1,50 @@
+"""Markdown becomes a Book: CommonMark with tables, footnotes and lists of definitions, and the metadata before it.
+
+What Markdown says becomes HTML, and that goes where every page of HTML goes; HTML inside Markdown is read with it.
+Knows nothing of files.
+"""
+
+import re
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.anchors import anchors_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+from gistread.book.characters import clean
+from gistread.book.formats.encoding import decode
+from gistread.book.formats.front_matter import split_front_matter
+from gistread.book.formats.line_breaks import part_at_empty_lines
+from gistread.book.formats.markup import parse_page
+from gistread.book.formats.one_document import read_tree
+from gistread.book.formats.page_notes import mark_notes
+from gistread.book.model import Book
+from gistread.errors import BookError
+
+_SLUG_DROPPED = re.compile(r"[^\w\- ]")
+
+
+def read_markdown(data: bytes, name: str) -> Book:
+    """The book in `data`. `name` is what messages call it. Raises BookError."""
+    decoded = decode(data)
+    if decoded is None:
+        raise BookError(f"{name} is not a book: its content is binary data of an unknown kind.")
+    text, metadata = split_front_matter(clean(decoded.text))
+    root = parse_page(_parser().render(text))
+    if root is None:
+        raise BookError(f"{name} has no text in it, or more than any book.")
+    mark_notes(root)
+    part_at_empty_lines(root)
+    return read_tree(root, name, "markdown", metadata)
+
+
+def _parser() -> MarkdownIt:
+    """Links may lead anywhere, since nothing follows them unasked; HTML is data like the rest."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
+    return parser
+
+
+def _slug(title: str) -> str:
+    """What the heading is called in links, as most programs that show Markdown call it."""
+    return _SLUG_DROPPED.sub("", title.strip().lower()).replace(" ", "-")

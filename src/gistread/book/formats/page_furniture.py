@@ -1,0 +1,141 @@
+"""Takes out of a page what is not its text: navigation, bars that ask about cookies, what is left out in print.
+
+Careful rather than clean: what may be text stays. A navigation that holds prose is a page whose <nav> was never
+closed; a header with a heading is the book's. What no reader sees (scripts, hidden elements) is left out later.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.words import count_words
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
+_CONSENT = re.compile(
+    r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ ]|$))"
+    r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
+    re.IGNORECASE,
+)
+_NOT_PRINTED = _words(
+    """noprint no-print d-print-none hidden-print print-hidden skip-link skip-to-content skiplink screen-reader-skip
+    mw-editsection mw-jump-link navbox catlinks printfooter vector-header-container vector-toc mw-indicators
+    sharedaddy addtoany share-buttons social-share breadcrumb breadcrumbs site-footer site-header"""
+)
+_PERMALINKS = frozenset(("¶", "#", "§", "🔗", "⚓", "∞"))
+_PERMALINK_CLASSES = frozenset(("headerlink", "anchor", "permalink", "anchor-link", "anchorjs-link", "header-anchor"))
+_BARS = frozenset(("header", "footer", "aside"))
+_CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
+_NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+
+_SHARE_OF_PAGE = 0.3
+"""What is more of the page than this is its text, whatever it calls itself."""
+_MOST_WORDS_OF_CONSENT = 600
+_PROSE_WORDS = 40
+"""A paragraph that has so many words outside of links is text."""
+_HIDDEN_WORDS = 30
+_SHARE_OF_LINKS = 0.5
+
+
+@dataclass(slots=True)
+class _Measure:
+    """What an element holds, with everything inside it."""
+
+    words: int = 0
+    linked: int = 0
+    """Words that are links."""
+    heading: bool = False
+    main_heading: bool = False
+    prose: bool = False
+    """A paragraph that says more than labels and links do."""
+
+    def take_in(self, inner: "_Measure") -> None:
+        self.words += inner.words
+        self.linked += inner.linked
+        self.heading |= inner.heading
+        self.main_heading |= inner.main_heading
+        self.prose |= inner.prose
+
+
+def remove_furniture(root: etree._Element) -> None:
+    """Take the furniture of the page out of its tree, the text around it left as it is."""
+    measured = list(_measured(root))
+    of_page = measured[-1][1].words if measured else 0
+    for element, measure in measured[:-1]:
+        if _is_furniture(element, measure, of_page):
+            _drop(element)
+        elif local_name(element) in ("nav", "noscript", "canvas"):
+            # It holds the text, so it is to be read as any block is.
+            element.tag = "div"
+
+
+def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
+    """The elements that could be furniture, and at last the root, each with what it holds: in one walk, in all."""
+    open_ones = [_Measure()]
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "start":
+            open_ones.append(_Measure(words=count_words(element.text or "")))
+            continue
+        measure = open_ones.pop()
+        name = local_name(element)
+        if name == "a":
+            measure.linked = measure.words
+        elif name == "p":
+            measure.prose |= measure.words - measure.linked > _PROSE_WORDS
+        elif name in _HEADINGS:
+            measure.heading = True
+            measure.main_heading |= name == "h1"
+        if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):
+            yield element, measure
+        open_ones[-1].take_in(measure)
+        open_ones[-1].words += count_words(element.tail or "")
+
+
+def _is_furniture(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
+    name = local_name(element)
+    classes = frozenset((element.get("class") or "").lower().split())
+    much = measure.words > words_of_page * _SHARE_OF_PAGE
+    if name == "a" and _is_permalink(element, classes):
+        return True
+    if name == "noscript" or (name == "dialog" and element.get("open") is None):
+        return not much
+    if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
+        return measure.words <= _HIDDEN_WORDS and not measure.heading
+    if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
+        return not (much or measure.prose)
+    if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
+        return not (much or measure.main_heading) and measure.words <= _MOST_WORDS_OF_CONSENT
+    if name in _BARS:
+        return not (measure.heading or measure.prose) and measure.linked > measure.words * _SHARE_OF_LINKS
+    return False
+
+
+def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
+    """Whether a link is the sign beside a heading that says where it is."""
+    if not (element.get("href") or "").startswith("#"):
+        return False
+    text = plain_text(element)
+    return text in _PERMALINKS or (not text and bool(classes & _PERMALINK_CLASSES))
+
+
+def _drop(element: etree._Element) -> None:
+    """Take an element out; the text after it stays, and so do the places that links lead to."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    left = etree.Element("span")
+    for inner in element.iter():
+        for key in ("id", "name"):
+            if inner.get(key):
+                etree.SubElement(left, "span").set("id", inner.get(key) or "")
+    tail, element.tail = element.tail, None
+    parent.replace(element, left)
+    left.tail = tail

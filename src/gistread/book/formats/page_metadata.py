@@ -1,0 +1,109 @@
+"""What a page of HTML says of itself in its head: title, authors, language, identifiers, cover.
+
+Dublin Core as libraries write it, the names that publishers and sites use, and at last the page's own title.
+"""
+
+import re
+from collections.abc import Iterable
+
+from lxml import etree
+
+from gistread.book.characters import one_line
+from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.one_document import Metadata
+
+_TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
+_AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
+_LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
+_IDENTIFIERS = ("dc.identifier", "dcterms.identifier", "citation_isbn", "citation_doi", "book:isbn", "isbn", "doi")
+_SCHEMES = {"citation_isbn": "isbn:", "book:isbn": "isbn:", "isbn": "isbn:", "citation_doi": "doi:", "doi": "doi:"}
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+_COVER_RELATIONS = frozenset(("coverpage", "cover"))
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+# "Chapter 1 - A Site": what stands behind these is mostly the site.
+_SITE = re.compile(r"\s+[|\-–—·:»]\s+")
+_AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
+
+
+def metadata_of(root: etree._Element) -> Metadata:
+    """The metadata of a page; empty where it says nothing."""
+    meta = _meta(root)
+    return Metadata(
+        title=_title(root, meta),
+        authors=tuple(
+            dict.fromkeys(name for value in _all(meta, _AUTHORS) if _is_name(value) for name in _names(value))
+        ),
+        language=_language(root, meta),
+        identifiers=tuple(
+            dict.fromkeys(_SCHEMES.get(key, "") + value for key in _IDENTIFIERS for value in meta.get(key, ()))
+        ),
+        cover=_cover(root),
+    )
+
+
+def _meta(root: etree._Element) -> dict[str, list[str]]:
+    """The contents of <meta>, by name."""
+    found: dict[str, list[str]] = {}
+    for element in root.iter():
+        if local_name(element) == "meta":
+            key = element.get("name") or element.get("property") or element.get("http-equiv") or ""
+            value = one_line(element.get("content") or "")
+            if key and value:
+                found.setdefault(key.lower(), []).append(value)
+    return found
+
+
+def _all(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
+    """The values of the first of these keys that is there."""
+    return next((meta[key] for key in keys if key in meta), [])
+
+
+def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
+    named = _all(meta, _TITLES[:3])
+    if named:
+        return named[0]
+    title = next((plain_text(e) for e in root.iter() if local_name(e) == "title" and not _in_picture(e)), "")
+    title = title or next(iter(_all(meta, _TITLES)), "")
+    headings = [plain_text(e) for e in root.iter() if local_name(e) == "h1"]
+    parts = _SITE.split(title)
+    if len(headings) == 1 and len(parts) > 1 and headings[0] in (parts[0], parts[-1]):
+        return headings[0]
+    return title
+
+
+def _in_picture(element: etree._Element) -> bool:
+    return any(local_name(outer) == "svg" for outer in element.iterancestors())
+
+
+def _names(value: str) -> list[str]:
+    """The names as one says them: "Tolstoy, Leo, graf, 1828-1910" is how a catalogue sorts one."""
+    if ";" in value:
+        return [name for part in value.split(";") for name in _names(part.strip())]
+    parts = [part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()]
+    if len(parts) > 1 and all(" " in part for part in parts):
+        return parts
+    return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
+
+
+def _is_name(value: str) -> bool:
+    return not value.startswith(("http:", "https:", "@")) and len(value) <= 120
+
+
+def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
+    body = next((element for element in root.iter() if local_name(element) == "body"), root)
+    said = [element.get(key) for element in (root, body) for key in ("lang", _XML_LANG)]
+    for value in (*said, *_all(meta, _LANGUAGES)):
+        match = _LANGUAGE.fullmatch((value or "").strip().replace("_", "-"))
+        if match and match[0].lower() != "und":
+            return match[0]
+    return ""
+
+
+def _cover(root: etree._Element) -> str:
+    for element in root.iter():
+        name = local_name(element)
+        if name == "link" and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS:
+            return element.get("href") or ""
+        if name == "img" and (element.get("id") or "").lower() in ("coverpage", "cover"):
+            return element.get("src") or ""
+    return ""

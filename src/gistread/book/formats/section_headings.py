@@ -1,0 +1,163 @@
+"""Which headings of a marked-up text begin chapters, at which level, and which of them are one heading together.
+
+A document says of each heading how large it is, and no more. "CHAPTER I" and "The Rain" under it are one entry of the
+contents; "BOOK ONE" and "CHAPTER I" under it are two. Knows headings as text and level; nothing of trees or files.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gistread.book.characters import one_line
+from gistread.book.formats.headings import Candidate, Rank, candidate
+from gistread.book.formats.layout import Block
+from gistread.book.model import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingPiece:
+    """A heading as the document gives it."""
+
+    index: int
+    """Of the piece that it is."""
+    text: str
+    size: int
+    """1 is the largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A chapter begins at the piece `index`."""
+
+    index: int
+    title: str
+    level: int
+
+
+_BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
+_CHAPTER_LEVELS = 3
+"""What is deeper is a heading inside a chapter."""
+# A title is at most this many headings: number, title, subtitle.
+_MOST_TOGETHER = 4
+_LONGEST_TITLE = 300
+
+
+def divisions(headings: Sequence[HeadingPiece], title: str = "") -> tuple[Division, ...]:
+    """The chapters that these headings begin, in order. `title`, the book's, is no chapter where it stands first."""
+    runs = _runs(headings)
+    if not runs:
+        return ()
+    found = {one.index: candidate(one.index, Block((one_line(one.text),), Kind.TEXT, 1)) for one in headings}
+    alone = _sizes_that_stand_alone(runs)
+    if _is_title(runs, title):
+        runs[0] = _without_title_page(runs[0], found, alone)
+    groups = [group for run in runs if run for group in _groups(run, found, alone)]
+    keys = _keys([group[0] for group in groups], found)
+    levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
+    return tuple(
+        Division(group[0].index, _title(group), levels[key])
+        for group, key in zip(groups, keys, strict=True)
+        if levels[key] <= _CHAPTER_LEVELS
+    )
+
+
+def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
+    """Headings that follow one another with no text between them."""
+    runs: list[list[HeadingPiece]] = []
+    for one in headings:
+        if runs and runs[-1][-1].index + 1 == one.index:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _is_title(runs: list[list[HeadingPiece]], title: str) -> bool:
+    """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
+    first = runs[0][0]
+    if len(runs) < 2 or len(runs[0]) > _MOST_TOGETHER:
+        return False
+    if _letters(first.text) and _letters(first.text) == _letters(title):
+        return True
+    sizes = [one.size for run in runs for one in run]
+    return first.size == min(sizes) and sizes.count(first.size) == 1 and len(runs) > 2 and first.index < 2
+
+
+def _without_title_page(
+    run: list[HeadingPiece], found: Mapping[int, Candidate | None], alone: frozenset[int]
+) -> list[HeadingPiece]:
+    """What of the first run is a chapter's heading already: not the book's title, and not who wrote it."""
+    for at, one in enumerate(run[1:], start=1):
+        if found[one.index] or (one.size in alone and one.size > run[0].size and not _BYLINE.match(one.text)):
+            return run[at:]
+    return []
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def _sizes_that_stand_alone(runs: list[list[HeadingPiece]]) -> frozenset[int]:
+    """The sizes of which most headings have text before them, and not a larger heading whose title they could be."""
+    under: dict[int, int] = {}
+    alone: dict[int, int] = {}
+    for run in runs:
+        for at, one in enumerate(run):
+            counts = under if at and run[at - 1].size < one.size else alone
+            counts[one.size] = counts.get(one.size, 0) + 1
+    return frozenset(size for size, count in alone.items() if count >= under.get(size, 0))
+
+
+def _groups(
+    run: list[HeadingPiece], found: Mapping[int, Candidate | None], alone: frozenset[int]
+) -> list[list[HeadingPiece]]:
+    """A run cut into headings of chapters: each with what belongs to it."""
+    groups = [[run[0]]]
+    for one in run[1:]:
+        before = groups[-1][0]
+        deeper = one.size > before.size and one.size in alone
+        wider = one.size < before.size
+        if deeper or wider or _is_another(found[before.index], found[one.index]) or len(groups[-1]) == _MOST_TOGETHER:
+            groups.append([one])
+        else:
+            groups[-1].append(one)
+    return groups
+
+
+def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
+    """Whether `one` is a division of its own under the one before it, by its words: CHAPTER I under BOOK ONE."""
+    if before is None or one is None or one.number is None:
+        return False
+    return before.rank < one.rank or (before.rank is one.rank and before.family == one.family)
+
+
+def _keys(firsts: list[HeadingPiece], found: Mapping[int, Candidate | None]) -> list[tuple[int, int]]:
+    """What headings are ordered by: their size and, where books and chapters have the same, which of them they are."""
+    ranks: dict[int, set[Rank]] = {}
+    for one in firsts:
+        named = found[one.index]
+        if named and named.number is not None:
+            ranks.setdefault(one.size, set()).add(named.rank)
+    mixed = {size for size, of_size in ranks.items() if {Rank.CONTAINER, Rank.CHAPTER} <= of_size}
+    keys: list[tuple[int, int]] = []
+    inside = False
+    for one in firsts:
+        named = found[one.index]
+        if one.size in mixed:
+            if named and named.rank in (Rank.CONTAINER, Rank.NAMED):
+                inside = named.rank is Rank.CONTAINER
+                keys.append((one.size, 0))
+                continue
+            keys.append((one.size, 1 if inside else 0))
+        else:
+            keys.append((one.size, 0))
+    return keys
+
+
+def _title(group: list[HeadingPiece]) -> str:
+    """One line of them: a number and its title."""
+    parts = [one_line(one.text) for one in group]
+    text = parts[0]
+    for part in parts[1:]:
+        text += f" {part}" if text[-1:] in ".:;,—–-!?…" else f". {part}"
+    return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]

@@ -1,0 +1,34 @@
+"""A book as tests look at it: its paragraphs with their kinds, its chapters, what its links lead to."""
+
+from gistread.book import Book, Kind
+from gistread.book.model import Style
+
+
+def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+    return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
+
+
+def chapters(book: Book) -> list[tuple[int, str]]:
+    return [(c.level, c.title) for c in book.chapters]
+
+
+def links(book: Book) -> list[tuple[str, str]]:
+    """The words of each link, and what it leads to: its note, the line there, or an address."""
+    return [
+        (book.text[link.start : link.end], _target(book, link.target, link.target_end, link.address))
+        for link in book.links
+    ]
+
+
+def styles(book: Book) -> list[tuple[Style, str]]:
+    return [(span.style, book.text[span.start : span.end]) for span in book.spans]
+
+
+def images(book: Book) -> list[tuple[str, str]]:
+    return [(image.source, book.text[image.start : image.end]) for image in book.images]
+
+
+def _target(book: Book, start: int | None, end: int | None, address: str) -> str:
+    if start is None:
+        return address
+    return book.text[start:end] if end is not None else book.text[start:].partition("\n")[0]

@@ -1,0 +1,164 @@
+"""FictionBook: sections become chapters, the body of notes becomes notes, whatever the encoding and the damage."""
+
+import io
+import zipfile
+
+import pytest
+
+from gistread.book import Book, Kind
+from gistread.book.formats.fb2 import binary
+from gistread.book.model import Style
+from gistread.book.open import open_bytes
+from gistread.errors import BookError
+from tests.book.paragraphs import chapters, images, links, paragraphs, styles
+from tests.book.promises import assert_keeps_promises
+
+_INFO = (
+    "<description><title-info><author><first-name>Анна</first-name><middle-name>И.</middle-name>"
+    "<last-name>Автор</last-name></author><author><nickname>anon</nickname></author><book-title>Дождь</book-title>"
+    '<coverpage><image l:href="#cover.jpg"/></coverpage><lang>ru</lang>'
+    "<translator><first-name>Не</first-name><last-name>Она</last-name></translator></title-info>"
+    "<document-info><author><nickname>scanner</nickname></author><id>ABC-1</id></document-info>"
+    "<publish-info><isbn>5-01-000001-1</isbn></publish-info></description>"
+)
+
+
+def fb2(bodies: str, *, encoding: str = "utf-8") -> bytes:
+    return (
+        f'<?xml version="1.0" encoding="{encoding}"?>\n<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"'
+        f' xmlns:l="http://www.w3.org/1999/xlink">{_INFO}{bodies}'
+        '<binary id="cover.jpg" content-type="image/jpeg">/9j/\n4AAQ</binary></FictionBook>'
+    ).encode(encoding)
+
+
+def read(bodies: str) -> Book:
+    book = open_bytes(fb2(bodies), "rain.fb2")
+    assert_keeps_promises(book)
+    return book
+
+
+class TestFile:
+    @pytest.mark.parametrize("encoding", ["utf-8", "windows-1251", "koi8-r", "utf-16", "iso-8859-5"])
+    def test_is_read_in_the_encoding_that_it_declares(self, encoding: str) -> None:
+        assert open_bytes(fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding), "x").text == (
+            "Шёл дождь."
+        )
+
+    def test_says_what_the_book_is(self) -> None:
+        book = read("<body><section><p>Шёл дождь.</p></section></body>")
+        assert (book.title, book.authors, book.language) == ("Дождь", ("Анна И. Автор", "anon"), "ru")
+        assert (book.identifiers, book.cover) == (("isbn:5-01-000001-1", "ABC-1"), "cover.jpg")
+
+    def test_in_a_zip_is_the_same_book(self) -> None:
+        data = fb2("<body><section><p>Шёл дождь.</p></section></body>")
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("rain.fb2", data)
+        assert open_bytes(buffer.getvalue(), "rain.fb2.zip") == open_bytes(data, "rain.fb2.zip")
+
+    def test_that_is_not_well_formed_is_read_and_said_to_be(self) -> None:
+        book = open_bytes(fb2("<body><section><p>Дождь & <b>ветер</p><p>и снег</section></body>"), "x")
+        assert "ветер" in book.text
+        assert "и снег" in book.text
+        assert book.notices == ("The file is not well-formed XML; what could be understood of it was read.",)
+
+    def test_that_is_cut_off_is_read_as_far_as_it_goes(self) -> None:
+        data = fb2("<body><section>" + "<p>Шёл дождь.</p>" * 50 + "</section></body>")
+        assert open_bytes(data[: len(data) // 2], "x").text.startswith("Шёл дождь.")
+
+    def test_gives_its_pictures_by_name(self) -> None:
+        assert binary(fb2("<body/>"), "cover.jpg") == b"\xff\xd8\xff\xe0\x00\x10"
+        assert binary(fb2("<body/>"), "other.jpg") is None
+
+    def test_without_text_is_refused(self) -> None:
+        with pytest.raises(BookError, match="no text in it"):
+            open_bytes(b"<FictionBook><body><section/></body></FictionBook>", "x.fb2")
+
+    def test_resolves_no_entity(self) -> None:
+        data = fb2("<body><section><p>It &p; rained.</p></section></body>").replace(
+            b"<FictionBook", b'<!DOCTYPE f [<!ENTITY p SYSTEM "file:///etc/passwd">]><FictionBook', 1
+        )
+        assert "root" not in open_bytes(data, "x.fb2").text
+
+
+class TestChapters:
+    def test_are_the_sections_that_have_titles(self) -> None:
+        book = read(
+            "<body><title><p>Автор</p><p>Дождь</p></title><section><title><p>Часть I</p></title>"
+            "<section><title><p>1</p><p>Утро</p></title><p>Дождь.</p></section><section><p>Без имени.</p></section>"
+            "<section><title><p>2.</p><p>Вечер</p></title><p>Снег.</p></section></section></body>"
+        )
+        assert chapters(book) == [(1, "Часть I"), (2, "1. Утро"), (2, "2. Вечер")]
+        assert [text for _, text in paragraphs(book)][:5] == ["Автор", "Дождь", "Часть I", "1", "Утро"]
+
+    def test_of_a_second_body_stand_under_its_title(self) -> None:
+        book = read(
+            "<body><section><title><p>I</p></title><p>Дождь.</p></section></body>"
+            "<body><title><p>Приложение</p></title><section><title><p>A</p></title><p>Снег.</p></section></body>"
+        )
+        assert chapters(book) == [(1, "I"), (1, "Приложение"), (2, "A")]
+
+
+class TestText:
+    def test_is_prose_verse_quotation_and_table(self) -> None:
+        book = read(
+            "<body><epigraph><p>Всё течёт.</p><text-author>Гераклит</text-author></epigraph><section>"
+            "<p>Шёл <emphasis>дождь</emphasis> и <strong>снег</strong>.</p><empty-line/><p>Перестал.</p>"
+            "<p>И.</p><p>И.</p><p>И.</p><p>И.</p>"
+            "<poem><stanza><v>Дождик,</v><v>перестань</v></stanza><stanza><v>Мы <style name='x'>поедем</style></v>"
+            "<v>в Иордань</v></stanza><text-author>Народ</text-author></poem><subtitle>* * *</subtitle>"
+            "<cite><p>Цитата.</p></cite><table><tr><th>а</th><td>б</td></tr></table></section></body>"
+        )
+        assert [pair for pair in paragraphs(book) if pair != (Kind.TEXT, "И.")] == [
+            (Kind.QUOTE, "Всё течёт."),
+            (Kind.QUOTE, "Гераклит"),
+            (Kind.TEXT, "Шёл дождь и снег."),
+            (Kind.BREAK, "* * *"),
+            (Kind.TEXT, "Перестал."),
+            (Kind.VERSE, "Дождик,\nперестань"),
+            (Kind.VERSE, "Мы поедем\nв Иордань"),
+            (Kind.QUOTE, "Народ"),
+            (Kind.BREAK, "* * *"),
+            (Kind.QUOTE, "Цитата."),
+            (Kind.TABLE, "а | б"),
+        ]
+        assert styles(book) == [(Style.EMPHASIS, "дождь"), (Style.STRONG, "снег")]
+
+    def test_empty_lines_everywhere_part_no_scenes(self) -> None:
+        book = read(f"<body><section>{'<p>Дождь.</p><empty-line/>' * 9}</section></body>")
+        assert {kind for kind, _ in paragraphs(book)} == {Kind.TEXT}
+
+    def test_pictures_are_called_by_their_words_or_their_name(self) -> None:
+        book = read(
+            '<body><section><p>Дождь <image l:href="#a.png" alt="туча"/>.</p><image l:href="#b.png"/></section></body>'
+        )
+        assert images(book) == [("a.png", "[туча]"), ("b.png", "[b.png]")]
+
+    def test_a_language_inside_is_kept(self) -> None:
+        book = read('<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>')
+        assert [(f.language, book.text[f.start : f.end]) for f in book.foreign] == [("fr", "pluie")]
+
+
+class TestNotes:
+    NOTES = (
+        '<body name="notes"><title><p>Примечания</p></title><section id="n1"><title><p>1</p></title><p>Первое.</p>'
+        '<p>И ещё.</p></section><section id="n2"><title><p>2</p></title><p>Второе.</p></section></body>'
+    )
+
+    def test_open_where_they_are_cited(self) -> None:
+        book = read(
+            '<body><section id="s"><title><p>I</p></title><p>Дождь<a l:href="#n1" type="note">1</a>, снег'
+            '<a l:href="#n2" type="note">[2]</a>; <a l:href="#s">выше</a>.</p></section></body>' + self.NOTES
+        )
+        assert links(book) == [("[1]", "1. Первое.\n\nИ ещё."), ("[2]", "2. Второе."), ("выше", "I")]
+        assert paragraphs(book)[-3:] == [(Kind.NOTE, "1. Первое."), (Kind.NOTE, "И ещё."), (Kind.NOTE, "2. Второе.")]
+
+    def test_are_a_chapter_of_their_own(self) -> None:
+        book = read("<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES)
+        assert chapters(book) == [(1, "I"), (1, "Примечания")]
+
+    def test_grouped_by_chapter_are_notes_too(self) -> None:
+        notes = self.NOTES.replace('<section id="n1">', '<section><title><p>К главе I</p></title><section id="n1">')
+        notes = notes.replace("</body>", "</section></body>")
+        book = read('<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes)
+        assert links(book) == [("[2]", "2. Второе.")]

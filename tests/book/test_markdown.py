@@ -1,0 +1,126 @@
+"""Markdown: what its signs say becomes what the book is, and what stands before the text becomes its metadata."""
+
+import pytest
+
+from gistread.book import Book, Kind
+from gistread.book.model import Style
+from gistread.book.open import open_bytes
+from gistread.errors import BookError
+from tests.book.paragraphs import chapters, images, links, paragraphs, styles
+from tests.book.promises import assert_keeps_promises
+
+
+def read(text: str) -> Book:
+    book = open_bytes(text.encode(), "rain.md")
+    assert book.source_format == "markdown"
+    assert_keeps_promises(book)
+    return book
+
+
+def test_paragraphs_are_joined_and_hard_line_ends_kept() -> None:
+    book = read("It rained\nand rained.\n\nRoses are red,  \nviolets are blue,\\\nrain is wet.\n")
+    assert paragraphs(book) == [
+        (Kind.TEXT, "It rained and rained."),
+        (Kind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet."),
+    ]
+
+
+def test_blocks_are_what_they_are() -> None:
+    book = read(
+        "Rain\n====\n\n> Said he.\n\n* * *\n\n- Bread\n- Cheese\n  1. hard\n\n3. Rope\n\n"
+        "| Day | Rain |\n|--|--|\n| 1 | 2 mm |\n\n```py\nif a:\n    b\n```\n\n    c\n\nTerm\n: Meaning\n"
+    )
+    assert paragraphs(book) == [
+        (Kind.HEADING, "Rain"),
+        (Kind.QUOTE, "Said he."),
+        (Kind.BREAK, "* * *"),
+        (Kind.LIST, "• Bread"),
+        (Kind.LIST, "• Cheese"),
+        (Kind.LIST, "1. hard"),
+        (Kind.LIST, "3. Rope"),
+        (Kind.TABLE, "Day | Rain\n1 | 2 mm"),
+        (Kind.CODE, "if a:\n    b"),
+        (Kind.CODE, "c"),
+        (Kind.LIST, "Term"),
+        (Kind.LIST, "Meaning"),
+    ]
+
+
+def test_words_are_set_as_they_are_marked() -> None:
+    book = read("It _rained_ **all** ~~night~~ `day` in snake_case and 2*3*4.")
+    assert book.text == "It rained all night day in snake_case and 234."
+    assert styles(book)[:4] == [
+        (Style.EMPHASIS, "rained"),
+        (Style.STRONG, "all"),
+        (Style.STRIKE, "night"),
+        (Style.CODE, "day"),
+    ]
+
+
+def test_chapters_come_from_headings_below_the_title() -> None:
+    book = read("# Rain\n\n## One\n\nIt.\n\n### Dawn\n\nIt.\n\n## Two\n\nIt.\n")
+    assert chapters(book) == [(1, "One"), (2, "Dawn"), (1, "Two")]
+    assert book.title == "Rain"
+
+
+def test_links_lead_to_headings_and_out() -> None:
+    book = read(
+        "[There](#the-sun-again), [out](http://example.org/a_b), <http://example.org>.\n\n# The *Sun*, again!\n\nIt."
+    )
+    assert links(book) == [
+        ("There", "The Sun, again!"),
+        ("out", "http://example.org/a_b"),
+        ("http://example.org", "http://example.org"),
+    ]
+
+
+def test_a_footnote_opens_with_all_its_paragraphs() -> None:
+    book = read("# One\n\nIt rained.[^a] And.^[Inline *note*.]\n\n[^a]: A note.\n\n    More of it.\n\n# Two\n\nIt.")
+    assert links(book) == [("[1]", "1. A note.\n\nMore of it."), ("[2]", "2. Inline note.")]
+    assert "↩" not in book.text
+    assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
+
+
+def test_pictures_and_html_inside() -> None:
+    book = read('See ![a bridge](img/b.png "Old").\n\n<p align="center">The <i>end</i>&hellip;</p>\n')
+    assert book.text == "See [a bridge].\n\nThe end…"
+    assert images(book) == [("img/b.png", "[a bridge]")]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        '---\ntitle: "Rain: A Story" # so\nauthor:\n  - Jane Doe\n  - name: John Roe\n    as: x\nlang: en-GB\n---\n',
+        "---\ntitle: 'Rain: A Story'\nauthors: [Jane Doe, \"John Roe\"]\nlanguage: en_GB\nx:\n  y: true\n...\n",
+        '+++\ntitle = "Rain: A Story"\nauthors = ["Jane Doe", "John Roe"]\nlang = "en-GB"\n+++\n',
+        "\ufeff---\r\n"
+        "title: >\r\n  Rain:\r\n  A Story\r\nauthor:\r\n- Jane Doe\r\n- John Roe\r\n\r\nlang: en-GB\r\n---\r\n",
+    ],
+    ids=["YAML", "YAML on one line", "TOML", "folded"],
+)
+def test_metadata_stands_before_the_text(front: str) -> None:
+    book = read(front + "\nIt rained.\n")
+    assert (book.title, book.authors, book.language) == ("Rain: A Story", ("Jane Doe", "John Roe"), "en-GB")
+    assert book.text == "It rained."
+
+
+def test_metadata_as_pandoc_writes_it() -> None:
+    book = read("% Rain: A\n  Story\n% Jane Doe; John Roe\n% 1850\n\nIt rained.")
+    assert (book.title, book.authors, book.text) == ("Rain: A Story", ("Jane Doe", "John Roe"), "It rained.")
+
+
+@pytest.mark.parametrize("text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."])
+def test_what_only_looks_like_metadata_is_text(text: str) -> None:
+    assert "It rained." in read(text).text.replace("[", "")
+
+
+def test_a_file_without_words_is_refused() -> None:
+    with pytest.raises(BookError, match="no text in it"):
+        open_bytes(b"---\ntitle: Rain\n---\n\n<!-- nothing -->\n", "rain.md")
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 5000, "> " * 3000 + "a", "*a " * 20_000, "- " * 3000 + "a", "`" * 30_000, "![" * 5000]
+)
+def test_signs_by_the_thousand_are_survived(text: str) -> None:
+    assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
