@@ -12,7 +12,6 @@ from pathlib import PurePath
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
-
 READABLE = "plain text, EPUB, HTML, Markdown and FB2"
 """The formats that are read, for messages."""
 

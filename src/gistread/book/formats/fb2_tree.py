@@ -11,7 +11,8 @@ from lxml import etree
 from gistread.book.formats.layout import is_break
 from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.one_document import Section
-from gistread.book.formats.page_notes import EPUB_TYPE
+
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
 _INLINE = {

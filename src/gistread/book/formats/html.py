@@ -15,7 +15,7 @@ from gistread.book.formats.markup import local_name, parse, parse_page, plain_te
 from gistread.book.formats.one_document import read_tree
 from gistread.book.formats.page_furniture import remove_furniture
 from gistread.book.formats.page_metadata import metadata_of
-from gistread.book.formats.page_notes import mark_notes
+from gistread.book.formats.page_notes import undecorate_notes
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.errors import BookError
@@ -52,7 +52,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
         return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")
     metadata = metadata_of(root)
     remove_furniture(root)
-    mark_notes(root)
+    undecorate_notes(root)
     part_at_empty_lines(root)
     _number_pictures(root)
     return read_tree(root, name, "html", metadata, notices=notices)
@@ -66,12 +66,12 @@ def _tree(text: str) -> etree._Element | None:
 
 
 def _number_pictures(root: etree._Element) -> None:
-    """A picture that stands in the page itself is called by its number: "data:3" for the third."""
+    """A picture that stands in the page itself is called by its number: "embedded:3" for the third."""
     number = 0
     for element in root.iter():
         if local_name(element) == "img" and (element.get("src") or "").lstrip()[:5].lower() == "data:":
             number += 1
-            element.set("src", f"data:{number}")
+            element.set("src", f"embedded:{number}")
 
 
 def _preformatted(root: etree._Element) -> str:

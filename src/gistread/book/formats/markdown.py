@@ -17,7 +17,7 @@ from gistread.book.formats.front_matter import split_front_matter
 from gistread.book.formats.line_breaks import part_at_empty_lines
 from gistread.book.formats.markup import parse_page
 from gistread.book.formats.one_document import read_tree
-from gistread.book.formats.page_notes import mark_notes
+from gistread.book.formats.page_notes import undecorate_notes
 from gistread.book.model import Book
 from gistread.errors import BookError
 
@@ -33,7 +33,7 @@ def read_markdown(data: bytes, name: str) -> Book:
     root = parse_page(_parser().render(text))
     if root is None:
         raise BookError(f"{name} has no text in it, or more than any book.")
-    mark_notes(root)
+    undecorate_notes(root)
     part_at_empty_lines(root)
     return read_tree(root, name, "markdown", metadata)
 

@@ -1,25 +1,26 @@
-"""A book whose whole text is one tree of XHTML: its paragraphs, its chapters, and the places its links mean.
+"""A book whose whole text is one tree of XHTML: what of it is the book, and where its chapters begin.
 
 Formats other than EPUB are translated into such a tree and end here, so that a list, a poem or a note is the same in
 all of them. Knows nothing of files and of no format but the tree.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from urllib.parse import unquote
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder, Target
+from gistread.book.builder import BookBuilder
+from gistread.book.formats.assembly import assemble
 from gistread.book.formats.gutenberg import Frame, frame
 from gistread.book.formats.layout import Block
+from gistread.book.formats.linking import Place, linked, own_anchor
 from gistread.book.formats.outline import outline
 from gistread.book.formats.pieces import Piece
 from gistread.book.formats.section_headings import Division, HeadingPiece, divisions
 from gistread.book.formats.shallow import make_shallow
 from gistread.book.formats.xhtml import Document, read_document
-from gistread.book.inline import Mark
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError
 
@@ -64,85 +65,80 @@ def read_tree(
     make_shallow(root)
     document = read_document(root, metadata.language)
     framed = frame([piece.words for piece in document.pieces])
-    title = framed.title or metadata.title
-    builder = BookBuilder()
-    starts = _fill(builder, document, framed, _divisions(document, framed, sections, title))
-    if not (builder.characters and document.has_words):
+    document = _cut(document, framed)
+    if not (document.pieces and document.has_words):
         raise BookError(f"{name} has no text in it that can be read.")
+    title = framed.title or metadata.title
+    links = linked({name: document}, _own_place)
+    document = links.documents[name]
+    begins: dict[int, list[tuple[str, int]]] = {}
+    for division in _divisions(document, sections, title):
+        begins.setdefault(division.index, []).append((division.title, division.level))
+    builder = BookBuilder()
+    resolve = assemble(builder, links, lambda path, document: begins)
     return builder.build(
-        title=title or _first_heading(document, framed) or PurePath(name).stem,
+        title=title or _title_heading(document.pieces, begins) or PurePath(name).stem,
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
         notices=tuple(notices),
         identifiers=metadata.identifiers,
         cover=metadata.cover,
-        resolve=lambda mark: _place(mark, document, starts, name, builder.characters),
+        resolve=resolve,
     )
 
 
-def _fill(builder: BookBuilder, document: Document, framed: Frame, found: Sequence[Division]) -> list[int]:
-    """Where each piece begins in the text, or would; and at last where the text ends."""
-    starts = [0] * framed.first
-    marks: dict[int, list[Division]] = {}
-    for division in found:
-        marks.setdefault(division.index, []).append(division)
-    for index in range(framed.first, framed.end):
-        for division in marks.get(index, ()):
-            builder.chapter(division.title, division.level)
-        piece = document.pieces[index]
-        starts.append(builder.next_start)
-        builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks)
-    return [*starts, *[builder.next_start] * (len(document.pieces) - framed.end + 1)]
+def _own_place(path: str, href: str) -> Place | None:
+    """What a link means: a place in the document, also where it names the file; else it leads out of the book."""
+    page, separator, fragment = href.partition("#")
+    return own_anchor(path, separator + fragment) if not page or unquote(page) == path else None
 
 
-def _place(mark: Mark, document: Document, starts: Sequence[int], name: str, length: int) -> Target | None:
-    """The place in the book that a link means; None where it leads elsewhere or to nothing."""
-    page, _, fragment = mark.href.partition("#")
-    if page and unquote(page).rpartition("/")[2] != name:
-        return None
-    anchor = next((each for each in (fragment, unquote(fragment)) if each in document.anchors), None)
-    if anchor is None:
-        # Without a fragment, or with that of HTML itself, it leads to the start of the document.
-        return Target(0) if fragment in ("", "top") and not page.startswith(("http:", "https:")) else None
-    index = document.anchors[anchor]
-    if starts[index] >= length:
-        return None
-    note = next(((first, last) for first, last in document.notes if first <= index < last), None)
-    end = note[1] if note else document.ends.get(anchor, index + 1) if mark.is_note else None
-    return Target(starts[index], max(starts[index], min(length, starts[end] - 2)) if end else None)
+def _cut(document: Document, framed: Frame) -> Document:
+    """The document without what a publisher put before and behind the book."""
+    first, end = framed.first, framed.end
+    if (first, end) == (0, len(document.pieces)):
+        return document
+    return replace(
+        document,
+        pieces=document.pieces[first:end],
+        anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
+        ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
+        notes=tuple((a - first, min(b, end) - first) for a, b in document.notes if first <= a < end),
+    )
 
 
-def _divisions(document: Document, framed: Frame, sections: Sequence[Section], title: str) -> list[Division]:
+def _divisions(document: Document, sections: Sequence[Section], title: str) -> list[Division]:
     pieces = document.pieces
     if sections:
         anchors = document.anchors
         return [Division(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
     headings = [
-        HeadingPiece(index, pieces[index].words, pieces[index].level)
-        for index in range(framed.first, framed.end)
-        if pieces[index].kind is Kind.HEADING
+        HeadingPiece(index, piece.words, piece.level)
+        for index, piece in enumerate(pieces)
+        if piece.kind is Kind.HEADING
     ]
-    found = list(divisions(headings, title)) if headings else list(_by_words(pieces, framed))
-    return [*found, *_notes(pieces, framed)]
+    found = list(divisions(headings, title)) if headings else list(_by_words(pieces))
+    return [*found, *_notes(pieces)]
 
 
-def _by_words(pieces: Sequence[Piece], framed: Frame) -> Iterator[Division]:
+def _by_words(pieces: Sequence[Piece]) -> Iterator[Division]:
     """For a document that marks no heading as one: what a plain text with these paragraphs would have."""
-    blocks = [Block(tuple(piece.words.split("\n")), piece.kind, 2) for piece in pieces[framed.first : framed.end]]
+    blocks = [Block(tuple(piece.words.split("\n")), piece.kind, 2) for piece in pieces]
     for heading in outline(blocks).headings:
-        yield Division(framed.first + heading.index, heading.title, heading.level)
+        yield Division(heading.index, heading.title, heading.level)
 
 
-def _notes(pieces: Sequence[Piece], framed: Frame) -> Iterator[Division]:
+def _notes(pieces: Sequence[Piece]) -> Iterator[Division]:
     """The notes at the end of a document, where no heading stands over them: they are not part of the last chapter."""
-    first = framed.end
-    while first > framed.first and pieces[first - 1].kind in (Kind.NOTE, Kind.BREAK):
+    first = len(pieces)
+    while first and pieces[first - 1].kind in (Kind.NOTE, Kind.BREAK):
         first -= 1
-    if framed.first < first < framed.end and pieces[first - 1].kind is not Kind.HEADING:
+    if 0 < first < len(pieces) and pieces[first - 1].kind is not Kind.HEADING:
         yield Division(first, _NOTES, 1)
 
 
-def _first_heading(document: Document, framed: Frame) -> str:
-    pieces = document.pieces[framed.first : framed.end][:3]
-    return next((piece.words for piece in pieces if piece.kind is Kind.HEADING), "")
+def _title_heading(pieces: Sequence[Piece], begins: Collection[int]) -> str:
+    """The first heading, where it stands over the whole text and not over the first of several chapters."""
+    first = next((index for index, piece in enumerate(pieces[:3]) if piece.kind is Kind.HEADING), None)
+    return pieces[first].words if first is not None and (first not in begins or len(begins) == 1) else ""
