@@ -45,10 +45,10 @@ class ExistsError(GistreadError):
 
 
 def document(export: Export, form: Format) -> str:
-    """The document as text, its last line ended."""
+    """The document. The text of a book is exactly that: its SHA-256 is the one that the book is known by."""
     match form:
         case Format.TEXT:
-            return export.book.text + "\n"
+            return export.book.text
         case Format.JSON:
             import orjson
 
@@ -276,7 +276,7 @@ def _block(text: str) -> str:
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
 
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
 _AT_START = re.compile(r"^(\s*)([-+=:]|\d+(?=[.)]))")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -169,6 +169,20 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     _add_formats(parser)
 
 
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_book(parser)
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument(
+        "--format",
+        choices=["txt", "md", "json"],
+        help="md: marks, notes, questions and gists to read (the default); json: the same for programs; "
+        "txt: the text of the book",
+    )
+    formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write to this file, whose name may say the format")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+
+
 def _add_models(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     listing = actions.add_parser("list", help="the GGUF models on this machine", allow_abbrev=False)
@@ -284,6 +298,12 @@ _COMMANDS = {
         "  gistread search frankenstein.epub --regex '\\bAlps?\\b' --json\n\n"
         "Exit status 1: nothing was found. A capital in WORDS makes upper and lower case differ.",
         _add_search,
+    ),
+    "export": _Command(
+        "Write marks, notes, questions and gists as Markdown or JSON, or the text of a book. Needs no model.",
+        "examples:\n  gistread export frankenstein.epub --output notes.md\n"
+        "  gistread export frankenstein.epub --format txt | wc -w",
+        _add_export,
     ),
     "models": _Command(
         "The models on this machine, which one to use, and faster copies of them.",

@@ -1,0 +1,145 @@
+"""Documents of what a person has of a book: Markdown that reads well and says nothing of its own, JSON, the text."""
+
+import re
+from pathlib import Path
+
+import orjson
+import pytest
+from markdown_it import MarkdownIt
+
+from gistread.errors import StorageError
+from gistread.exporting import ExistsError, Export, Format, as_json, as_markdown, document, file_name, write_document
+from gistread.marking.model import Color, Mark, MarkKind
+from gistread.marking.places import place_in
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.shelf import KeptCitation, KeptQuestion
+from tests.tui.books import small_book
+
+BOOK = small_book()
+NOON = 1_700_000_000.0
+
+
+def mark(kind: MarkKind, words: str, **fields: object) -> Mark:
+    start = BOOK.text.index(words)
+    return Mark(f"id-{start}", kind, place_in(BOOK.text, start, start + len(words)), made_at=NOON, **fields)
+
+
+MARKS = [
+    mark(MarkKind.HIGHLIGHT, "She trimmed it at dusk", color=Color.GREEN, note="Every day?\n\nTwice."),
+    mark(MarkKind.LETTER, "The boy ate like a dog", letter="a"),
+    mark(MarkKind.BOOKMARK, "Nobody ever asked"),
+    mark(MarkKind.NOTE, "Finch relit it", note="*bold* [link](x) <b> # head"),
+    Mark("lost", MarkKind.NOTE, place_in("Words of another edition", 0, 24), note="Where is it?", lost=True),
+]
+START = BOOK.text.index("Finch relit it")
+QUESTIONS = [
+    KeptQuestion("Who lit the lamp?", "Finch did [2].", True, (KeptCitation(2, START, START + 14, "Finch relit it"),)),
+    KeptQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
+]
+MEMORY = GistMemory(
+    BOOK,
+    PageSize(10, 50),
+    "SmolLM2",
+    [Entry(Page(1, 0, 400, 70), Gist("Ada keeps\nthe lamp.", 4, GistSource.MODEL))],
+)
+EVERYTHING = Export(BOOK, MARKS, QUESTIONS, MEMORY)
+
+
+def test_markdown_has_marks_by_chapter_with_place_and_note() -> None:
+    text = as_markdown(EVERYTHING)
+    share = f"{100 * MARKS[0].start / len(BOOK.text):.1f}".removesuffix(".0")
+    assert text.startswith("# The Lamp at Skerry Point\n\nA. Writer\n\n## Marks\n\n### I. The Lamp\n\n")
+    assert (
+        f"> She trimmed it at dusk\n\nEvery day?\n\nTwice.\n\n— *green highlight · {share}% · "
+        f"offset {MARKS[0].start} · 2023-11-14*" in text
+    )
+    assert text.index("### II. The Boy") < text.index("— *mark a · ") < text.index("### III. The Dark Night")
+    assert "## Marks that lost their place" in text
+    assert "> Words of another edition\n\nWhere is it?\n\n— *note" in text
+
+
+def test_markdown_has_questions_with_sources_and_gists() -> None:
+    text = as_markdown(EVERYTHING)
+    assert "### Who lit the lamp?\n\nFinch did \\[2\\].\n\n> Finch relit it\n>\n> — *page 2 · " in text
+    assert "### And the cat?\n\nNo answer was given.\n\n*readagent-s with SmolLM2 · 2023-11-14*" in text
+    assert text.endswith("## Gists\n\nRead by SmolLM2.\n\n### I. The Lamp\n\n**1** Ada keeps the lamp.\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "*a* _b_ `c` [d](e) ![f](g) <h> <!-- i --> # j | k ~~l~~ \\m &amp;",
+        "# one\n- two\n+ three\n1. four\n2) five\n> six\n---\n===\n    seven\n| a | b |",
+        "\x1b[31mred\x1b[0m \u202eright to left",
+        "***",
+    ],
+)
+def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> None:
+    marked = Mark("x", MarkKind.NOTE, place_in(words, 0, len(words)), note=words)
+    html = (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .enable("strikethrough")
+        .render(as_markdown(Export(BOOK, [marked], [KeptQuestion(words.replace("\n", " "), words, True)])))
+    )
+    inside = html.split("<blockquote>", 1)[1]
+    assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3)\b)[a-z!]", inside)
+    assert inside.count("<em>") == 1
+    assert inside.count("<h3>") == 1
+    assert "\x1b" not in html
+    assert "\u202e" not in html
+
+
+def test_a_book_without_anything_says_so() -> None:
+    assert as_markdown(Export(BOOK)).endswith("Nothing is marked in this book yet.\n")
+
+
+def test_json_has_every_field_and_offsets_into_the_text() -> None:
+    table = orjson.loads(document(EVERYTHING, Format.JSON))
+    assert set(table) == {"version", "book", "marks", "questions", "gists"}
+    assert table["book"]["sha256"] == BOOK.sha256
+    first, *_, lost = table["marks"]
+    assert BOOK.text[first["start"] : first["end"]] == first["text"] == "She trimmed it at dusk"
+    assert (first["kind"], first["color"], first["chapter"]) == ("highlight", "green", "I. The Lamp")
+    assert first["before"] + first["text"] in BOOK.text
+    assert (lost["lost"], lost["chapter"]) == (True, "")
+    assert table["questions"][0]["citations"][0]["chapter"] == "III. The Dark Night"
+    assert table["gists"] == [
+        {"page": 1, "start": 0, "end": 400, "chapter": "I. The Lamp", "gist": "Ada keeps\nthe lamp.", "source": "model"}
+    ]
+    assert as_json(Export(BOOK))["marks"] == []
+
+
+def test_text_is_the_books_own_to_the_byte() -> None:
+    assert document(EVERYTHING, Format.TEXT) == BOOK.text
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("War & Peace: a/b\\c?", "War & Peace a b c – notes.md"),
+        ("…/../etc", "etc – notes.md"),
+        ("///", "book – notes.md"),
+        ("吾輩は猫である", "吾輩は猫である – notes.md"),
+        ("x" * 300, "x" * 80 + " – notes.md"),
+    ],
+)
+def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -> None:
+    assert file_name(title, Format.MARKDOWN) == name
+
+
+def test_a_file_is_replaced_only_when_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    write_document(path, "one")
+    with pytest.raises(ExistsError, match="already"):
+        write_document(path, "two")
+    assert path.read_text() == "one"
+    write_document(path, "two", replace=True)
+    assert path.read_text() == "two"
+    assert [one.name for one in tmp_path.iterdir()] == ["notes.md"]
+
+
+def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "notes.md"):
+        with pytest.raises(StorageError):
+            write_document(path, "words")
