@@ -1,0 +1,231 @@
+"""A PDF becomes a Book: pages become lines, lines paragraphs, and what stood around them on the paper goes.
+
+Each step has a module beside this one (`pdf_*.py`); here they meet. PDFium itself runs in a process of its own. Knows
+nothing of paths on disk.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import BinaryIO
+
+from gistread.book.builder import BookBuilder, Target
+from gistread.book.characters import clean, one_line
+from gistread.book.formats.pdf_chapters import Places, by_headings, by_outline
+from gistread.book.formats.pdf_furniture import furniture
+from gistread.book.formats.pdf_hyphens import Words
+from gistread.book.formats.pdf_layout import Layout, measure
+from gistread.book.formats.pdf_lines import Column, Line, columns, find_gutter, rows
+from gistread.book.formats.pdf_pages import Area, Document, Page, Piece, Place
+from gistread.book.formats.pdf_paragraphs import Block, blocks
+from gistread.book.formats.pdf_process import DamagedError, LockedError, read_document
+from gistread.book.formats.pdf_text import plain, share_of_unreadable, text_of
+from gistread.book.inline import Mark
+from gistread.book.model import Book, Kind
+from gistread.errors import BookError
+
+_FRESH_COPY = "Get a fresh copy of the file."
+_LETTERS_OF_A_SCAN = 10
+"""A page: fewer, and there is a picture of text at best."""
+_UNREADABLE_SHARE = 0.3
+_SAME_GUTTER_POINTS = 8
+_FILE_NAME = re.compile(
+    r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)", re.IGNORECASE
+)
+_AUTHORS_APART = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
+_ISBN = re.compile(r"ISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx])")
+_DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)])")
+_PAGES_WITH_IDENTIFIERS = 6
+
+
+def read_pdf(stream: BinaryIO, name: str) -> Book:
+    """The book in a seekable stream; `name` is what messages call it. Raises BookError."""
+    try:
+        document = read_document(stream)
+    except LockedError as error:
+        raise BookError(
+            f"{name} is locked with a password.", "Save a copy without one in a PDF viewer, and open that."
+        ) from error
+    except (DamagedError, OSError) as error:
+        raise BookError(f"{name} cannot be read: it is damaged, or no PDF at all.", _FRESH_COPY) from error
+    return book_of(document, name)
+
+
+def book_of(document: Document, name: str) -> Book:
+    """The book that was found in a PDF. Raises BookError where it has no text."""
+    letters = sum(len(piece.text.strip()) for page in document.pages for piece in page.pieces)
+    if letters < _LETTERS_OF_A_SCAN * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
+        raise _without_text(document, name)
+    page_rows = [rows(page) for page in document.pages]
+    lines = [line for rows_of_page in page_rows for line in rows_of_page]
+    if share_of_unreadable(lines) > _UNREADABLE_SHARE:
+        raise BookError(
+            f"{name} does not say which letters its fonts show, so its text cannot be read.",
+            "Optical character recognition (OCR) can make a copy whose text can.",
+        )
+    found = _columns(document.pages, furniture(page_rows))
+    layout = measure(found)
+    paragraphs = blocks(found, layout)
+    words = Words(line.text for column in found for line in column.lines)
+    return _built(document, paragraphs, layout, words, name)
+
+
+def _is_scanned(pages: Sequence[Page]) -> bool:
+    return sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
+
+
+def _without_text(document: Document, name: str) -> BookError:
+    if not document.pages:
+        return BookError(f"{name} cannot be read: none of its pages can.", _FRESH_COPY)
+    if any(page.has_pictures for page in document.pages):
+        return BookError(
+            f"{name} has no text in it, only pictures of its pages.",
+            "Optical character recognition (OCR) can make a copy with text; gistread reads that.",
+        )
+    return BookError(f"{name} has no text in it.")
+
+
+def _columns(pages: Sequence[Page], gone: Sequence[Sequence[Line]]) -> list[Column]:
+    gutters = [find_gutter(page) for page in pages]
+    common = Counter(round(x / _SAME_GUTTER_POINTS) for x in gutters if x is not None)
+    usual: float | None = None
+    if common and (most := common.most_common(1)[0])[1] > 0.3 * len(pages):
+        near = sorted(x for x in gutters if x is not None and round(x / _SAME_GUTTER_POINTS) == most[0])
+        usual = near[len(near) // 2]
+    return [
+        column
+        for page, gutter, dropped in zip(pages, gutters, gone, strict=True)
+        for column in columns(page, None if gutter is not None else usual, dropped)
+    ]
+
+
+def _built(document: Document, paragraphs: list[Block], layout: Layout, words: Words, name: str) -> Book:
+    texts = [plain(block, words) for block in paragraphs]
+    places = Places(paragraphs)
+    chapters = by_outline(
+        [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
+    ) or by_headings(paragraphs, texts, layout)
+    begins: dict[int, list[tuple[str, int]]] = {}
+    for chapter in chapters:
+        begins.setdefault(chapter.block, []).append((chapter.title, chapter.level))
+    areas = {page.number: page.areas for page in document.pages if page.areas}
+    notes = _Notes(paragraphs)
+    builder = BookBuilder()
+    bounds: dict[int, tuple[int, int]] = {}
+    level = 1
+    for index, block in enumerate(paragraphs):
+        for title, level in begins.get(index, ()):
+            builder.chapter(title, level)
+        own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
+        text, marks = text_of(block, layout, words, own_areas, _href, notes.href)
+        start = builder.next_start
+        kind = Kind.HEADING if index in begins and len(texts[index]) < 200 else block.kind
+        if builder.add(text, kind, level if kind is Kind.HEADING else 0, lines=block.keeps_lines, marks=marks):
+            bounds[index] = start, builder.characters
+    if not builder.characters:
+        raise _without_text(document, name)
+
+    def resolve(mark: Mark) -> Target | None:
+        if mark.is_note:
+            return Target(*bounds[int(mark.href)]) if int(mark.href) in bounds else None
+        place = _place(mark.href)
+        index = places.block_at(document.upright(place)) if place else None
+        return Target(bounds[index][0]) if index in bounds else None
+
+    return builder.build(
+        title=_title(document, paragraphs, texts) or PurePath(name).stem,
+        authors=_authors(document),
+        language=document.language.strip("\0 "),
+        source_format="pdf",
+        notices=tuple(_notices(document)),
+        identifiers=_identifiers(paragraphs, texts),
+        resolve=resolve,
+    )
+
+
+def _href(area: Area) -> str:
+    if isinstance(area.target, str):
+        return area.target
+    return f"#{area.target.page}:{area.target.x}:{area.target.y}"
+
+
+def _place(href: str) -> Place | None:
+    if not re.fullmatch(r"#\d+:[^:]+:[^:]+", href):
+        return None
+    page, x, y = href[1:].split(":")
+    return Place(int(page), None if x == "None" else float(x), None if y == "None" else float(y))
+
+
+class _Notes:
+    """Which note a raised number stands for: the only one of its page with that label, cited there once."""
+
+    def __init__(self, paragraphs: Sequence[Block]) -> None:
+        found: dict[tuple[int, str], list[int]] = {}
+        for index, block in enumerate(paragraphs):
+            if block.kind is Kind.NOTE and block.label:
+                found.setdefault((block.lines[0].page, block.label), []).append(index)
+        self._notes = {key: indices[0] for key, indices in found.items() if len(indices) == 1}
+        self._first_lines = {paragraphs[index].lines[0] for index in self._notes.values()}
+
+    def href(self, line: Line, piece: Piece) -> str:
+        if line in self._first_lines and piece is line.pieces[0]:
+            return ""
+        index = self._notes.get((line.page, piece.text.strip()))
+        return "" if index is None else str(index)
+
+
+def _title(document: Document, paragraphs: Sequence[Block], texts: Sequence[str]) -> str:
+    title = one_line(clean(document.metadata.get("Title", "")))
+    if title and not _FILE_NAME.search(title) and any(map(str.isalpha, title)):
+        return title
+    first_page = paragraphs[0].lines[0].page if paragraphs else 0
+    headings = [
+        (block.lines[0].size, -index)
+        for index, block in enumerate(paragraphs[:20])
+        if block.kind is Kind.HEADING and block.lines[0].page <= first_page + 1
+    ]
+    return texts[-max(headings)[1]] if headings else ""
+
+
+def _authors(document: Document) -> tuple[str, ...]:
+    return tuple(author for author in _AUTHORS_APART.split(document.metadata.get("Author", "")) if author.strip())
+
+
+def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str, ...]:
+    """ISBN and DOI as the first pages print them."""
+    found: dict[str, None] = {}
+    for block, text in zip(paragraphs, texts, strict=True):
+        if block.lines[0].page >= _PAGES_WITH_IDENTIFIERS:
+            break
+        for match in _ISBN.finditer(text):
+            digits = re.sub(r"[- ]", "", match[1]).upper()
+            if len(digits) in (10, 13):
+                found[f"isbn:{digits}"] = None
+        if block.lines[0].page == 0:
+            found |= {f"doi:{match[1]}": None for match in _DOI.finditer(text)}
+    return tuple(found)
+
+
+def _notices(document: Document) -> list[str]:
+    notices = []
+    if document.unread:
+        notices.append(f"{_pages(document.unread)} could not be read; what is on them was left out.")
+    empty = [page.number for page in document.pages if not page.pieces and page.has_pictures]
+    if empty:
+        have = "is a picture" if len(empty) == 1 else "are pictures"
+        notices.append(f"{_pages(empty)} {have} without text.")
+    return notices
+
+
+def _pages(numbers: Sequence[int]) -> str:
+    """As a person counts: pages 3, 7–9."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    named = ", ".join(str(a + 1) if a == b else f"{a + 1}–{b + 1}" for a, b in runs[:8])
+    more = " and others" if len(runs) > 8 else ""
+    return f"{'Page' if len(set(numbers)) == 1 else 'Pages'} {named}{more}"

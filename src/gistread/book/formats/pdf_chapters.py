@@ -1,0 +1,155 @@
+"""Where chapters begin in a PDF: by its outline, else by its headings. And which paragraph a place on a page means.
+
+Knows paragraphs as blocks of lines and the places of the outline; nothing of the finished text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread.book.formats.layout import Block as TextBlock
+from gistread.book.formats.outline import outline as outline_of_text
+from gistread.book.formats.pdf_layout import Layout
+from gistread.book.formats.pdf_pages import Entry, Place
+from gistread.book.formats.pdf_paragraphs import Block
+from gistread.book.model import Kind
+
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+_ABOVE_POINTS = 4.0
+_CHAPTER_SIZES = 3
+_NUMBERING_LETTERS = 12
+"""As in "Chapter XIV" before a title."""
+_LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One that begins with a block."""
+
+    block: int
+    title: str
+    level: int
+
+
+class Places:
+    """Finds blocks by where they stand."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+        self._on_page: dict[int, list[tuple[float, float, float, int, bool]]] = {}
+        """Of each line: top, edges of its column, its block, and whether it is the first of it."""
+        self._letters: dict[int, str] = {}
+        for index, block in enumerate(blocks):
+            for number, line in enumerate(block.lines):
+                left, right = min(block.left, line.left), max(block.right, line.right)
+                row = (line.baseline + line.size, left, right, index, number == 0)
+                self._on_page.setdefault(line.page, []).append(row)
+
+    def block_at(self, place: Place) -> int | None:
+        """The block that a place means: the first line at or below it. None: there is none from that page on."""
+        if place.page < 0:
+            return None
+        rows = self._on_page.get(place.page)
+        if not rows:
+            later = min((page for page in self._on_page if page > place.page), default=None)
+            return None if later is None else self._on_page[later][0][3]
+        if place.y is None:
+            return next((row[3] for row in rows if row[4]), rows[0][3])
+        below = [row for row in rows if row[0] <= place.y + _ABOVE_POINTS] or rows[-1:]
+        if place.x is not None:
+            below = [row for row in below if row[1] - 20 <= place.x <= row[2]] or below
+        return max(below, key=lambda row: row[0])[3]
+
+    def heading_at(self, place: Place, title: str) -> int | None:
+        """The block where a chapter of this title begins: the one that reads so, on its page; else by the place."""
+        wanted = letters(title)
+        on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
+        nearest = self.block_at(place)
+        reads_so = [(rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None]
+        if reads_so:
+            return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
+        if nearest is None or nearest not in on_page or self._begins_on(nearest, place.page):
+            return nearest
+        # In the middle of a paragraph that began on the page before.
+        return next((index for index in on_page if index > nearest and self._begins_on(index, place.page)), nearest)
+
+    def _begins_on(self, index: int, page: int) -> bool:
+        return self._blocks[index].lines[0].page == page
+
+    def _reads(self, index: int, wanted: str) -> int | None:
+        """How well a block's text is that of a heading: 0 is best, None not at all."""
+        text = self._letters.get(index)
+        if text is None:
+            text = self._letters[index] = letters(self._blocks[index].text[:300])
+        if text == wanted:
+            return 0 if text else None
+        if len(wanted) < 3 or len(text) < 3:
+            return None
+        if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= _NUMBERING_LETTERS:
+            return 1
+        is_heading = self._blocks[index].kind is Kind.HEADING
+        return 2 if is_heading and (wanted in text or text in wanted) else None
+
+
+def letters(text: str) -> str:
+    return _NOT_A_LETTER.sub("", text).casefold()
+
+
+def by_outline(entries: Sequence[Entry], places: Places) -> list[Chapter]:
+    """Chapters as the document's own outline names them, in the order of the text; none where it is of no use."""
+    found: dict[tuple[int, str], Chapter] = {}
+    for entry in entries:
+        block = places.heading_at(entry.place, entry.title) if entry.place and entry.title.strip() else None
+        if block is not None:
+            found.setdefault((block, entry.title), Chapter(block, entry.title, entry.level))
+    if len(found) < 2 or len(found) < _LEAST_SHARE_OF_SOUND_ENTRIES * len(entries):
+        return []
+    return sorted(found.values(), key=lambda chapter: (chapter.block, chapter.level))
+
+
+def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: Layout) -> list[Chapter]:
+    """Chapters by what their headings say (Chapter 1), else by how large they are."""
+    as_text = [
+        TextBlock(
+            (text,), Kind.TEXT if block.kind is Kind.HEADING else block.kind, 2 if block.kind is Kind.HEADING else 1
+        )
+        for block, text in zip(blocks, texts, strict=True)
+    ]
+    told = outline_of_text(as_text)
+    chapters = [Chapter(one.index, one.title, one.level) for one in told.headings]
+    is_heading = [block.kind is Kind.HEADING for block in blocks]
+    sized = _by_size(blocks, texts)
+    if len(chapters) >= 2 and sum(is_heading[one.block] for one in chapters) >= 0.5 * min(
+        len(chapters), len(sized) or 1
+    ):
+        return chapters
+    return sized if len(sized) >= 2 else chapters
+
+
+def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[Chapter]:
+    headings = [(index, _rank(block)) for index, block in enumerate(blocks) if block.kind is Kind.HEADING]
+    if not headings:
+        return []
+    first_page = blocks[headings[0][0]].lines[0].page
+    counts = Counter(rank for _, rank in headings)
+    # The title of the document is larger than all, stands on its first page, and nowhere else.
+    on_first = Counter(rank for index, rank in headings if blocks[index].lines[0].page == first_page)
+    ranks = [rank for rank in sorted(counts, reverse=True) if counts[rank] > on_first[rank] or counts[rank] > 1]
+    if len(ranks) > 1 and counts[ranks[0]] == on_first[ranks[0]]:
+        ranks = ranks[1:]
+    levels = {rank: level for level, rank in enumerate(ranks[:_CHAPTER_SIZES], 1)}
+    found: list[Chapter] = []
+    for index, rank in headings:
+        if rank not in levels or not any(map(str.isalnum, texts[index])):
+            continue
+        if found and found[-1].block == index - 1 and levels[rank] == found[-1].level and len(found[-1].title) < 30:
+            found[-1] = Chapter(found[-1].block, f"{found[-1].title}. {texts[index]}", found[-1].level)
+        else:
+            found.append(Chapter(index, texts[index], levels[rank]))
+    return found
+
+
+def _rank(block: Block) -> tuple[float, bool]:
+    first = block.lines[0]
+    return round(first.size), first.pieces[0].font.is_bold

@@ -1,0 +1,81 @@
+"""What repeats at the edges of pages is furniture: running heads and feet, page numbers. Here it is found.
+
+A row at the top or bottom is furniture when the same words stand at the same height of other pages nearby, or a number
+that counts with the pages. Knows nothing of what is between the edges.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from gistread.book.formats.numbering import roman
+from gistread.book.formats.pdf_lines import Line
+
+_EDGE_ROWS = 3
+_NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
+_HEIGHT_POINTS = 6.0
+_NEAR_PAGES = 4
+"""A head that names the chapter comes back within so many pages: on every other one, with a figure between."""
+_LEAST_PAGES = 3
+_LEAST_COUNTED = 3
+
+
+def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Of each page (its rows from the top down) the rows that are furniture."""
+    seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
+    edges = [(_edge(rows), _edge(rows[::-1])) for rows in pages]
+    for number, sides in enumerate(edges):
+        for side, rows in zip("tb", sides, strict=True):
+            for row in rows:
+                for key in _keys(row.text, number):
+                    seen[(side, *key)].append((number, row.baseline))
+    # A table of contents, or a page of a play, may begin like others: what stays is the outermost run.
+    return [
+        [
+            row
+            for side, rows in zip("tb", sides, strict=True)
+            for row in _outermost(rows, number, side, seen, len(pages))
+        ]
+        for number, sides in enumerate(edges)
+    ]
+
+
+def _edge(rows: Sequence[Line]) -> list[Line]:
+    return list(rows[:_EDGE_ROWS])
+
+
+def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
+    """By what a row could be known on other pages: its words, or its words around a number that counts the pages."""
+    words = " ".join(text.split()).casefold()
+    yield words, -1
+    for match in _NUMBER.finditer(text):
+        number = int(match[0]) if match[0].isdigit() else roman(match[0])
+        if number is not None:
+            around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
+            yield " ".join(around.split()), number - page + 100_000
+
+
+def _outermost(
+    rows: list[Line],
+    page: int,
+    side: str,
+    seen: dict[tuple[str, str, int], list[tuple[int, float]]],
+    page_count: int,
+) -> Iterator[Line]:
+    for row in rows:
+        if not any(_repeats(key, row, page, seen[(side, *key)], page_count) for key in _keys(row.text, page)):
+            return
+        yield row
+
+
+def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int, float]], page_count: int) -> bool:
+    same_height = [
+        other for other, baseline in places if other != page and abs(baseline - row.baseline) <= _HEIGHT_POINTS
+    ]
+    if key[1] >= 0:
+        # Even in a document of a few pages a lone number that counts with them is theirs.
+        return len(places) >= min(_LEAST_COUNTED, page_count) and (len(same_height) > 0 or len(places) > page_count / 4)
+    if not any(character.isalpha() for character in key[0]):
+        return len(same_height) + 1 >= _LEAST_PAGES
+    near = sum(abs(other - page) <= _NEAR_PAGES for other in same_height)
+    return near > 0 and len(same_height) + 1 >= _LEAST_PAGES

@@ -1,0 +1,65 @@
+"""Words that were parted at the ends of lines become one again; a hyphen that the author wrote stays.
+
+What the rest of the book writes decides: `well-known` in the middle of a line is evidence, and so is `wellknown`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from gistread.book.formats.pdf_pages import HYPHEN
+
+_WORD = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
+_LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
+_FIRST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
+_HYPHENS = "-‐‑\u00ad" + HYPHEN
+_UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
+_DASHES = "—–―"
+
+
+class Words:
+    """How often words stand in a document, apart from those at the ends of lines."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._halves: Counter[str] = Counter()
+        """Of words that are written with a hyphen."""
+        for line in lines:
+            found = _WORD.findall(line)
+            if line.endswith(tuple(_HYPHENS)):
+                found = found[:-1]
+            self._counts.update(word.casefold().replace("‐", "-").replace("‑", "-") for word in found[1:])
+        for word, count in self._counts.items():
+            if "-" in word:
+                self._halves.update(dict.fromkeys(word.split("-"), count))
+
+    def junction(self, before: str, after: str) -> tuple[int, str]:
+        """How two lines meet: how many characters go from the end of `before`, and what comes in their place."""
+        if not before or not after:
+            return 0, ""
+        if before[-1] not in _HYPHENS:
+            if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
+                return 0, ""
+            return 0, "" if before[-1] in _DASHES and before[-2:-1] not in ("", " ") else " "
+        stem = before[:-1]
+        if not stem or stem[-1] in " -":
+            return 1, "- "
+        return 1, "" if self._is_one_word(stem, after) else "-"
+
+    def _is_one_word(self, stem: str, after: str) -> bool:
+        head, tail = _LAST_PART.search(stem), _FIRST_PART.match(after)
+        if not head or not tail or head[0][-1].isdigit() or tail[0][0].isdigit():
+            return False
+        first, second = head[0].casefold(), tail[0].casefold()
+        whole, parted = self._counts[first + second], self._counts[f"{first}-{second}"]
+        if whole or parted:
+            return whole >= parted
+        if "-" in tail[0] or "-" in head[0]:
+            return not (self._counts[first] and self._counts[second])
+        if tail[0][0].isupper() and not head[0].isupper():
+            return False
+        # "multiple-choice", "self-made": both are words of the book.
+        return len(second) < 3 or not (self._is_known(first) and self._is_known(second))
+
+    def _is_known(self, word: str) -> bool:
+        return bool(self._counts[word] or self._halves[word])

@@ -1,0 +1,302 @@
+"""Pieces of text on a page become lines in the order of reading: rows, columns, and lines in each column.
+
+The order of a PDF's content is that in which a program happened to write it; the places are what a reader sees. Knows
+nothing of paragraphs or of other pages, but where on most of them the columns part.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+
+from gistread.book.formats.pdf_pages import Page, Piece
+
+_SAME_ROW_EMS = 0.35
+_RAISED_EMS = 0.15
+_SPACE_EMS = 0.12
+_NARROW_GAP_EMS = 1.05
+"""Words of one column stand closer; columns further apart."""
+_CELL_GAP_EMS = 1.8
+_LEAST_COLUMN_LINES = 4
+_WIDE_SHARE = 0.6
+_LEAST_COLUMN_POINTS = 90.0
+_MOST_SEGMENTS = 4_000
+_DROP_CAP_RATIO = 1.8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What stands on one baseline of one column, from left to right."""
+
+    page: int
+    pieces: tuple[Piece, ...]
+    left: float
+    right: float
+    baseline: float
+    size: float
+    """Of most of its letters."""
+    text: str
+    cells: tuple[int, ...] = ()
+    """Indices of the pieces that stand behind a gap too wide for one between words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Lines that follow one another downwards, and how far those of running text reach."""
+
+    lines: tuple[Line, ...]
+    left: float
+    right: float
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Pieces that stand close together on one row."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    left: float = 0.0
+    right: float = 0.0
+    baseline: float = 0.0
+    size: float = 0.0
+
+
+def rows(page: Page) -> list[Line]:
+    """The lines across the whole page from the top down: columns side by side are one. For what repeats on pages."""
+    segments = _segments(page.pieces)
+    return [_line(page.number, group) for group in _by_baseline(segments)]
+
+
+def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
+    """The page's columns in reading order, without the rows in `dropped`.
+
+    `gutter` is where columns part on most pages of the document (None: on most there is one column).
+    """
+    gone = {id(piece) for line in dropped for piece in line.pieces}
+    segments = _segments([piece for piece in page.pieces if id(piece) not in gone] if gone else page.pieces)
+    flows = _flows(segments, gutter, depth=0)
+    return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
+
+
+def find_gutter(page: Page) -> float | None:
+    """Where two columns part on a page, or None."""
+    return _gutter(_segments(page.pieces), None)
+
+
+def _segments(pieces: Sequence[Piece]) -> list[_Segment]:
+    """Neighbours in the file that are neighbours on the page."""
+    found: list[_Segment] = []
+    for piece in pieces:
+        if not piece.text.strip():
+            continue
+        last = found[-1] if found else None
+        if last and _continues(last, piece):
+            last.pieces.append(piece)
+            last.right = max(last.right, piece.right)
+            if piece.size > last.size:
+                last.size, last.baseline = piece.size, piece.baseline
+        else:
+            found.append(_Segment([piece], piece.left, piece.right, piece.baseline, piece.size))
+    return found
+
+
+def _continues(segment: _Segment, piece: Piece) -> bool:
+    size = max(segment.size, piece.size)
+    gap = piece.left - segment.right
+    return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(
+        segment.baseline, segment.size, piece.baseline, piece.size
+    )
+
+
+def _on_one_row(baseline: float, size: float, other: float, other_size: float) -> bool:
+    """Whether two pieces are of one line: on one baseline, or the smaller raised or lowered beside the larger."""
+    apart = abs(baseline - other)
+    if apart <= _SAME_ROW_EMS * min(size, other_size):
+        return True
+    if min(size, other_size) > 0.85 * max(size, other_size):
+        return False
+    small, large = (
+        ((baseline, size), (other, other_size)) if size < other_size else ((other, other_size), (baseline, size))
+    )
+    return large[0] - 0.35 * large[1] < small[0] < large[0] + 0.6 * large[1] and large[1] < 2 * small[1] + 1
+
+
+def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
+    """Rows from the top down, each from left to right."""
+    found: list[list[_Segment]] = []
+    # The larger first, so that a raised number comes to its line and not the line to the number.
+    for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
+        for row in reversed(found[-3:]):
+            largest = max(row, key=lambda one: one.size)
+            if _on_one_row(largest.baseline, largest.size, segment.baseline, segment.size) and not any(
+                _overlap(other, segment) for other in row
+            ):
+                row.append(segment)
+                break
+        else:
+            found.append([segment])
+    for row in found:
+        row.sort(key=lambda one: one.left)
+    found = _with_drop_caps(found)
+    found.sort(key=lambda row: -max(row, key=lambda one: one.size).baseline)
+    return found
+
+
+def _overlap(one: _Segment, other: _Segment) -> bool:
+    shared = min(one.right, other.right) - max(one.left, other.left)
+    return shared > 0.5 * min(one.right - one.left, other.right - other.left) + 0.1
+
+
+def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
+    """A letter as high as some lines belongs before the first of them."""
+    kept = []
+    for row in found:
+        letter = row[0]
+        text = "".join(piece.text for piece in letter.pieces).strip()
+        if len(text) <= 2 and text.isalpha() and len(row) <= 2:
+            beside = [
+                other
+                for other in found
+                if other is not row
+                and letter.size >= _DROP_CAP_RATIO * other[0].size
+                and letter.baseline - 1 <= other[0].baseline < letter.baseline + letter.size
+                and 0 <= other[0].left - letter.right < 2 * other[0].size
+            ]
+            rest = row[1:]
+            first = max((*beside, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
+            if first is not None and beside:
+                last = letter.pieces[-1]
+                body = first[0]
+                joined = Piece(
+                    last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.pieces[0].font
+                )
+                body.pieces.insert(0, joined)
+                body.left = min(other[0].left for other in (*beside, first))
+                if rest:
+                    kept.append(rest)
+                continue
+        kept.append(row)
+    return kept
+
+
+def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[list[_Segment]]:
+    """Segments parted into columns, in reading order: what spans the gutter parts what is above it from below."""
+    x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
+    if x is None:
+        return [segments]
+    flows: list[list[_Segment]] = []
+    left: list[_Segment] = []
+    right: list[_Segment] = []
+
+    def close() -> None:
+        for side in (left, right):
+            if side:
+                flows.extend(_flows(list(side), None, depth + 1))
+                side.clear()
+
+    spanning: list[_Segment] = []
+    for segment in sorted(segments, key=lambda one: -one.baseline):
+        if segment.right <= x + 1:
+            side = left
+        elif segment.left >= x - 1:
+            side = right
+        else:
+            close()
+            spanning.append(segment)
+            continue
+        if spanning:
+            if side is right and _on_one_row(spanning[-1].baseline, spanning[-1].size, segment.baseline, segment.size):
+                spanning.append(segment)
+                continue
+            flows.append(spanning)
+            spanning = []
+        side.append(segment)
+    if spanning:
+        flows.append(spanning)
+    close()
+    return flows
+
+
+def _gutter(segments: list[_Segment], known: float | None) -> float | None:
+    """An x that few segments cross, with lines of running text on both sides of it."""
+    if len(segments) < 2:
+        return None
+    lefts = sorted(segment.left for segment in segments)
+    rights = sorted(segment.right for segment in segments)
+    start, end = lefts[len(lefts) // 20], rights[-1 - len(rights) // 20]
+    width = end - start
+    if known is not None:
+        between = sum(one.right > known + 2 and one.left < known - 2 for one in segments)
+        left = sum(one.right <= known + 2 for one in segments)
+        right = len(segments) - between - left
+        return known if left and right and between <= 0.5 * len(segments) else None
+    if width < 2 * _LEAST_COLUMN_POINTS:
+        return None
+    best: tuple[int, float] | None = None
+    x = start + width * 0.25
+    while x < start + width * 0.75:
+        # Those that end before x, or begin behind it, do not cross it.
+        crossing = len(segments) - bisect_left(rights, x) - (len(lefts) - bisect_left(lefts, x))
+        if best is None or crossing < best[0]:
+            best = crossing, x
+            low = high = x
+        elif crossing == best[0] and x - high < 3:
+            high = x
+        x += 2
+    if best is None:
+        return None
+    x = (low + high) / 2
+    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _joined(segments, x))
+    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _joined(segments, x))
+    if min(left_wide, right_wide) < _LEAST_COLUMN_LINES or best[0] > (left_wide + right_wide):
+        return None
+    return x
+
+
+def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
+    """Segments of one row on one side of `x` as one: a line may have been written word by word."""
+    found: list[_Segment] = []
+    ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
+    for _, row in groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline))):
+        row_segments = list(row)
+        found.append(
+            _Segment([], row_segments[0].left, max(one.right for one in row_segments), row_segments[0].baseline)
+        )
+    return found
+
+
+def _line(page: int, segments: list[_Segment]) -> Line:
+    pieces = sorted((piece for segment in segments for piece in segment.pieces), key=lambda piece: piece.left)
+    sizes: dict[float, int] = {}
+    for piece in pieces:
+        sizes[piece.size] = sizes.get(piece.size, 0) + len(piece.text)
+    size = max(sizes, key=lambda one: sizes[one])
+    baseline = next(piece.baseline for piece in pieces if piece.size == size)
+    words: list[str] = []
+    cells: list[int] = []
+    right = pieces[0].left
+    together = {id(b) for segment in segments for a, b in pairwise(segment.pieces) if a.left <= b.left}
+    for index, piece in enumerate(pieces):
+        gap = piece.left - right
+        if index and gap > _CELL_GAP_EMS * size:
+            cells.append(index)
+        # Between neighbours in the file PDFium knows whether there is white space.
+        if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(piece) not in together:
+            words.append(" ")
+        words.append(piece.text)
+        right = max(right, piece.right)
+    return Line(page, tuple(pieces), pieces[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+
+
+def is_raised(line: Line, piece: Piece) -> bool:
+    return piece.size < 0.85 * line.size and piece.baseline > line.baseline + _RAISED_EMS * line.size
+
+
+def is_lowered(line: Line, piece: Piece) -> bool:
+    return piece.size < 0.85 * line.size and piece.baseline < line.baseline - 0.08 * line.size
+
+
+def _column(lines: list[Line]) -> Column:
+    """Its edges are where most lines begin and the longest end; a page of a few lines knows no better."""
+    lefts = sorted(line.left for line in lines)
+    rights = sorted(line.right for line in lines)
+    return Column(tuple(lines), lefts[len(lefts) // 10], rights[-1 - len(rights) // 10])

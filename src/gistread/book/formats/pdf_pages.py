@@ -1,0 +1,172 @@
+"""What PDFium finds on the pages of a PDF, as plain data: pieces of text with their places, links, the outline.
+
+Places are points upwards from the lower left corner, in the frame in which a page's text runs from left to right.
+Knows nothing of the process these come from, nor of lines and paragraphs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gistread.book.model import Style
+
+HYPHEN = "\ufffe"
+"""What PDFium puts where it takes a hyphen at the end of a line to be one of hyphenation."""
+
+_ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
+_FIXED = re.compile(r"cour|mono|consol|cmtt|typewriter|inconsolata|menlo|fixed", re.IGNORECASE)
+_SMALL_CAPITALS = re.compile(r"smallcap|small-cap|cmcsc|sc\b|-sc", re.IGNORECASE)
+_FLAG_FIXED, _FLAG_ITALIC, _FLAG_FORCE_BOLD = 1, 64, 1 << 18
+_BOLD_WEIGHT = 600
+
+
+@dataclass(frozen=True)
+class Font:
+    """What a font's name and descriptor say of it."""
+
+    name: str
+    flags: int
+    weight: int
+
+    @cached_property
+    def is_italic(self) -> bool:
+        return bool(self.flags & _FLAG_ITALIC) or bool(_ITALIC.search(self.name))
+
+    @cached_property
+    def is_bold(self) -> bool:
+        return self.weight >= _BOLD_WEIGHT or bool(self.flags & _FLAG_FORCE_BOLD) or bool(_BOLD.search(self.name))
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        return bool(self.flags & _FLAG_FIXED) or bool(_FIXED.search(self.name))
+
+    @cached_property
+    def styles(self) -> frozenset[Style]:
+        """Without how wide its letters are: that is the paragraph's affair."""
+        found = set()
+        if self.is_italic:
+            found.add(Style.EMPHASIS)
+        if self.is_bold:
+            found.add(Style.STRONG)
+        if _SMALL_CAPITALS.search(self.name):
+            found.add(Style.SMALL_CAPITALS)
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Words in one font on one baseline. A space at its end: white space follows it."""
+
+    text: str
+    left: float
+    right: float
+    baseline: float
+    size: float
+    font: Font
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page (from 0) and a height on it, where one is given."""
+
+    page: int
+    x: float | None
+    y: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of a page that leads somewhere: to a place of the document, or to an address."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    target: Place | str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of the outline."""
+
+    title: str
+    level: int
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """Its pieces in the order of the file, which need not be that of reading."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+    areas: tuple[Area, ...] = ()
+    turn: int = 0
+    """Quarters by which its text is turned on the sheet; all places are given as if it were not."""
+    has_pictures: bool = False
+
+
+@dataclass
+class Document:
+    """All that was found in a PDF. What could not be read is named."""
+
+    page_count: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
+    outline: tuple[Entry, ...] = ()
+    pages: list[Page] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
+    """Pages, from 0, of which nothing could be read."""
+    turns: dict[int, int] = field(default_factory=dict)
+
+    def upright(self, place: Place) -> Place:
+        """A place of the file in the frame that the pieces of its page are given in."""
+        turn = self.turns.get(place.page, 0)
+        if not turn or place.x is None or place.y is None:
+            return place if not turn else Place(place.page, None, None)
+        x, y, _, _ = turned((place.x, place.y, place.x, place.y), turn)
+        return Place(place.page, x, y)
+
+
+def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
+    """A box (left, bottom, right, top) in the frame in which text turned by `turn` quarters runs to the right."""
+    left, bottom, right, top = box
+    if turn == 1:
+        return bottom, -right, top, -left
+    if turn == 2:
+        return -right, -top, -left, -bottom
+    if turn == 3:
+        return -top, left, -bottom, right
+    return box
+
+
+# Of the letters of a page that stand at another angle: fewer are a stamp on its margin, and left out.
+_STAMP_SHARE = 0.15
+
+
+def page_of(record: Mapping[str, Any], fonts: list[Font]) -> Page:
+    """A page as the worker writes it; `fonts` are those it has named so far."""
+    raw = record["pieces"]
+    letters = Counter[int]()
+    for text, *_, turn in raw:
+        letters[turn] += len(text)
+    main = max(letters, key=lambda turn: letters[turn]) if letters else 0
+    keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
+    pieces = tuple(
+        Piece(text, left, right, baseline, size, fonts[font])
+        for text, left, right, baseline, size, font, turn in raw
+        if turn == main or keeps_all
+    )
+    areas = tuple(
+        Area(*turned((left, bottom, right, top), main), target_of(target))
+        for left, bottom, right, top, target in record["links"]
+    )
+    return Page(record["page"], pieces, areas, max(main, 0), record["has_pictures"])
+
+
+def target_of(target: Any) -> Place | str:
+    return target if isinstance(target, str) else Place(*target)

@@ -1,0 +1,348 @@
+"""Lines become paragraphs: by gaps, indents, short lines and changes of size; joined across columns and pages.
+
+Knows how a document is set (`pdf_layout.py`) and nothing of chapters or of links.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from gistread.book.formats.pdf_layout import Layout, first_word_width
+from gistread.book.formats.pdf_lines import Column, Line
+from gistread.book.formats.pdf_notes import notes_of
+from gistread.book.formats.pdf_pages import HYPHEN
+from gistread.book.model import Kind
+
+_SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]*\d{0,3}$")
+_BULLET = re.compile(r"[•‣◦▪■●○∙·–*-]\s+\S|[•‣◦▪■●○∙]\S")
+_NUMBERED = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-z]\)|\(?[ivx]{1,4}\))\s+\S")
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|\.)|illustration|plate|scheme|abbildung|abb\.|ilustración|figura|рис(?:унок|\.)|図)\s*[\dIVX]+(?:[.–-]\d+)*\s*(?:[.:|—–]|$)",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")
+_LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
+
+_RUNNING = frozenset({Kind.TEXT, Kind.QUOTE, Kind.LIST})
+_GAP_RATIO = 1.28
+_SIZE_STEP = 0.07
+_HEADING_RATIO = 1.12
+_LONGEST_HEADING = 250
+_MOST_COMMAS = 3
+_WINDOW = 7
+
+
+@dataclass(slots=True)
+class Block:
+    """The lines of one paragraph."""
+
+    lines: list[Line]
+    kind: Kind = Kind.TEXT
+    label: str = ""
+    """Of a note: what its reference reads."""
+    left: float = 0.0
+    right: float = 0.0
+    """Edges of its last column."""
+    keeps_lines: bool = False
+    first_indented: bool = False
+    notes: list["Block"] = field(default_factory=list)
+    """Of the foot of a page in the middle of it."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for line in self.lines)
+
+
+def blocks(columns: Sequence[Column], layout: Layout) -> list[Block]:
+    """The paragraphs of a document in the order of reading, notes behind the paragraph that they interrupt."""
+    found: list[Block] = []
+    last: Block | None = None
+    """The paragraph of the columns before that may go on."""
+    for column in columns:
+        body, notes = notes_of(column, layout.size)
+        own = _column_blocks(replace(column, lines=tuple(body)), layout)
+        foot = [Block(list(lines), Kind.NOTE, label, column.left, column.right) for label, lines in notes]
+        if foot and not foot[0].label:
+            _join_note(found, foot)
+        owner = own[-1] if own else None
+        rest = _continuation(last, own, layout) if last else None
+        if last and rest:
+            last.lines += rest.lines
+            last.left, last.right = rest.left, rest.right
+            own.remove(rest)
+            owner = own[-1] if own and own[-1] is owner else last
+        found += own
+        if owner:
+            owner.notes += foot
+        else:
+            found += foot
+        last = _open(own, last, found)
+    return [one for block in _with_verse(found, layout) for one in (block, *block.notes)]
+
+
+def _open(own: list[Block], before: Block | None, found: list[Block]) -> Block | None:
+    """The paragraph that may go on in the next column: the last of this one, or the one that this one broke off."""
+    for block in reversed(own):
+        if not _floats(block):
+            if block.kind in _RUNNING and not (
+                before and _is_cut(before) and block.lines[-1].size < before.lines[-1].size
+            ):
+                return block
+            break
+    if before and found and found[-1].lines[-1].page <= before.lines[-1].page + 1 and _is_cut(before):
+        return before
+    return None
+
+
+def _is_cut(block: Block) -> bool:
+    """Whether a paragraph breaks off in the middle of a sentence."""
+    text = block.lines[-1].text
+    return text.endswith(HYPHEN) or not _SENTENCE_END.search(text)
+
+
+def _continuation(last: Block, own: Sequence[Block], layout: Layout) -> Block | None:
+    """The block of a column with which `last` goes on: its first, or behind a figure the one that goes on with it."""
+    running = [block for block in own if not _floats(block)]
+    for index, block in enumerate(running):
+        if _goes_on(last, block, layout):
+            fits = block.lines[0].text[0].islower() or last.lines[-1].text.endswith(HYPHEN)
+            return block if index == 0 or (fits and _is_cut(last)) else None
+        if not _is_cut(last) or block.lines[0].size > last.lines[-1].size:
+            return None
+    return None
+
+
+def _floats(block: Block) -> bool:
+    return block.kind in (Kind.IMAGE, Kind.TABLE)
+
+
+def _join_note(found: list[Block], notes: list[Block]) -> None:
+    """A note that goes on at the foot of the next page has no label there."""
+    for block in reversed(found[-6:]):
+        if block.notes:
+            block.notes[-1].lines += notes.pop(0).lines
+            return
+
+
+def _goes_on(last: Block, first: Block, layout: Layout) -> bool:
+    above, below = last.lines[-1], first.lines[0]
+    if first.kind not in _RUNNING or abs(above.size - below.size) > _SIZE_STEP * above.size:
+        return False
+    if first.kind is Kind.LIST and _starts_item(below):
+        return False
+    if above.text.endswith(HYPHEN):
+        return True
+    if first.first_indented and layout.indents:
+        return False
+    starts_small = below.text[0].islower()
+    ended = bool(_SENTENCE_END.search(above.text))
+    if _is_short(above, below, last.right):
+        return starts_small and not ended
+    if above.size < 0.95 * layout.size and not starts_small:
+        return False  # cells of a table, labels of a figure
+    return starts_small or not ended or (layout.indents and last.kind is first.kind)
+
+
+def _column_blocks(column: Column, layout: Layout) -> list[Block]:
+    left, right = layout.edges(column)
+    found: list[Block] = []
+    lines = column.lines
+    for index, line in enumerate(lines):
+        if not index or _begins(lines, index, left, right, layout, found[-1]):
+            indented = line.left > left + 0.6 * line.size
+            found.append(Block([line], left=left, right=right, first_indented=indented))
+        else:
+            found[-1].lines.append(line)
+    for block in found:
+        block.kind = _kind(block, layout)
+        block.keeps_lines = block.kind in (Kind.TABLE, Kind.CODE)
+    return list(_merged(found, layout))
+
+
+def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: Layout, block: Block) -> bool:
+    """Whether a line begins a paragraph."""
+    above, line = lines[index - 1], lines[index]
+    size = max(above.size, line.size)
+    gap = above.baseline - line.baseline
+    if abs(above.size - line.size) > _SIZE_STEP * size:
+        return True
+    if gap > _GAP_RATIO * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
+        return True
+    if _is_bold(above) != _is_bold(line) and (_is_bold(above) or _is_bold(line)):
+        return True
+    if _is_code(line, layout) != _is_code(above, layout):
+        return True
+    if above.text.endswith(HYPHEN):
+        return False
+    if bool(above.cells) != bool(line.cells) and _is_short(above, line, right):
+        return True
+    short = _is_short(above, line, right)
+    ended = bool(_SENTENCE_END.search(above.text))
+    if _starts_item(line) and (short or ended or above.left > line.left + 2):
+        return True
+    indent = line.left - above.left
+    if indent > 0.6 * line.size:
+        if _is_centred(above, left, right) and _is_centred(line, left, right):
+            return short and ended
+        if _hangs(lines, index, right):
+            return False
+        return short or ended or line.text[0].isupper() or line.text[0] in "\"“‘'«„—–"
+    if indent < -0.6 * line.size:
+        if len(block.lines) == 1:  # the second line of an indented paragraph, as a rule
+            return short and ended and not _is_centred(above, left, right)
+        return short or (ended and line.left < left + 0.6 * line.size) or _hangs(lines, index - 1, right)
+    if short:
+        return True
+    # Dialogue: a line that fills the column, and the next set in like it.
+    set_in = line.left > left + 0.6 * line.size
+    return set_in and ended and layout.indents and len(block.lines) == 1
+
+
+def _is_short(above: Line, below: Line, right: float) -> bool:
+    """Whether the author ended a line: the first word of the next would have fitted on it."""
+    room = right - above.right
+    return room > first_word_width(below) * 1.1 + 0.9 * above.size
+
+
+def _hangs(lines: Sequence[Line], index: int, right: float) -> bool:
+    """Whether lines set in, about here, go on with the paragraph of the line before them: lists of references."""
+    on = anew = 0
+    low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
+    for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):
+        if 0.6 * line.size < line.left - above.left < 4 * line.size:
+            ended = bool(_SENTENCE_END.search(above.text)) or _is_short(above, line, right)
+            anew += ended
+            on += not ended
+    return on > anew
+
+
+def _starts_item(line: Line) -> bool:
+    return bool(_BULLET.match(line.text) or _NUMBERED.match(line.text))
+
+
+def _is_bold(line: Line) -> bool:
+    return all(piece.font.is_bold for piece in line.pieces if any(map(str.isalpha, piece.text))) and any(
+        map(str.isalpha, line.text)
+    )
+
+
+def _is_code(line: Line, layout: Layout) -> bool:
+    return not layout.is_fixed and all(piece.font.is_fixed for piece in line.pieces)
+
+
+def _is_centred(line: Line, left: float, right: float) -> bool:
+    before, after = line.left - left, right - line.right
+    return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
+
+
+def _kind(block: Block, layout: Layout) -> Kind:
+    first, text = block.lines[0], block.text
+    if len(block.lines) == 1 and len(text) < 20 and _BREAK.match(text):
+        return Kind.BREAK
+    if _CAPTION.match(text):
+        return Kind.IMAGE
+    if is_heading(block, layout):
+        return Kind.HEADING
+    if all(_is_code(line, layout) for line in block.lines):
+        return Kind.CODE
+    if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+        return Kind.TABLE
+    if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
+        return Kind.LIST
+    margin = min(line.left for line in block.lines) - block.left
+    if len(block.lines) > 1 and margin > 1.2 * first.size:
+        return Kind.QUOTE
+    return Kind.TEXT
+
+
+def is_heading(block: Block, layout: Layout) -> bool:
+    first, text = block.lines[0], block.text
+    if len(text) > _LONGEST_HEADING or len(block.lines) > 5 or not any(map(str.isalnum, text)):
+        return False
+    if text.count(",") > _MOST_COMMAS:
+        return False  # a list of names
+    if first.size >= _HEADING_RATIO * layout.size:
+        return any(map(str.isalpha, text)) or len(text) < 6
+    is_bold = all(_is_bold(line) for line in block.lines)
+    return (
+        is_bold
+        and not any(line.cells for line in block.lines)
+        and len(block.lines) <= 3
+        and first.size >= 0.95 * layout.size
+        and text[-1] not in ".,;:"
+    )
+
+
+def _merged(found: list[Block], layout: Layout) -> Iterator[Block]:
+    """Lines of code and rows of a table that the rules for prose have parted are one."""
+    before: Block | None = None
+    for block in found:
+        rows = block.kind in (Kind.TABLE, Kind.CODE)
+        single_row = block.kind is Kind.TEXT and len(block.lines) == 1 and block.lines[0].cells
+        if before and before.kind is block.kind and rows and _close(before, block, layout):
+            before.lines += block.lines
+        elif before and single_row and before.lines[-1].cells and _close(before, block, layout):
+            before.lines += block.lines
+            before.kind, before.keeps_lines = Kind.TABLE, True
+        else:
+            if before:
+                yield before
+            before = block
+    if before:
+        yield before
+
+
+def _close(above: Block, below: Block, layout: Layout) -> bool:
+    gap = above.lines[-1].baseline - below.lines[0].baseline
+    return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
+
+
+def _with_verse(found: list[Block], layout: Layout) -> Iterator[Block]:
+    """Runs of single lines that the author ended, set in and close together, are verse."""
+    run: list[Block] = []
+    for block in [*found, None]:
+        if block and _may_be_verse(block) and (not run or _follows(run[-1], block, layout)):
+            run.append(block)
+            continue
+        if _is_verse(run):
+            lines = [line for one in run for line in one.lines]
+            notes = [note for one in run for note in one.notes]
+            yield Block(lines, Kind.VERSE, left=run[0].left, right=run[0].right, keeps_lines=True, notes=notes)
+        else:
+            yield from run
+        run = []
+        if block and _may_be_verse(block):
+            run = [block]
+        elif block:
+            yield block
+
+
+def _may_be_verse(block: Block) -> bool:
+    return (
+        block.kind in (Kind.TEXT, Kind.QUOTE)
+        and len(block.lines) <= 2
+        and not block.lines[0].cells
+        and block.lines[-1].right < block.right - 1.5 * block.lines[0].size
+    )
+
+
+def _follows(above: Block, below: Block, layout: Layout) -> bool:
+    gap = above.lines[-1].baseline - below.lines[0].baseline
+    same_page = above.lines[-1].page == below.lines[0].page
+    size = below.lines[0].size
+    return same_page and abs(above.lines[0].size - size) < 0.3 and 0 < gap < 1.15 * layout.leading(size)
+
+
+def _is_verse(run: list[Block]) -> bool:
+    if len(run) < 3:
+        return False
+    ended = sum(bool(_SENTENCE_END.search(block.text)) for block in run)
+    capital = sum(block.text[0].isupper() or not block.text[0].isalnum() for block in run)
+    set_in = all(block.lines[0].left > block.left + 0.9 * block.lines[0].size for block in run)
+    leaders = sum(bool(_LEADERS.search(block.text)) or block.text[-1].isdigit() for block in run)
+    return capital > 0.6 * len(run) and leaders < 0.4 * len(run) and ended < (0.75 if set_in else 0.5) * len(run)
+
+
+def without_leaders(text: str) -> str:
+    """The dots of a table of contents as one sign."""
+    return _LEADERS.sub(" … ", text)

@@ -1,0 +1,149 @@
+"""Has PDFium read a document in a process of its own, within limits of time and memory, and takes what it finds.
+
+The process may die or hang over one page of a broken file; then that page is left out and another process goes on
+behind it. Knows nothing of what is on a page.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import orjson
+
+from gistread.book.formats.pdf_pages import Document, Entry, Font, Place, page_of
+
+_WORKER = "gistread.book.formats.pdf_worker"
+_MEMORY_BYTES = 600 * 1024 * 1024
+_PAGE_S = 4.0
+"""For one page, and to open the document: a hundred times what a full page takes."""
+_OPEN_S_PER_BYTE = 0.2 / 2**20
+_ALL_S = 120.0
+_MOST_STARTS = 6
+_MOST_PAGES = 20_000
+
+
+class PdfError(Exception):
+    """Why a document cannot be read."""
+
+
+class LockedError(PdfError):
+    """It wants a password."""
+
+
+class DamagedError(PdfError):
+    """It is no PDF that PDFium can open."""
+
+
+def read_document(stream: BinaryIO) -> Document:
+    """All pages of the PDF in a seekable stream. Raises LockedError, DamagedError, OSError."""
+    document = Document()
+    with _as_file(stream) as file:
+        ends = time.monotonic() + _ALL_S
+        opening_s = _PAGE_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
+        page = 0
+        for _ in range(_MOST_STARTS):
+            page = _read_on(document, file, page, opening_s, ends)
+            if page >= document.page_count or time.monotonic() > ends:
+                break
+            document.unread.append(page)
+            page += 1
+    document.unread.extend(range(page, document.page_count))
+    return document
+
+
+def add_record(document: Document, fonts: list[Font], record: dict[str, Any]) -> None:
+    """Take what the worker says: of the whole document first, then of each page. Raises LockedError, DamagedError."""
+    if "page" not in record:
+        if "error" in record:
+            raise LockedError if record["error"] == "locked" else DamagedError
+        document.page_count = min(record["pages"], _MOST_PAGES)
+        document.metadata = record["metadata"]
+        document.language = record["language"]
+        document.outline = tuple(
+            Entry(title, level, Place(*place) if place else None) for title, level, place in record["outline"]
+        )
+    elif "error" in record:
+        document.unread.append(record["page"])
+    else:
+        fonts.extend(Font(*font) for font in record["fonts"])
+        page = page_of(record, fonts)
+        document.turns[page.number] = page.turn
+        document.pages.append(page)
+
+
+def _read_on(document: Document, file: BinaryIO, first_page: int, opening_s: float, ends: float) -> int:
+    """Read from a page on, until the end or the end of the process; the page that comes next."""
+    # -P: no module of the folder that the person happens to be in.
+    command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
+    process = subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    page = first_page
+    is_open = False
+    fonts: list[Font] = []
+    assert process.stdout is not None
+    with _Watch(process, ends) as watch, process.stdout as output:
+        watch.expect_within(opening_s)
+        for line in output:
+            if not line.endswith(b"\n"):
+                break  # it died in the middle of one
+            record = orjson.loads(line)
+            add_record(document, fonts, record)
+            is_open = True
+            page = record["page"] + 1 if "page" in record else page
+            if page >= document.page_count:
+                break
+            watch.expect_within(_PAGE_S)
+    if not is_open and not document.page_count:
+        raise DamagedError
+    return page
+
+
+class _Watch:
+    """Ends a process that has gone silent for too long, and when it is left, whatever happened."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ends: float) -> None:
+        self._process = process
+        self._ends = ends
+        self._deadline = ends
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._wait, name="pdf-watch", daemon=True)
+
+    def expect_within(self, seconds: float) -> None:
+        self._deadline = min(self._ends, time.monotonic() + seconds)
+
+    def __enter__(self) -> "_Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+
+    def _wait(self) -> None:
+        while not self._done.wait(0.1):
+            if time.monotonic() > self._deadline:
+                self._process.kill()
+                return
+
+
+@contextmanager
+def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """The stream as a file that a process can be given."""
+    try:
+        stream.fileno()
+    except OSError:
+        with tempfile.TemporaryFile() as file:
+            stream.seek(0)
+            while block := stream.read(2**20):
+                file.write(block)
+            file.flush()
+            yield file
+    else:
+        yield stream

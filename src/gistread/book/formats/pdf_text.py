@@ -1,0 +1,212 @@
+"""The lines of a paragraph become its text, with marks around what is set in a style of its own or leads somewhere.
+
+Joins lines, undoes hyphenation, takes ligatures apart. Knows nothing of chapters, nor where links lead.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gistread.book import inline
+from gistread.book.formats.pdf_hyphens import Words
+from gistread.book.formats.pdf_layout import Layout
+from gistread.book.formats.pdf_lines import Line, is_lowered, is_raised
+from gistread.book.formats.pdf_pages import HYPHEN, Area, Piece
+from gistread.book.formats.pdf_paragraphs import Block, without_leaders
+from gistread.book.inline import Mark
+from gistread.book.model import Kind, Style
+
+_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+_ORDER = tuple(Style)
+_WORD = re.compile(r"\S+\s*")
+
+References = Callable[[Line, Piece], str]
+"""The href of the note that a raised piece stands for, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Words in one setting."""
+
+    text: str
+    styles: frozenset[Style]
+    href: str = ""
+    is_note: bool = False
+
+
+def text_of(
+    block: Block,
+    layout: Layout,
+    words: Words,
+    areas: Sequence[Area],
+    hrefs: Callable[[Area], str],
+    references: References,
+) -> tuple[str, list[Mark]]:
+    """The text of a paragraph for `BookBuilder.add`, and its marks. `areas` are the links on its pages."""
+    lines = [list(_chunks(line, block.kind, layout, _near(line, areas), hrefs, references)) for line in block.lines]
+    if block.keeps_lines:
+        indents = _indents(block) if block.kind is Kind.CODE else [""] * len(lines)
+        joined: list[Chunk] = []
+        for indent, line in zip(indents, lines, strict=True):
+            joined += [Chunk(("\n" if joined else "") + indent, frozenset()), *_without_hyphen(line)]
+    else:
+        joined = _joined(lines, words)
+    return _marked(joined, block.kind)
+
+
+def plain(block: Block, words: Words) -> str:
+    """The text of a paragraph in one line without marks."""
+    text = ""
+    for line in block.lines:
+        drop, between = words.junction(text, line.text)
+        text = text[: len(text) - drop] + between + line.text
+    return _clean(text).replace(HYPHEN, "-")
+
+
+def _clean(text: str) -> str:
+    return without_leaders(text.translate(_LIGATURES))
+
+
+def _chunks(
+    line: Line,
+    kind: Kind,
+    layout: Layout,
+    areas: Sequence[Area],
+    hrefs: Callable[[Area], str],
+    references: References,
+) -> list[Chunk]:
+    found: list[Chunk] = []
+    at = 0
+    for index, piece in enumerate(line.pieces):
+        # The line knows where white space stands between pieces.
+        start = line.text.find(piece.text.strip(), at)
+        if start > at:
+            gap = "   " if index in line.cells and kind is Kind.TABLE else " "
+            found.append(Chunk(gap, frozenset()))
+        text = piece.text.strip()
+        at = max(at, start) + len(text)
+        styles = _styles(line, piece, kind, layout)
+        href = references(line, piece) if Style.SUPERSCRIPT in styles else ""
+        if href:
+            found.append(Chunk(text, styles, href, is_note=True))
+        elif areas:
+            found += [Chunk(part, styles, link) for part, link in _linked(piece, text, areas, hrefs)]
+        else:
+            found.append(Chunk(text, styles))
+    return found
+
+
+def _styles(line: Line, piece: Piece, kind: Kind, layout: Layout) -> frozenset[Style]:
+    styles = piece.font.styles - layout.styles
+    if kind is Kind.HEADING:
+        styles -= {Style.STRONG, Style.EMPHASIS}
+    if kind is not Kind.CODE and piece.font.is_fixed and not layout.is_fixed:
+        styles |= {Style.CODE}
+    if is_raised(line, piece):
+        return styles | {Style.SUPERSCRIPT}
+    return styles | {Style.SUBSCRIPT} if is_lowered(line, piece) else styles
+
+
+def _near(line: Line, areas: Sequence[Area]) -> list[Area]:
+    middle = line.baseline + 0.3 * line.size
+    return [
+        area
+        for area in areas
+        if area.bottom <= middle <= area.top and area.left < line.right and area.right > line.left
+    ]
+
+
+def _linked(piece: Piece, text: str, areas: Sequence[Area], hrefs: Callable[[Area], str]) -> list[tuple[str, str]]:
+    """Parts of a piece with the link that each lies in; letters are taken to be of one width."""
+    width = (piece.right - piece.left) / max(1, len(text))
+    found: list[tuple[str, str]] = []
+    for match in _WORD.finditer(text):
+        middle = piece.left + width * (match.start() + len(match[0].rstrip()) / 2)
+        href = next((hrefs(area) for area in areas if area.left <= middle <= area.right), "")
+        if found and found[-1][1] == href:
+            found[-1] = (found[-1][0] + match[0], href)
+        else:
+            found.append((match[0], href))
+    return found
+
+
+def _joined(lines: list[list[Chunk]], words: Words) -> list[Chunk]:
+    joined: list[Chunk] = []
+    for line in lines:
+        if not line:
+            continue
+        if joined:
+            before = "".join(chunk.text for chunk in joined[-6:])
+            after = "".join(chunk.text for chunk in line[:6])
+            drop, between = words.junction(before, after)
+            last = joined[-1]
+            # What goes over a line's end is one word, and the space at it belongs to what both sides share.
+            same = (last.styles, last.href) == (line[0].styles, line[0].href)
+            end = last.text[: len(last.text) - drop]
+            joined[-1] = Chunk(end + (between if same or between != " " else ""), last.styles, last.href, last.is_note)
+            if between == " " and not same:
+                joined.append(Chunk(" ", frozenset()))
+        joined += line
+    return _without_hyphen(joined)
+
+
+def _without_hyphen(chunks: list[Chunk]) -> list[Chunk]:
+    """A hyphen of hyphenation that nothing follows is a hyphen."""
+    return [Chunk(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
+
+
+def _indents(block: Block) -> list[str]:
+    left = min(line.left for line in block.lines)
+    return [" " * min(60, round((line.left - left) / (0.6 * line.size))) for line in block.lines]
+
+
+def _marked(chunks: list[Chunk], kind: Kind) -> tuple[str, list[Mark]]:
+    merged: list[Chunk] = []
+    for chunk in chunks:
+        before = merged[-1] if merged else None
+        if before and (before.styles, before.href, before.is_note) == (chunk.styles, chunk.href, chunk.is_note):
+            merged[-1] = Chunk(before.text + chunk.text, before.styles, before.href, before.is_note)
+        else:
+            merged.append(chunk)
+    merged = _over_spaces(merged)
+    parts: list[str] = []
+    marks: list[Mark] = []
+    for chunk in merged:
+        text = inline.without_marks(chunk.text.translate(_LIGATURES))
+        if kind is not Kind.CODE:
+            text = without_leaders(text)
+        opened = len(marks)
+        if chunk.text.strip():
+            marks += [Mark(style=style) for style in _ORDER if style in chunk.styles]
+            if chunk.href:
+                marks.append(Mark(href=chunk.href, is_note=chunk.is_note))
+        if len(marks) > inline.MOST_MARKS:
+            del marks[opened:]
+        opening = "".join(inline.opening(index) for index in range(opened, len(marks)))
+        closing = "".join(inline.closing(index) for index in reversed(range(opened, len(marks))))
+        parts.append(opening + text + closing)
+    return "".join(parts), marks
+
+
+def _over_spaces(chunks: list[Chunk]) -> list[Chunk]:
+    """Words of one setting with white space between them are one chunk."""
+    found: list[Chunk] = []
+    for chunk in chunks:
+        if len(found) > 1 and not found[-1].text.strip() and "\n" not in found[-1].text:
+            first = found[-2]
+            if (first.styles, first.href, first.is_note) == (chunk.styles, chunk.href, chunk.is_note):
+                found[-2:] = [Chunk(first.text + found[-1].text + chunk.text, chunk.styles, chunk.href, chunk.is_note)]
+                continue
+        found.append(chunk)
+    return found
+
+
+def share_of_unreadable(lines: Sequence[Line]) -> float:
+    """Of all characters, those that the document gives no meaning to: fonts without a table of their letters."""
+    counts = Counter("�" if _is_unreadable(char) else "" for line in lines for char in line.text)
+    return counts["�"] / max(1, counts.total())
+
+
+def _is_unreadable(char: str) -> bool:
+    return char == "\ufffd" or "\ue000" <= char <= "\uf8ff" or char < " " or "\x7f" <= char <= "\x9f"

@@ -1,0 +1,279 @@
+"""The process that PDFium runs in: a PDF on standard input becomes pieces of text with their places, a page a line.
+
+PDFium is C++ and reads files that nobody vouches for: here it may die, hang or eat memory, and the program goes on
+(`pdf_process.py`). Standard output gets one JSON object a line: first what the document says of itself, then each page
+from the one asked for. Knows nothing of lines that belong together, paragraphs or books.
+
+A piece is `[text, left, right, baseline, size, font, turn]`: words that follow one another in one font on one baseline.
+Places are points, upwards from the page's lower left corner, in a frame turned by `turn` quarters so that the text
+runs from left to right in it; -1 is text at another angle. A piece that ends with `HYPHEN` was hyphenated there; one
+that ends with a space has white space behind it.
+"""
+
+import contextlib
+import ctypes
+import io
+import math
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import orjson
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from gistread.book.formats.pdf_pages import HYPHEN, turned
+
+_LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
+_WORD = re.compile(r"\S+")
+_MOST_CHARACTERS = 400_000
+"""Of one page: more is no page of a book."""
+_MOST_LINKS = 2_000
+_MOST_ENTRIES = 20_000
+_WIDE_GAP_EMS = 1.3
+_CLOSE_EMS = 0.55
+"""Letters of running text take less than this, with the spaces between them."""
+_METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
+_TEXT_FLAGS_BYTES = 512
+
+Piece = tuple[str, float, float, float, float, int, int]
+
+
+def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
+    """The document on `stream`, then its pages from `first_page` on, as the objects that are written out."""
+    try:
+        document = pypdfium2.PdfDocument(stream)
+    except pypdfium2.PdfiumError as error:
+        code = getattr(error, "err_code", None)
+        locked = code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+        yield {"error": "locked" if locked else "damaged"}
+        return
+    yield {
+        "pages": len(document),
+        "metadata": {key: document.get_metadata_value(key) for key in _METADATA},
+        "language": _language(document),
+        "outline": list(_outline(document)),
+    }
+    fonts: dict[tuple[bytes, int, int], int] = {}
+    for number in range(first_page, len(document)):
+        known = len(fonts)
+        try:
+            page = document[number]
+        except pypdfium2.PdfiumError:
+            yield {"page": number, "error": "damaged"}
+            continue
+        text = page.get_textpage()
+        pieces = list(_pieces(text.raw, fonts))
+        yield {
+            "page": number,
+            "size": page.get_size(),
+            "pieces": pieces,
+            "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
+            "links": list(_links(document, page)) if pieces else [],
+            "has_pictures": _has_pictures(page) if len(pieces) < 3 else False,
+        }
+        text.close()
+        page.close()
+
+
+class _Reader:
+    """One page's text, and places to put what PDFium answers."""
+
+    def __init__(self, text: Any) -> None:
+        self.text = text
+        self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
+        self.characters = self._characters()
+        self._box = tuple(ctypes.c_double() for _ in range(4))
+        self._origin = (ctypes.c_double(), ctypes.c_double())
+        self._matrix = pdfium.FS_MATRIX()
+        self._name = ctypes.create_string_buffer(_TEXT_FLAGS_BYTES)
+        self._flags = ctypes.c_int()
+
+    def _characters(self) -> str:
+        """One for each of PDFium's, so that an index means the same in both."""
+        if self.count <= 0:
+            return ""
+        buffer = (ctypes.c_ushort * (self.count + 1))()
+        written = pdfium.FPDFText_GetText(self.text, 0, self.count, buffer)
+        units = bytes(buffer)[: 2 * max(0, written - 1)]
+        text = units.decode("utf-16-le", "surrogatepass")
+        if len(text) == self.count:
+            return text
+        codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
+        return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
+
+    def text_object(self, index: int) -> int:
+        return ctypes.cast(pdfium.FPDFText_GetTextObject(self.text, index), ctypes.c_void_p).value or 0
+
+    def box(self, index: int) -> tuple[float, float, float, float]:
+        """Left, bottom, right, top."""
+        left, right, bottom, top = self._box
+        pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
+        return left.value, bottom.value, right.value, top.value
+
+    def origin(self, index: int) -> tuple[float, float]:
+        pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
+        return self._origin[0].value, self._origin[1].value
+
+    def size_and_turn(self, index: int) -> tuple[float, int]:
+        matrix = self._matrix
+        pdfium.FPDFText_GetMatrix(self.text, index, matrix)
+        size = pdfium.FPDFText_GetFontSize(self.text, index) * math.hypot(matrix.c, matrix.d)
+        angle = math.degrees(math.atan2(matrix.b, matrix.a))
+        quarters = round(angle / 90)
+        return abs(size), quarters % 4 if abs(angle - quarters * 90) < 3 else -1
+
+    def font(self, index: int) -> tuple[bytes, int, int]:
+        """Name, flags of its descriptor, weight."""
+        written = pdfium.FPDFText_GetFontInfo(self.text, index, self._name, _TEXT_FLAGS_BYTES, self._flags)
+        name = self._name.raw[: max(0, min(written, _TEXT_FLAGS_BYTES) - 1)]
+        return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
+
+
+def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[Piece]:
+    page = _Reader(text)
+    for line in _LINE.finditer(page.characters):
+        for start, stop in _one_object_each(page, *line.span()):
+            size, turn = page.size_and_turn(start)
+            font = fonts.setdefault(page.font(start), len(fonts))
+            for first, last in _without_gaps(page, start, stop, size, turn):
+                yield _piece(page, first, last, size, font, turn)
+
+
+def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """A line cut where another text object begins, found by halving: most lines are one, and asking is slow."""
+    while start < stop and page.characters[start].isspace():
+        start += 1
+    while start < stop and page.characters[stop - 1].isspace():
+        stop -= 1
+    if start >= stop:
+        return
+    if stop - start == 1 or page.text_object(start) == page.text_object(stop - 1):
+        yield start, stop
+        return
+    middle = (start + stop) // 2
+    before: tuple[int, int] | None = None
+    for part in (*_one_object_each(page, start, middle), *_one_object_each(page, middle, stop)):
+        if before and page.text_object(before[0]) == page.text_object(part[0]):
+            before = before[0], part[1]
+        else:
+            if before:
+                yield before
+            before = part
+    if before:
+        yield before
+
+
+def _without_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
+    """Cut at gaps as wide as those between columns; only looked for where the letters seem to stand far apart."""
+    left, right, end = turned(page.box(start), turn)[0], turned(page.box(stop - 1), turn)[2], stop
+    if right - left <= (stop - start) * size * _CLOSE_EMS:
+        yield start, stop
+        return
+    for match in _WORD.finditer(page.characters, start, stop):
+        left = turned(page.box(match.start()), turn)[0]
+        if match.start() > start and left - right > _WIDE_GAP_EMS * size:
+            yield start, end
+            start = match.start()
+        end = match.end()
+        right = turned(page.box(end - 1), turn)[2]
+    yield start, stop
+
+
+def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> Piece:
+    first = turned(page.box(start), turn)
+    last = turned(page.box(stop - 1), turn)
+    x, y = page.origin(start)
+    baseline = turned((x, y, x, y), turn)[1]
+    text = " ".join(page.characters[start:stop].replace("\x02", HYPHEN).split())
+    if page.characters[stop : stop + 1].isspace():
+        text += " "
+    right = max(first[2], last[2])
+    return text, round(first[0], 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
+
+
+def _links(document: Any, page: Any) -> Iterator[list[Any]]:
+    """[left, bottom, right, top, where it leads] of each: an address, or [page, x, y]."""
+    link = pdfium.FPDF_LINK()
+    position = ctypes.c_int()
+    for _ in range(_MOST_LINKS):
+        if not pdfium.FPDFLink_Enumerate(page.raw, position, link):
+            return
+        box = pdfium.FS_RECTF()
+        if not pdfium.FPDFLink_GetAnnotRect(link, box):
+            continue
+        target = _target(document, link)
+        if target:
+            yield [*(round(side, 2) for side in (box.left, box.bottom, box.right, box.top)), target]
+
+
+def _target(document: Any, link: Any) -> str | list[Any] | None:
+    destination = pdfium.FPDFLink_GetDest(document.raw, link)
+    if not destination:
+        action = pdfium.FPDFLink_GetAction(link)
+        kind = pdfium.FPDFAction_GetType(action) if action else None
+        if kind == pdfium.PDFACTION_URI:
+            buffer = ctypes.create_string_buffer(2048)
+            written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
+            return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
+        destination = pdfium.FPDFAction_GetDest(document.raw, action) if kind == pdfium.PDFACTION_GOTO else None
+    return _place(document, destination) if destination else None
+
+
+def _place(document: Any, destination: Any) -> list[Any] | None:
+    """[page, x, y] of a destination, None for a coordinate that it leaves open."""
+    page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
+    if page < 0:
+        return None
+    has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
+    known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
+    if known:
+        return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
+    # "Fit the width, with this line at the top" says its y elsewhere.
+    count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
+    view = pdfium.FPDFDest_GetView(destination, count, numbers)
+    fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1
+    return [page, None, round(numbers[0], 2) if fits_width else None]
+
+
+def _outline(document: Any) -> Iterator[list[Any]]:
+    """[title, level from 1, place or None] of each entry."""
+    for entry, _ in zip(document.get_toc(max_depth=12), range(_MOST_ENTRIES), strict=False):
+        destination = entry.get_dest()
+        place = _place(document, destination.raw) if destination else None
+        yield [entry.get_title(), entry.level + 1, place]
+
+
+def _language(document: Any) -> str:
+    buffer = (ctypes.c_ushort * 64)()
+    written = pdfium.FPDFCatalog_GetLanguage(document.raw, buffer, ctypes.sizeof(buffer))
+    return bytes(buffer)[: max(0, min(written, 128) - 2)].decode("utf-16-le", "replace")
+
+
+def _has_pictures(page: Any) -> bool:
+    objects = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
+    return next(iter(objects), None) is not None
+
+
+def limit_memory(limit_bytes: int) -> None:
+    """For this process, where the system can."""
+    if sys.platform != "win32":
+        import resource
+
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+
+
+def main(first_page: int, memory_bytes: int) -> None:
+    limit_memory(memory_bytes)
+    stream = io.BufferedReader(io.FileIO(0, closefd=False))
+    stream.seek(0)
+    for record in read(stream, first_page):
+        sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
