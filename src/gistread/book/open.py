@@ -29,7 +29,7 @@ from gistread.errors import BookError
 LIMIT_BYTES = 64 * 1024 * 1024
 """Largest plain text that is read, as bytes: some twenty times War and Peace. So too HTML, Markdown and FB2."""
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
-"""Of an EPUB or a DOCX only what is text gets read; pictures and sounds make up most of a large one."""
+"""Of an EPUB, a DOCX or a PDF only what is text gets read; pictures and sounds make up most of a large one."""
 
 Cancelled = Callable[[], bool]
 """Asked while a person waits: whether they no longer do."""
@@ -97,9 +97,14 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
             raise _refusal(name, kind)
         if isinstance(kind, Convertible):
             return _convert(stream, name, kind, cancelled)
-        if stream.seek(0, 2) > limit_bytes:
-            raise _too_large(name, limit_bytes)
+        largest = _ARCHIVE_LIMIT_BYTES if kind is Readable.PDF else limit_bytes
+        if stream.seek(0, 2) > largest:
+            raise _too_large(name, largest)
         stream.seek(0)
+        if kind is Readable.PDF:
+            from gistread.book.formats.pdf import read_pdf
+
+            return read_pdf(stream, name, cancelled)
         data = stream.read(limit_bytes)
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error

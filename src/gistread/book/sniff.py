@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
-READABLE = "plain text, EPUB, HTML, Markdown and FB2"
+READABLE = "plain text, EPUB, PDF, HTML, Markdown and FB2"
 """The formats that are read, for messages."""
 
 
@@ -26,6 +26,7 @@ class Readable(Enum):
     """A page that a browser saved as one file."""
     FB2 = auto()
     EPUB = auto()
+    PDF = auto()
     ZIPPED_FB2 = auto()
 
 
@@ -58,7 +59,6 @@ _UNPACK = "Unpack it and open the book inside."
 
 # (offset, bytes, what it is)
 _SIGNATURES: tuple[tuple[int, bytes, Convertible | Unreadable], ...] = (
-    (0, b"%PDF-", Unreadable("a PDF document", _CONVERT)),
     (60, b"BOOKMOBI", Convertible("a Kindle book (MOBI/AZW)", ".mobi")),
     (60, b"TEXtREAd", Convertible("a PalmDOC book", ".pdb")),
     (0, b"\xeaDRMION\xee", Unreadable("a Kindle book (KFX) that is protected by DRM")),
@@ -116,6 +116,10 @@ _TAG = re.compile(
 )
 _MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE)
 
+# Some programs write a few lines of their own before it.
+_PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
+_PDF_WITHIN_BYTES = 1024
+
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
 _MARKDOWN_NAMES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd"))
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
@@ -144,6 +148,8 @@ def identify(head: bytes, name: str = "") -> Kind | None:
     """What starts with these bytes (`HEAD_BYTES` of them). None where only a look inside can tell: a zip archive."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return None
+    if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:_PDF_WITHIN_BYTES]):
+        return Readable.PDF
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):

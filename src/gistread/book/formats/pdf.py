@@ -6,7 +6,7 @@ nothing of paths on disk.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
@@ -19,7 +19,7 @@ from gistread.book.formats.pdf_layout import Layout, measure
 from gistread.book.formats.pdf_lines import Column, Line, columns, find_gutter, rows
 from gistread.book.formats.pdf_pages import Area, Document, Page, Piece, Place
 from gistread.book.formats.pdf_paragraphs import Block, blocks
-from gistread.book.formats.pdf_process import DamagedError, LockedError, read_document
+from gistread.book.formats.pdf_process import CancelledError, DamagedError, LockedError, read_document
 from gistread.book.formats.pdf_text import plain, share_of_unreadable, text_of
 from gistread.book.inline import Mark
 from gistread.book.model import Book, Kind
@@ -39,10 +39,15 @@ _DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)])")
 _PAGES_WITH_IDENTIFIERS = 6
 
 
-def read_pdf(stream: BinaryIO, name: str) -> Book:
-    """The book in a seekable stream; `name` is what messages call it. Raises BookError."""
+def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False) -> Book:
+    """The book in a seekable stream; `name` is what messages call it. `cancelled`: whether nobody waits any more.
+
+    Raises BookError.
+    """
     try:
-        document = read_document(stream)
+        document = read_document(stream, cancelled)
+    except CancelledError as error:
+        raise BookError(f"{name} was not read to its end.") from error
     except LockedError as error:
         raise BookError(
             f"{name} is locked with a password.", "Save a copy without one in a PDF viewer, and open that."

@@ -17,7 +17,9 @@ _HEIGHT_POINTS = 6.0
 _NEAR_PAGES = 4
 """A head that names the chapter comes back within so many pages: on every other one, with a figure between."""
 _LEAST_PAGES = 3
-_LEAST_COUNTED = 3
+_FIRST_IS_1 = 100_000
+"""Stands for the difference of a page's number and its index where the first page is 1."""
+_BARE = ("#", "- # -", "– # –", "page #", "[#]")
 
 
 def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
@@ -52,7 +54,7 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
         number = int(match[0]) if match[0].isdigit() else roman(match[0])
         if number is not None:
             around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
-            yield " ".join(around.split()), number - page + 100_000
+            yield " ".join(around.split()), number - page + _FIRST_IS_1 - 1
 
 
 def _outermost(
@@ -73,8 +75,9 @@ def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int,
         other for other, baseline in places if other != page and abs(baseline - row.baseline) <= _HEIGHT_POINTS
     ]
     if key[1] >= 0:
-        # Even in a document of a few pages a lone number that counts with them is theirs.
-        return len(places) >= min(_LEAST_COUNTED, page_count) and (len(same_height) > 0 or len(places) > page_count / 4)
+        if page_count < _LEAST_PAGES:
+            return key[0] in _BARE and key[1] == _FIRST_IS_1
+        return len(places) >= _LEAST_PAGES and (len(same_height) > 0 or len(places) > page_count / 4)
     if not any(character.isalpha() for character in key[0]):
         return len(same_height) + 1 >= _LEAST_PAGES
     near = sum(abs(other - page) <= _NEAR_PAGES for other in same_height)

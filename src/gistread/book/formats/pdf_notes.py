@@ -33,7 +33,9 @@ def notes_of(column: Column, body_size: float) -> tuple[list[Line], list[Note]]:
         start, small = start + first, small[first:]
         labelled = [index - first for index in labelled]
     cuts = sorted({0, *labelled})
-    notes: list[Note] = [(marker(small[cut]), small[cut:end]) for cut, end in zip(cuts, [*cuts[1:], len(small)], strict=True)]
+    notes: list[Note] = [
+        (marker(small[cut]), small[cut:end]) for cut, end in zip(cuts, [*cuts[1:], len(small)], strict=True)
+    ]
     return lines[:start], notes
 
 

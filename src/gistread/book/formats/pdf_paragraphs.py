@@ -26,6 +26,7 @@ _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 _RUNNING = frozenset({Kind.TEXT, Kind.QUOTE, Kind.LIST})
 _GAP_RATIO = 1.28
 _SIZE_STEP = 0.07
+_SMALL_PRINT = 0.95
 _HEADING_RATIO = 1.12
 _LONGEST_HEADING = 250
 _MOST_COMMAS = 3
@@ -76,22 +77,23 @@ def blocks(columns: Sequence[Column], layout: Layout) -> list[Block]:
             owner.notes += foot
         else:
             found += foot
-        last = _open(own, last, found)
+        last = _open(own, last, found, layout)
     return [one for block in _with_verse(found, layout) for one in (block, *block.notes)]
 
 
-def _open(own: list[Block], before: Block | None, found: list[Block]) -> Block | None:
+def _open(own: list[Block], before: Block | None, found: list[Block], layout: Layout) -> Block | None:
     """The paragraph that may go on in the next column: the last of this one, or the one that this one broke off."""
+    cut = before if before and _is_cut(before) and _is_body(before.lines[-1], layout) else None
     for block in reversed(own):
         if not _floats(block):
-            if block.kind in _RUNNING and not (
-                before and _is_cut(before) and block.lines[-1].size < before.lines[-1].size
-            ):
+            if block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
                 return block
             break
-    if before and found and found[-1].lines[-1].page <= before.lines[-1].page + 1 and _is_cut(before):
-        return before
-    return None
+    return cut if cut and found and found[-1].lines[-1].page <= cut.lines[-1].page + 1 else None
+
+
+def _is_body(line: Line, layout: Layout) -> bool:
+    return abs(line.size - layout.size) <= _SIZE_STEP * layout.size
 
 
 def _is_cut(block: Block) -> bool:
@@ -138,7 +140,7 @@ def _goes_on(last: Block, first: Block, layout: Layout) -> bool:
     ended = bool(_SENTENCE_END.search(above.text))
     if _is_short(above, below, last.right):
         return starts_small and not ended
-    if above.size < 0.95 * layout.size and not starts_small:
+    if above.size < _SMALL_PRINT * layout.size and not starts_small:
         return False  # cells of a table, labels of a figure
     return starts_small or not ended or (layout.indents and last.kind is first.kind)
 

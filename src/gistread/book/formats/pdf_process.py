@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -40,15 +40,22 @@ class DamagedError(PdfError):
     """It is no PDF that PDFium can open."""
 
 
-def read_document(stream: BinaryIO) -> Document:
-    """All pages of the PDF in a seekable stream. Raises LockedError, DamagedError, OSError."""
+class CancelledError(PdfError):
+    """Nobody waits for it any more."""
+
+
+def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> Document:
+    """All pages of the PDF in a seekable stream. `cancelled` is asked now and then, from a thread.
+
+    Raises LockedError, DamagedError, CancelledError, OSError.
+    """
     document = Document()
     with _as_file(stream) as file:
         ends = time.monotonic() + _ALL_S
         opening_s = _PAGE_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
         page = 0
         for _ in range(_MOST_STARTS):
-            page = _read_on(document, file, page, opening_s, ends)
+            page = _read_on(document, file, page, opening_s, ends, cancelled)
             if page >= document.page_count or time.monotonic() > ends:
                 break
             document.unread.append(page)
@@ -77,7 +84,9 @@ def add_record(document: Document, fonts: list[Font], record: dict[str, Any]) ->
         document.pages.append(page)
 
 
-def _read_on(document: Document, file: BinaryIO, first_page: int, opening_s: float, ends: float) -> int:
+def _read_on(
+    document: Document, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
+) -> int:
     """Read from a page on, until the end or the end of the process; the page that comes next."""
     # -P: no module of the folder that the person happens to be in.
     command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
@@ -86,7 +95,7 @@ def _read_on(document: Document, file: BinaryIO, first_page: int, opening_s: flo
     is_open = False
     fonts: list[Font] = []
     assert process.stdout is not None
-    with _Watch(process, ends) as watch, process.stdout as output:
+    with _Watch(process, ends, cancelled) as watch, process.stdout as output:
         watch.expect_within(opening_s)
         for line in output:
             if not line.endswith(b"\n"):
@@ -98,6 +107,8 @@ def _read_on(document: Document, file: BinaryIO, first_page: int, opening_s: flo
             if page >= document.page_count:
                 break
             watch.expect_within(_PAGE_S)
+    if watch.was_cancelled:
+        raise CancelledError
     if not is_open and not document.page_count:
         raise DamagedError
     return page
@@ -106,8 +117,10 @@ def _read_on(document: Document, file: BinaryIO, first_page: int, opening_s: flo
 class _Watch:
     """Ends a process that has gone silent for too long, and when it is left, whatever happened."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ends: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], ends: float, cancelled: Callable[[], bool]) -> None:
+        self.was_cancelled = False
         self._process = process
+        self._cancelled = cancelled
         self._ends = ends
         self._deadline = ends
         self._done = threading.Event()
@@ -128,7 +141,8 @@ class _Watch:
 
     def _wait(self) -> None:
         while not self._done.wait(0.1):
-            if time.monotonic() > self._deadline:
+            self.was_cancelled = self._cancelled()
+            if self.was_cancelled or time.monotonic() > self._deadline:
                 self._process.kill()
                 return
 

@@ -1,0 +1,196 @@
+"""Writes small PDFs, so that a test shows in one place what stands where on its pages.
+
+A page is a list of `put(x, y, text)`; fonts are the standard ones, so nothing is embedded.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gistread.book.formats.pdf import read_pdf
+from gistread.book.model import Book
+
+FONTS = {
+    "roman": "Times-Roman",
+    "bold": "Times-Bold",
+    "italic": "Times-Italic",
+    "fixed": "Courier",
+    "sans": "Helvetica",
+}
+WIDTH, HEIGHT = 400, 600
+
+
+@dataclass(frozen=True)
+class Put:
+    """Words at a place: points from the lower left corner."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 10
+    font: str = "roman"
+    turned: bool = False
+    """Upwards, by a quarter."""
+
+
+@dataclass(frozen=True)
+class LinkTo:
+    """An area that leads to a page (from 0) and a height on it, or to an address."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    page: int = 0
+    y: float = 0
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    puts: Sequence[Put] = ()
+    links: Sequence[LinkTo] = ()
+    rotate: int = 0
+    picture: bool = False
+
+
+@dataclass
+class _Objects:
+    """Numbered objects, as they come to be known."""
+
+    bodies: list[bytes] = field(default_factory=list)
+
+    def add(self, body: str | bytes) -> int:
+        self.bodies.append(body if isinstance(body, bytes) else body.encode("latin-1"))
+        return len(self.bodies)
+
+    def file(self, root: int, info: int) -> bytes:
+        out = io.BytesIO()
+        out.write(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+        places = []
+        for number, body in enumerate(self.bodies, 1):
+            places.append(out.tell())
+            out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+        start = out.tell()
+        out.write(b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1))
+        out.writelines(b"%010d 00000 n \n" % place for place in places)
+        trailer = (
+            f"trailer\n<< /Size {len(places) + 1} /Root {root} 0 R /Info {info} 0 R >>\nstartxref\n{start}\n%%EOF\n"
+        )
+        out.write(trailer.encode())
+        return out.getvalue()
+
+
+def pdf(
+    sheets: Sequence[Sheet],
+    *,
+    outline: Sequence[tuple[str, int, float]] = (),
+    metadata: Mapping[str, str] | None = None,
+    language: str = "",
+) -> bytes:
+    """A file of these pages. `outline`: title, page from 0, height on it."""
+    objects = _Objects()
+    resources = " ".join(
+        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>')} 0 R"
+        for name, font in FONTS.items()
+    )
+    picture = objects.add(
+        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray"
+        b" /Length 1 >>\nstream\n\x80\nendstream"
+    )
+    first = len(objects.bodies) + 1
+    each = [2 + len(sheet.links) for sheet in sheets]
+    numbers = [first + sum(each[:index]) for index in range(len(sheets))]
+    tree = first + sum(each)
+    for sheet in sheets:
+        drawn = "q 300 0 0 400 50 100 cm /Picture Do Q\n" if sheet.picture else ""
+        content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
+        annotations = " ".join(f"{len(objects.bodies) + 3 + index} 0 R" for index in range(len(sheet.links)))
+        objects.add(
+            f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate {sheet.rotate}"
+            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R >> >>"
+            f" /Contents {len(objects.bodies) + 2} 0 R /Annots [{annotations}] >>"
+        )
+        objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        for link in sheet.links:
+            where = (
+                f"/A << /S /URI /URI ({link.address}) >>"
+                if link.address
+                else f"/Dest [{numbers[link.page]} 0 R /XYZ 0 {link.y} null]"
+            )
+            objects.add(
+                f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} {link.top}] {where} >>"
+            )
+    assert (
+        objects.add(f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] /Count {len(sheets)} >>") == tree
+    )
+    outlines = _outline(objects, outline, numbers) if outline else ""
+    lang = f"/Lang ({language})" if language else ""
+    root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} >>")
+    entries = " ".join(f"/{key} ({_escaped(value)})" for key, value in (metadata or {}).items())
+    return objects.file(root, objects.add(f"<< {entries} >>"))
+
+
+def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages: Sequence[int]) -> str:
+    first = len(objects.bodies) + 1
+    root = first + len(entries)
+    for index, (title, page, y) in enumerate(entries):
+        following = f"/Next {first + index + 1} 0 R" if index + 1 < len(entries) else ""
+        objects.add(
+            f"<< /Title ({_escaped(title)}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /XYZ 0 {y} null] {following} >>"
+        )
+    objects.add(f"<< /Type /Outlines /First {first} 0 R /Last {root - 1} 0 R /Count {len(entries)} >>")
+    return f"/Outlines {root} 0 R"
+
+
+def _text(put: Put) -> str:
+    matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"1 0 0 1 {put.x} {put.y}"
+    return f"BT /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+
+
+def read(*sheets: Sheet, **how: object) -> Book:
+    """The book made of these pages."""
+    return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")  # type: ignore[arg-type]
+
+
+def width_of(text: str, size: float) -> float:
+    """Of words in Times, in points; near enough to fill lines."""
+    ems = {
+        **dict.fromkeys("iljt.,;:'!|", 0.28),
+        **dict.fromkeys("mwMW", 0.78),
+        " ": 0.25,
+        "f": 0.33,
+        "r": 0.33,
+        "s": 0.39,
+    }
+    return size * sum(ems.get(letter, 0.68 if letter.isupper() else 0.48) for letter in text)
+
+
+def column(
+    text: str,
+    *,
+    x: float = 50,
+    top: float = 540,
+    width: float = 300,
+    size: float = 10,
+    indent: float = 12,
+    lead: float = 12,
+) -> list[Put]:
+    """Paragraphs (parted by line feeds) set in lines as wide as that, their first lines set in."""
+    puts: list[Put] = []
+    y = top
+    for paragraph in text.split("\n"):
+        left, line = indent, ""
+        for word in [*paragraph.split(), None]:
+            longer = f"{line} {word}".strip()
+            if word is not None and left + width_of(longer, size) <= width:
+                line = longer
+                continue
+            puts.append(Put(x + left, y, line, size))
+            y -= lead
+            left, line = 0, word or ""
+    return puts

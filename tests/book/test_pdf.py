@@ -1,0 +1,235 @@
+"""What reading a PDF promises: the author's paragraphs, in order, and nothing of the paper they stood on."""
+
+import io
+
+import pytest
+
+from gistread.book.formats.pdf import read_pdf
+from gistread.book.model import Book, Kind, Style
+from gistread.errors import BookError
+from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
+from tests.book.promises import assert_keeps_promises
+
+LONG = (
+    "The lamp had burned all night in the tower above the sea and nobody had come to trim it until the glass was black."
+)
+OTHER = "Down in the village they slept, and the boats lay on the sand as they had been left when the storm came in."
+THIRD = "It was the keeper's daughter who first saw that the light was low, and she climbed the stairs without a word."
+
+
+def texts(book: Book, kind: Kind | None = None) -> list[str]:
+    return [book.text[p.start : p.end] for p in book.paragraphs if kind in (None, p.kind)]
+
+
+def prose(*paragraphs: str, **how: float) -> list[Put]:
+    return column("\n".join(paragraphs), **how)  # type: ignore[arg-type]
+
+
+def test_lines_are_joined_and_indents_part_paragraphs() -> None:
+    book = read(Sheet(prose(LONG, OTHER, THIRD)))
+    assert texts(book) == [LONG, OTHER, THIRD]
+    assert_keeps_promises(book)
+
+
+def test_gaps_part_paragraphs_that_have_no_indent() -> None:
+    puts = [
+        *prose(LONG, indent=0),
+        *prose(OTHER, indent=0, top=490),
+        *prose(THIRD, indent=0, top=440),
+    ]
+    assert texts(read(Sheet(puts))) == [LONG, OTHER, THIRD]
+
+
+def test_a_paragraph_goes_on_over_the_end_of_its_page() -> None:
+    lines = prose(OTHER, f"{LONG} {OTHER}", THIRD, LONG)
+    for cut in range(4, 7):
+        on = [Put(put.x, put.y + lines[0].y - lines[cut].y, put.text) for put in lines[cut:]]
+        assert texts(read(Sheet(lines[:cut]), Sheet(on))) == [OTHER, f"{LONG} {OTHER}", THIRD, LONG]
+
+
+def test_a_paragraph_goes_on_behind_a_table_that_breaks_it_off() -> None:
+    lines = prose(OTHER, f"{LONG} {OTHER}", THIRD)
+    table = [
+        Put(60 + 90 * column, 540 - 10 * row, word, 8)
+        for row in range(4)
+        for column, word in enumerate(("oil", "7", "wick"))
+    ]
+    on = [Put(put.x, put.y + 450 - lines[5].y, put.text) for put in lines[5:]]
+    book = read(Sheet(lines[:5]), Sheet([*table, *on]))
+    assert f"{LONG} {OTHER}" in texts(book)
+    assert len(texts(book, Kind.TABLE)) == 1
+
+
+def test_running_heads_and_page_numbers_are_left_out() -> None:
+    sheets = [
+        Sheet(
+            [
+                Put(50, 570, f"{page + 7}   THE LAMP" if page % 2 else f"PART ONE   {page + 7}", 8),
+                *prose(f"{LONG} This is leaf {number}.", OTHER),
+                Put(195, 30, str(page + 1)),
+            ]
+        )
+        for page, number in enumerate(("one", "two", "three", "four", "five", "six", "seven"))
+    ]
+    book = read(*sheets)
+    assert "THE LAMP" not in book.text
+    assert "PART ONE" not in book.text
+    assert not any(character.isdigit() for character in book.text)
+    assert "This is leaf seven." in book.text
+
+
+def test_a_chapter_number_at_the_top_of_pages_is_no_furniture() -> None:
+    sheets = [
+        sheet
+        for number in range(1, 5)
+        for sheet in (
+            Sheet([Put(160, 540, f"Chapter {number}", 18, "bold"), *prose(LONG, OTHER, top=500)]),
+            Sheet(prose(THIRD, LONG)),
+        )
+    ]
+    book = read(*sheets)
+    assert [chapter.title for chapter in book.chapters] == [f"Chapter {n}" for n in range(1, 5)]
+    assert texts(book, Kind.HEADING) == [f"Chapter {n}" for n in range(1, 5)]
+
+
+def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
+    lines = [
+        "The light-house keeper kept a well-known lamp and was not a",
+        "wonderful man, for he had no light-house of his own, only a won-",
+        "derful lamp, and a light-",
+    ]
+    puts = [Put(50, 540 - 12 * number, line) for number, line in enumerate(lines)]
+    puts += [Put(50, 504, "house made of wood, where the lamp stood in a window of glass.")]
+    (text,) = texts(read(Sheet(puts)))
+    assert "only a wonderful lamp" in text
+    assert "a light-house made of wood" in text
+
+
+def test_two_columns_are_read_one_after_the_other() -> None:
+    words = LONG.split()
+    left = column(f"{LONG} {OTHER}", width=150, x=40, indent=0)
+    right = column(f"{THIRD} {LONG}", width=150, x=215, indent=0)
+    title = Put(100, 570, "On Lamps and Their Keepers", 16, "bold")
+    # A program may write them line by line across.
+    mixed = [put for pair in zip(left, right, strict=False) for put in pair]
+    rest = (left if len(left) > len(right) else right)[min(len(left), len(right)) :]
+    book = read(Sheet([title, *mixed, *rest]))
+    assert texts(book)[0] == "On Lamps and Their Keepers"
+    assert book.text.index(OTHER[-20:]) < book.text.index(THIRD[:20])
+    assert " ".join(words[-8:]) in book.text
+
+
+def test_a_footnote_stands_behind_the_paragraph_that_it_interrupts_and_opens_from_its_reference() -> None:
+    first = [
+        *prose(OTHER, LONG),
+        Put(50, 480, "The keeper had a name"),
+        Put(150, 484, "1", 6),
+        Put(155, 480, "that nobody knew, and"),
+    ]
+    foot = [Put(50, 60, "1", 5), Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8)]
+    second = [Put(50, 540, "it was never asked for."), *prose(THIRD, LONG, top=528)]
+    book = read(Sheet([*first, *foot]), Sheet(second))
+    (note,) = [p for p in book.paragraphs if p.kind is Kind.NOTE]
+    before = book.paragraphs[book.paragraphs.index(note) - 1]
+    assert "knew, and it was never asked for." in book.text[before.start : before.end]
+    (link,) = book.links
+    assert book.text[link.start : link.end] == "1"
+    assert link.target is not None
+    assert book.text[link.target : link.target_end].endswith("margin.")
+    assert any(span.style is Style.SUPERSCRIPT for span in book.spans)
+
+
+def test_italics_and_bold_words_are_kept() -> None:
+    puts = [*prose(LONG), Put(50, 492, "She read"), Put(88, 492, "Emma", font="italic"), Put(115, 492, "twice.")]
+    book = read(Sheet(puts))
+    (span,) = book.spans
+    assert (book.text[span.start : span.end], span.style) == ("Emma", Style.EMPHASIS)
+    assert "She read Emma twice." in book.text
+
+
+def test_the_outline_names_the_chapters_and_finds_them_in_the_middle_of_a_page() -> None:
+    first = [*prose(LONG, OTHER), Put(50, 440, "The Storm", 14, "bold"), *prose(THIRD, top=410)]
+    sheets = [Sheet(first), Sheet(prose(LONG, OTHER))]
+    book = read(*sheets, outline=[("The Calm", 0, 560), ("The Storm", 0, 456), ("After", 1, 560)])
+    assert [chapter.title for chapter in book.chapters] == ["The Calm", "The Storm", "After"]
+    assert book.text[book.chapters[1].start :].startswith("The Storm\n\nIt was the keeper")
+
+
+def test_links_lead_to_paragraphs_and_out() -> None:
+    links = [LinkTo(50, 536, 90, 550, page=1, y=495), LinkTo(50, 512, 110, 526, address="https://example.org/lamp")]
+    contents = [Put(50, 540, "Chapter the last"), Put(50, 514, "example.org/lamp")]
+    book = read(
+        Sheet([*contents, *prose(LONG, top=460)], links),
+        Sheet([*prose(LONG, indent=0), *prose(THIRD, indent=0, top=485)]),
+    )
+    inside, outside = book.links
+    assert inside.target is not None
+    assert book.text[inside.target :].startswith(THIRD[:30])
+    assert outside.address == "https://example.org/lamp"
+
+
+def test_a_turned_page_reads_like_any_other_and_a_stamp_on_the_margin_is_left_out() -> None:
+    turned = [Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)]
+    book = read(Sheet(turned, rotate=90), Sheet([*prose(THIRD, LONG), Put(20, 200, "draft 1234", turned=True)]))
+    assert texts(book) == [LONG, OTHER, THIRD, LONG]
+
+
+def test_what_the_document_says_of_itself() -> None:
+    puts = prose(LONG, "ISBN 978-0-14-043918-2, printed by hand.")
+    book = read(Sheet(puts), metadata={"Title": "The Lamp", "Author": "A. Keeper; B. Keeper"}, language="en-GB")
+    assert (book.title, book.authors, book.language) == ("The Lamp", ("A. Keeper", "B. Keeper"), "en-GB")
+    assert book.identifiers == ("isbn:9780140439182",)
+    assert book.source_format == "pdf"
+
+
+def test_the_name_of_a_file_is_no_title() -> None:
+    puts = [Put(100, 560, "The Lamp", 24, "bold"), *prose(LONG, OTHER)]
+    assert read(Sheet(puts), metadata={"Title": "Microsoft Word - lamp_final2.doc"}).title == "The Lamp"
+
+
+def test_captions_and_code() -> None:
+    code = [
+        Put(50 + 6 * 4 * (n % 2), 400 - 12 * n, line, 9, "fixed")
+        for n, line in enumerate(("def lamp():", "return oil"))
+    ]
+    caption = Put(60, 440, "Figure 3: The lamp, seen from the sea.", 9)
+    book = read(Sheet([*prose(LONG, OTHER), caption, *code, *prose(THIRD, top=350)]))
+    assert texts(book, Kind.IMAGE) == ["Figure 3: The lamp, seen from the sea."]
+    (lines,) = texts(book, Kind.CODE)
+    assert lines.splitlines()[0] == "def lamp():"
+    assert lines.splitlines()[1].startswith("   ")
+
+
+def test_a_scan_is_refused_and_told_what_would_help() -> None:
+    with pytest.raises(BookError, match=r"no text in it, only pictures.*\n.*OCR"):
+        read(Sheet(picture=True), Sheet(picture=True))
+
+
+def test_pages_that_are_pictures_are_named() -> None:
+    book = read(Sheet(prose(LONG, OTHER)), Sheet(picture=True), Sheet(prose(THIRD, LONG)))
+    assert book.notices == ("Page 2 is a picture without text.",)
+
+
+def test_a_damaged_file_is_refused() -> None:
+    with pytest.raises(BookError, match="damaged"):
+        read_pdf(io.BytesIO(b"%PDF-1.7\nnothing of the kind"), "broken.pdf")
+
+
+def test_the_second_half_of_a_file_may_be_missing() -> None:
+    data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(3)])
+    cut = data[: data.rindex(b"xref", 0, data.rindex(b"startxref"))]
+    assert LONG in read_pdf(io.BytesIO(cut), "cut.pdf").text
+    with pytest.raises(BookError, match="damaged"):
+        read_pdf(io.BytesIO(data[: len(data) // 3]), "cut.pdf")
+
+
+def test_reading_ends_when_nobody_waits_any_more() -> None:
+    data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(300)])
+    with pytest.raises(BookError, match="not read to its end"):
+        read_pdf(io.BytesIO(data), "long.pdf", cancelled=lambda: True)
+
+
+def test_the_same_file_is_the_same_book() -> None:
+    data = pdf([Sheet(prose(LONG, OTHER, THIRD))])
+    assert len({read_pdf(io.BytesIO(data), "a.pdf").sha256 for _ in range(2)}) == 1
+    assert HEIGHT == 600
