@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import Priority
-from gistread.memory.derived import Derived
+from gistread.memory.derived import Derived, Grown
 from gistread.memory.model import GistMemory
-from gistread.memory.tree import MOST_CHILDREN, Grown, Node, grow, spread, summaries_in
+from gistread.memory.tree import MOST_CHILDREN, Node, grow, spread, summaries_in
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 

@@ -35,14 +35,15 @@ def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) ->
     assert prompts.version("gist", "pagination") != before
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in names() if name not in ("lookup_reason", "answer_closed") and "single_pass" not in name]
-)
+TEXTS = ("passage", "text", "findings", "summaries", "facts", "elements", "memory", "notes")
+WITHOUT_TEXT = {"lookup_reason", "answer_closed", "plan"}
+WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(("single_pass", "task_")))
+
+
+@pytest.mark.parametrize("name", WITH_TEXT)
 def test_the_text_comes_first_and_the_task_last(name: str) -> None:
     text = prompts.load(name).text
-    place = next(
-        place for place in ("{passage}", "{text}", "{findings}", "{summaries}", "{memory}", "{notes}") if place in text
-    )
+    place = next(f"{{{place}}}" for place in TEXTS if f"{{{place}}}" in text)
     assert text.index(place) < 20
     assert len(text) - text.index(place) > 100
 

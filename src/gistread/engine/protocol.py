@@ -49,6 +49,8 @@ class Sampling:
     """Above 0, a continuation that would repeat a long sequence is made less likely (the DRY sampler)."""
     stop: tuple[str, ...] = ()
     """Decoding ends before any of these strings; they are not part of the text."""
+    grammar: str = ""
+    """The text has this form, in llama.cpp's notation with a rule `root`. It may end in the middle, at `max_tokens`."""
 
 
 GREEDY = Sampling()

@@ -7,12 +7,23 @@ One journal beside the memory's own file; what the disk refuses is kept for this
 
 import contextlib
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
+from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
 
 SUFFIX = ".derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """So many of the things that are made of a memory are there."""
+
+    done: int
+    total: int
+    usage: Usage
 
 
 def key_of(*parts: str) -> str:

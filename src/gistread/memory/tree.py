@@ -15,7 +15,7 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory import gisting
-from gistread.memory.derived import key_of
+from gistread.memory.derived import Grown, key_of
 from gistread.memory.gisting import careful_attempts, gist_page
 from gistread.memory.model import Gist, GistMemory, GistSource
 
@@ -36,15 +36,6 @@ class Node:
     summary: Gist
     """Of the top: empty."""
     children: tuple["Node", ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Grown:
-    """So many of the summaries of the tree are made."""
-
-    done: int
-    total: int
-    usage: Usage
 
 
 def spread(count: int) -> list[int]:

@@ -52,6 +52,7 @@ _METHODS = (
     Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
     Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
     Method("memwalker", "walks a tree of summaries down to the page that tells", "memwalker:memwalker"),
+    Method("graphreader", "five paths through a graph of what is named, and a vote", "graphreader:graphreader"),
     Method("longagent", "a leader asks members who have read a part each", "longagent:longagent", needs_memory=False),
     Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
     Method("gists", "the gist memory alone", "gists:gists"),

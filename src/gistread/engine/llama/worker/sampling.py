@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
 import llama_cpp as llama
 import numpy as np
@@ -20,9 +21,12 @@ _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float3
 
 
 class FreeSampler:
-    """Greedy or at a temperature, with the repetition controls asked for. Owns its chain."""
+    """Greedy or at a temperature, with the repetition controls asked for, in a form where one is. Owns its chain."""
 
     def __init__(self, weights: Weights, sampling: Sampling) -> None:
+        """Raises ValueError for a grammar that is none."""
+        self._vocabulary = weights.vocabulary
+        self._grammar = _grammar(weights, sampling.grammar) if sampling.grammar else None
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         if sampling.repeat_penalty != 1.0:
             self._add(
@@ -51,10 +55,33 @@ class FreeSampler:
 
     def sample(self, context: Context, output: int) -> int:
         """The next token after the `output`-th token of the context's last batch."""
-        return int(llama.llama_sampler_sample(self._chain, context.handle, output))
+        if self._grammar is None:
+            return int(llama.llama_sampler_sample(self._chain, context.handle, output))
+        token = self._choose(context, output)
+        # Holding every token of the vocabulary against a grammar is slow, and mostly the first choice is legal.
+        if not self._is_legal(token):
+            token = self._choose(context, output, legal_only=True)
+        llama.llama_sampler_accept(self._chain, token)
+        llama.llama_sampler_accept(self._grammar, token)
+        return token
 
     def close(self) -> None:
         llama.llama_sampler_free(self._chain)
+        if self._grammar is not None:
+            llama.llama_sampler_free(self._grammar)
+
+    def _choose(self, context: Context, output: int, *, legal_only: bool = False) -> int:
+        _owner, candidates = _candidates(context, output, self._vocabulary)
+        if legal_only:
+            llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
+        llama.llama_sampler_apply(self._chain, ctypes.byref(candidates))
+        return int(candidates.data[candidates.selected].id)
+
+    def _is_legal(self, token: int) -> bool:
+        data = np.array([(token, 1.0, 0.0)], dtype=_TOKEN_DATA)
+        candidates = _array(data)
+        llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
+        return bool(np.isfinite(data["logit"][0]))
 
     def _add(self, sampler: object) -> None:
         llama.llama_sampler_chain_add(self._chain, sampler)
@@ -71,10 +98,7 @@ class OptionSampler:
         self._options = list(options)
         self._text = b""
         self._probability = 1.0
-        grammar = "root ::= " + " | ".join(map(_literal, options))
-        self._grammar = llama.llama_sampler_init_grammar(weights.vocab, grammar.encode(), b"root")
-        if not self._grammar:
-            raise ValueError(f"no grammar can be made of {options!r}")
+        self._grammar = _grammar(weights, "root ::= " + " | ".join(map(_literal, options)))
         self.begun = weights.tokens_of(_common_beginning(self._options))
         """Tokens that every option begins with: evaluated with the prompt, since there is nothing to decide."""
         for token in self.begun:
@@ -94,14 +118,7 @@ class OptionSampler:
 
     def sample(self, context: Context, output: int) -> int:
         """The likeliest legal token. An end of turn decides for the option that is complete."""
-        logits = llama.llama_get_logits_ith(context.handle, output)
-        size = self._weights.vocabulary
-        data = np.empty(size, dtype=_TOKEN_DATA)
-        data["id"] = np.arange(size, dtype=np.int32)
-        data["logit"] = np.ctypeslib.as_array(logits, shape=(size,))
-        candidates = llama.llama_token_data_array(
-            data=data.ctypes.data_as(llama.llama_token_data_p), size=size, selected=-1, sorted=False
-        )
+        data, candidates = _candidates(context, output, self._weights.vocabulary)
         llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
         legal = data["logit"]
         best = int(legal.argmax())
@@ -117,6 +134,28 @@ class OptionSampler:
 
     def close(self) -> None:
         llama.llama_sampler_free(self._grammar)
+
+
+def _grammar(weights: Weights, text: str) -> object:
+    grammar = llama.llama_sampler_init_grammar(weights.vocab, text.encode(), b"root")
+    if not grammar:
+        raise ValueError(f"this is no grammar: {text[:200]}")
+    return grammar
+
+
+def _candidates(context: Context, output: int, size: int) -> tuple["np.ndarray[Any, Any]", Any]:
+    """Every token with its logit, and llama.cpp's view of them. The first owns what the second points to."""
+    logits = llama.llama_get_logits_ith(context.handle, output)
+    data = np.empty(size, dtype=_TOKEN_DATA)
+    data["id"] = np.arange(size, dtype=np.int32)
+    data["logit"] = np.ctypeslib.as_array(logits, shape=(size,))
+    return data, _array(data)
+
+
+def _array(data: "np.ndarray[Any, Any]") -> Any:
+    return llama.llama_token_data_array(
+        data=data.ctypes.data_as(llama.llama_token_data_p), size=len(data), selected=-1, sorted=False
+    )
 
 
 def _common_beginning(options: Sequence[str]) -> str:

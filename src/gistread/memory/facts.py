@@ -1,0 +1,153 @@
+"""Atomic facts and key elements (GraphReader, section 3.2): what each page tells, one thing at a time.
+
+The model lists them in one constrained form, so that every line can be read (design D3). What it lists is guarded as
+gists are: a fact with names that the page lacks, or a copy of the prompt, is dropped. A page of which nothing is
+left is told by sentences of its own, so that none is lost. Facts are kept by the text they were made of.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+
+from gistread import prompts
+from gistread.book.sentences import sentence_spans
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
+from gistread.memory.derived import Grown, key_of
+from gistread.memory.extractive import extract, shared_terms
+from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
+from gistread.memory.model import Entry, GistMemory
+
+PROMPTS = ("extract",)
+_KIND = "facts"
+_MOST_FACTS = 14
+_MOST_ELEMENTS = 6
+_FACT_TOKENS = 40
+"""Of a line, in the mean."""
+_WORDS_A_FACT = 40
+"""Of the page."""
+
+_OF_THE_PAGE = 0.6
+"""Of a fact's words so many stand on its page, at least."""
+
+_GRAMMAR = rf"""root ::= line{{1,{_MOST_FACTS}}}
+line ::= "- " [^\n|]{{12,220}} " | " element ("; " element){{0,{_MOST_ELEMENTS - 1}}} "\n"
+element ::= [^\n|;]{{2,40}}
+"""
+_LINE = re.compile(r"- ([^\n|]+?) *\| *([^\n|]+)\n")
+_NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w’'-]*(?:\s+[^\W\d_a-z][\w’'-]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that a page tells."""
+
+    page: int
+    text: str
+    elements: tuple[str, ...]
+    """As they stand in the text or in the model's list; not normalised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that was made out, in the order of the book."""
+
+    facts: tuple[Fact, ...]
+
+
+async def gather(
+    memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND
+) -> AsyncGenerator[Grown | Facts, None]:
+    """The facts of every page that has been read; `Facts` is the last thing yielded.
+
+    Goes on where it was stopped. Raises EngineError when the engine fails.
+    """
+    entries = list(memory.entries)
+    places = asyncio.Semaphore(max(1, engine.info.parallel))
+    found: dict[int, list[Fact]] = {}
+    usage = NO_USAGE
+
+    async def of_page(entry: Entry) -> tuple[int, list[Fact], Usage]:
+        async with places:
+            facts, cost = await _facts(memory, entry, engine, priority)
+        return entry.page.number, facts, cost
+
+    tasks = [asyncio.create_task(of_page(entry)) for entry in entries]
+    try:
+        for ready in asyncio.as_completed(tasks):
+            number, facts, cost = await ready
+            found[number] = facts
+            usage += cost
+            if cost != NO_USAGE:
+                yield Grown(len(found), len(entries), usage)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    yield Facts(tuple(fact for number in sorted(found) for fact in found[number]))
+
+
+async def _facts(memory: GistMemory, entry: Entry, engine: Engine, priority: Priority) -> tuple[list[Fact], Usage]:
+    text = memory.text_of(entry.page)
+    number = entry.page.number
+    key = key_of(engine.info.fingerprint, prompts.version(*PROMPTS), text)
+    match memory.derived.get(_KIND, key):
+        case {"facts": list(lines)}:
+            return [Fact(number, fact, tuple(elements)) for fact, elements in lines], NO_USAGE
+    listed, usage = await _listed(text, engine, priority)
+    kept = _guarded(listed, text) or _of_the_page(text)
+    memory.derived.put(_KIND, key, {"facts": [[fact, list(elements)] for fact, elements in kept]})
+    return [Fact(number, fact, elements) for fact, elements in kept], usage
+
+
+Line = tuple[str, tuple[str, ...]]
+
+
+async def _listed(text: str, engine: Engine, priority: Priority) -> tuple[list[Line], Usage]:
+    """What the model lists, line by line; a last line that was cut off is left out."""
+    most = max(2, min(_MOST_FACTS, count_words(text) // _WORDS_A_FACT))
+    prompt = (Message("user", prompts.load("extract").fill(text=text)),)
+    room = engine.info.context_tokens - await engine.measure(prompt)
+    sampling = Sampling(max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR)
+    said = await engine.complete(prompt, sampling, priority)
+    lines = [
+        (" ".join(match[1].split()), tuple(filter(None, (one.strip() for one in match[2].split(";")))))
+        for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
+    ]
+    return lines, said.usage
+
+
+def _guarded(lines: Iterable[Line], page: str) -> list[Line]:
+    """Those that are about this page, each once."""
+    own_words = prompts.load("extract").own_words
+    terms = set(shared_terms(page))
+    kept: dict[str, Line] = {}
+    for fact, elements in lines:
+        draft = Draft(fact, page, own_words)
+        faults: list[Fault | None] = [rule(draft) for rule in (no_foreign_names, not_a_refusal, not_the_prompt)]
+        said = set(shared_terms(fact))
+        if any(faults) or len(said & terms) < max(1, _OF_THE_PAGE * len(said)):
+            continue
+        named = tuple(one for one in elements[:_MOST_ELEMENTS] if set(shared_terms(one)) & terms or one in page)
+        kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
+    return list(kept.values())
+
+
+def _of_the_page(page: str) -> list[Line]:
+    """Sentences of the page in place of facts."""
+    most = max(1, min(_MOST_FACTS, count_words(page) // _WORDS_A_FACT))
+    own = extract(page, most * 18)
+    return [
+        (sentence, tuple(elements_in(sentence)))
+        for start, end in sentence_spans(own)
+        if (sentence := " ".join(own[start:end].split()))
+    ] or [(" ".join(page.split())[:200], ())]
+
+
+def elements_in(sentence: str) -> list[str]:
+    """What a sentence names: its capitalised words inside it, and its longest other words."""
+    names = list(dict.fromkeys(match[0].strip("’'-") for match in _NAME.finditer(sentence)))
+    in_names = " ".join(names)
+    others = sorted({word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names}, key=len)
+    return [*names, *others[::-1]][:_MOST_ELEMENTS]

@@ -1,0 +1,112 @@
+"""The graph of key elements (GraphReader, section 3.2): nodes are what facts are about, edges join what one fact names.
+
+Elements are normalised: case, articles, possessives and inflection (stems by language) do not part them, names that
+differ in a letter or two are one, and a surname alone belongs to the one full name that ends with it. Built from
+facts in a moment, so nothing of it is kept. Knows no model.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from gistread.memory.facts import Fact
+from gistread.search.tokens import Terms, folded
+
+_ARTICLES = frozenset(
+    "a an the der die das ein eine le la les un une el los las il lo i gli o os as de het een".split()  # noqa: SIM905
+)
+_NEAR = 0.88
+"""Names of at least `_LONG` letters that are so much alike are one."""
+_LONG = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A node: a key element, the facts that name it, and its neighbours, those named with it most often first."""
+
+    key: str
+    name: str
+    """As it is written most often, of its longest form."""
+    facts: tuple[Fact, ...]
+    neighbours: tuple[str, ...]
+    """Keys."""
+
+
+def build(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
+    """The graph, by key, in the order in which the elements first appear. `language` in BCP 47."""
+    keys = _Keys(language)
+    written: dict[str, Counter[str]] = defaultdict(Counter)
+    named: list[tuple[Fact, list[str]]] = []
+    for fact in facts:
+        of_fact: list[str] = []
+        for element in fact.elements:
+            if key := keys.of(element):
+                written[key][element.strip()] += 1
+                of_fact.append(key)
+        named.append((fact, of_fact))
+    merged = _merged({key: sum(forms.values()) for key, forms in written.items()})
+    facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
+    beside: dict[str, Counter[str]] = defaultdict(Counter)
+    for fact, of_fact in named:
+        nodes = list(dict.fromkeys(merged[key] for key in of_fact))
+        for node in nodes:
+            facts_of[node][fact] = None
+            beside[node].update(other for other in nodes if other != node)
+    return {
+        key: Element(
+            key,
+            _usual_form(written[key]),
+            tuple(facts_of[key]),
+            tuple(other for other, _ in beside[key].most_common()),
+        )
+        for key in facts_of
+    }
+
+
+def _usual_form(forms: Counter[str]) -> str:
+    """The one that is written most often; of equals one with a capital, then the shortest."""
+    return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
+
+
+class _Keys:
+    """What all forms of an element have in common."""
+
+    def __init__(self, language: str) -> None:
+        self._terms = Terms(language)
+
+    def of(self, element: str) -> str:
+        """Empty when nothing of it counts."""
+        words = [word.removesuffix("'s").strip("'") for word in self._terms.words(element)]
+        counted = [word for word in words if word not in _ARTICLES] or words
+        return " ".join(folded(self._terms.stem(word)) for word in counted if word)
+
+
+def _merged(counts: Mapping[str, int]) -> dict[str, str]:
+    """For each key the one that it belongs to: near-equal names, and a last name with the one full name it ends."""
+    ends: dict[str, list[str]] = defaultdict(list)
+    for key in counts:
+        first, _, last = key.rpartition(" ")
+        if first:
+            ends[last].append(key)
+    home = {key: key for key in counts}
+    for key in counts:
+        if " " not in key and len(full := ends.get(key, [])) == 1:
+            home[key] = full[0]
+    by_start: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(counts, key=lambda key: -counts[key]):
+        if len(key) < _LONG or home[key] != key:
+            continue
+        near = next((other for other in by_start[key[:2]] if _near(key, other)), None)
+        if near is None:
+            by_start[key[:2]].append(key)
+        else:
+            home[key] = near
+    return {key: home[target] for key, target in home.items()}
+
+
+def _near(one: str, other: str) -> bool:
+    # 1809 and 1890 are as near as a misspelt name, and not one.
+    if abs(len(one) - len(other)) > 2 or any(char.isdigit() for char in one + other):
+        return False
+    return SequenceMatcher(None, one, other).ratio() >= _NEAR

@@ -1,0 +1,242 @@
+"""One path through the graph of key elements, with its own notebook (GraphReader, section 3.3.2).
+
+At an element: its facts are read, and pages are put into a queue (`read_chunk`) or none (`stop_and_read_neighbor`). At
+a page: its text is read, and the path goes on with the queue (`search_more`), puts the page before or behind first
+(`read_previous_chunk`, `read_subsequent_chunk`), or ends (`termination`). When the queue is empty it goes to a
+neighbour, or ends. Only what is possible is offered (design D3): no page and no element twice, no page that
+does not exist. At most ten steps.
+"""
+
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+
+from gistread import prompts
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.memory.facts import Fact
+from gistread.memory.graph import Element
+from gistread.memory.model import GistMemory
+from gistread.readers.agreement import words_of
+from gistread.readers.answering import says_nothing
+from gistread.readers.events import LookedUp, Noted, ReaderEvent, Steering, Walked
+from gistread.readers.lookups import STOP
+from gistread.search.ranked import Ranker
+
+STEPS = 10
+"""Function calls of one path at most; three or four are usual (section 5.3)."""
+_FACTS_SHOWN = 40
+_NEIGHBOURS_SHOWN = 30
+"""A node has up to some hundred; lists are kept to what fits a window of 4,000 tokens."""
+_PAGES_QUEUED = 3
+_NOTE_TOKENS = 64
+_NOTES_KEPT = 8
+_CHOICE_TOKENS = 16
+_NOTHING = "nothing yet"
+_NOTHING_NEW = words_of("Nothing new.")
+
+_MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
+
+Place = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Search:
+    """What all paths of one question share."""
+
+    question: str
+    memory: GistMemory
+    engine: Engine
+    graph: Mapping[str, Element]
+    plan: str = ""
+    usage: Usage = NO_USAGE
+
+    async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
+        return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
+
+    def place(self, page: int) -> Place:
+        found = self.memory.entry(page).page
+        return found.start, found.end
+
+
+@dataclass(slots=True)
+class Path:
+    """A searcher on the way."""
+
+    number: int
+    """From 1."""
+    element: Element
+    """Where it is."""
+    notes: list[tuple[str, Place]] = field(default_factory=list)
+    queue: deque[int] = field(default_factory=deque)
+    """Pages to read."""
+    pages_read: list[int] = field(default_factory=list)
+    visited: set[str] = field(default_factory=set)
+    """Keys of elements."""
+    steps: int = 0
+
+    def notebook(self) -> str:
+        return "\n".join(f"- {note}" for note, _ in self.notes[-_NOTES_KEPT:]) or _NOTHING
+
+
+def task(name: str, **values: object) -> Prompt:
+    """A prompt of one message."""
+    return (Message("user", prompts.load(name).fill(**values)),)
+
+
+async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+    """Follow one path to its end; its notebook is in `path` then."""
+    while path.steps < STEPS and not steering.stop:
+        path.visited.add(path.element.key)
+        async for event in _read_facts(search, path, steering):
+            yield event
+        while path.queue and path.steps < STEPS and not steering.stop:
+            page = path.queue.popleft()
+            if page in steering.refused or page in path.pages_read:
+                continue
+            path.pages_read.append(page)
+            yield Walked(0, page, page)
+            yield LookedUp(page, len(path.pages_read), f"path {path.number}, {path.element.name}")
+            note, enough = await _read_page(search, path, page, steering)
+            if note:
+                yield Noted(f"path {path.number}: {note}", *search.place(page))
+            if enough:
+                return
+        if path.steps >= STEPS or steering.stop:
+            return
+        neighbour = await _neighbour(search, path)
+        if neighbour is None:
+            return
+        path.element = neighbour
+
+
+async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+    """What the pages tell of this element; which of them are wanted in full goes into the queue."""
+    path.steps += 1
+    facts = _nearest_facts(search, path.element)
+    facts = [fact for fact in facts if fact.page not in steering.refused]
+
+    def prompt(asked: str) -> Prompt:
+        return task(
+            "node_facts",
+            facts=_grouped(facts),
+            element=path.element.name,
+            question=search.question,
+            plan=search.plan,
+            notes=path.notebook(),
+            task=asked,
+        )
+
+    pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
+    while len(facts) > 1 and not await search.fits(prompt(note_task), _NOTE_TOKENS):
+        del facts[-max(1, len(facts) // 4) :]
+    if not facts:
+        return
+    if note := await _note(search, path, prompt(note_task), search.place(facts[0].page)):
+        yield Noted(f"path {path.number}: {note}", *search.place(facts[0].page))
+    unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
+    wanted: list[int] = []
+    while len(wanted) < min(_PAGES_QUEUED, len(unread)):
+        left = [page for page in unread if page not in wanted]
+        begun = (Message("assistant", "".join(f"Page {page}, " for page in wanted)),) if wanted else ()
+        choice = await search.engine.choose((*prompt(pages_task), *begun), [*(f"Page {page}" for page in left), STOP])
+        search.usage += choice.usage
+        if choice.index == len(left):
+            break
+        wanted.append(left[choice.index])
+    path.queue = deque(wanted)
+
+
+async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> tuple[str, bool]:
+    """The note that a page gives, if any, and whether the path ends here."""
+    path.steps += 1
+    memory = search.memory
+
+    def prompt(asked: str) -> Prompt:
+        return task(
+            "node_page",
+            text=memory.text_of(memory.entry(page).page),
+            page=page,
+            question=search.question,
+            plan=search.plan,
+            notes=path.notebook(),
+            task=asked,
+        )
+
+    note_task = prompts.load("task_note").text
+    while len(path.notes) > 1 and not await search.fits(prompt(note_task), _NOTE_TOKENS):
+        del path.notes[0]
+    note = await _note(search, path, prompt(note_task), search.place(page))
+    beside = {
+        _PREVIOUS: page - 1,
+        _NEXT: page + 1,
+    }
+    possible = {
+        action: number
+        for action, number in beside.items()
+        if 1 <= number <= len(memory.entries) and number not in {*path.pages_read, *path.queue, *steering.refused}
+    }
+    actions = [_MORE, *possible, _END]
+    asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
+    choice = await search.engine.choose(prompt(asked), actions)
+    search.usage += choice.usage
+    action = actions[choice.index]
+    if action in possible:
+        path.queue.appendleft(possible[action])
+    return note, action == _END
+
+
+async def _neighbour(search: Search, path: Path) -> Element | None:
+    """The element to go to next; None: the path ends."""
+    keys = [key for key in path.element.neighbours if key in search.graph and key not in path.visited]
+    shown = [search.graph[key] for key in keys[:_NEIGHBOURS_SHOWN]]
+    while shown:
+        listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
+        prompt = task(
+            "neighbours",
+            elements=listed,
+            element=path.element.name,
+            question=search.question,
+            plan=search.plan,
+            notes=path.notebook(),
+        )
+        if len(shown) > 1 and not await search.fits(prompt, _CHOICE_TOKENS):
+            shown = shown[: len(shown) // 2]
+            continue
+        labels = [str(number) for number in range(1, len(shown) + 1)]
+        choice = await search.engine.choose(prompt, [*labels, STOP])
+        search.usage += choice.usage
+        return shown[choice.index] if choice.index < len(shown) else None
+    return None
+
+
+async def _note(search: Search, path: Path, prompt: Prompt, place: Place) -> str:
+    """Ask what is worth writing down, and write it down; empty when nothing is."""
+    said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
+    search.usage += said.usage
+    note = " ".join(said.text.split())
+    if not note or says_nothing(note) or words_of(note) <= _NOTHING_NEW or note.casefold().startswith("nothing new"):
+        return ""
+    path.notes.append((note, place))
+    return note
+
+
+def _nearest_facts(search: Search, element: Element) -> list[Fact]:
+    """Of many facts those nearest to the question; in the order of the book."""
+    facts = list(element.facts)
+    if len(facts) <= _FACTS_SHOWN:
+        return facts
+    ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
+    best = ranker.top(f"{search.question} {search.plan}", _FACTS_SHOWN)
+    return [facts[index] for index in sorted(best)] or facts[:_FACTS_SHOWN]
+
+
+def _grouped(facts: list[Fact]) -> str:
+    """The facts under their pages."""
+    lines: list[str] = []
+    page = 0
+    for fact in facts:
+        if fact.page != page:
+            page = fact.page
+            lines.append(f"Page {page}:")
+        lines.append(f"- {fact.text}")
+    return "\n".join(lines)

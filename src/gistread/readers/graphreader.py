@@ -1,0 +1,184 @@
+"""GraphReader: a rational plan, five paths through the graph of key elements, and a vote (sections 3.3 and 3.4).
+
+Facts and elements of all pages are made first, where they are not kept already (`memory/facts.py`, `memory/graph.py`).
+The model plans, and chooses the elements at which to begin. From each starts a path with a notebook of its own
+(`graph_path.py`), side by side with the others. In the end every notebook gives its short answer, those that agree
+are counted, and the answer is written with notebooks and votes in view.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
+
+from gistread.book.words import count_words
+from gistread.engine.protocol import Engine, Message, Priority, Sampling
+from gistread.errors import PromptTooLongError
+from gistread.memory.facts import Facts, gather
+from gistread.memory.graph import Element, build
+from gistread.memory.model import GistMemory
+from gistread.readers.agreement import clusters
+from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.citations import cite_passages
+from gistread.readers.events import (
+    Answered,
+    Noted,
+    Prepared,
+    ReaderEvent,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+)
+from gistread.readers.graph_path import Path, Search, task, walk
+from gistread.readers.lookups import STOP, nothing_read
+from gistread.readers.options import ReaderOptions
+from gistread.search.ranked import Ranker
+
+NAME = "graphreader"
+
+PATHS = 5
+"""Initial nodes, each with a path and a notebook of its own (section 4.1)."""
+SHORTLIST = 40
+"""Elements shown to choose the initial nodes from; a book of 256k tokens has some 15,000."""
+_PLAN_TOKENS = 96
+_SHORT_TOKENS = 40
+
+
+async def graphreader(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer `question` from what has been read so far. See `registry.Reader`."""
+    if not memory.entries:
+        for said in nothing_read(NAME, memory):
+            yield said
+        return
+    memory = replace(memory, entries=list(memory.entries))
+    question = " ".join(question.split())
+    needed = await engine.measure(task("plan", question=question)) + _PLAN_TOKENS + options.answer_tokens
+    if needed > engine.info.context_tokens // 2:
+        raise PromptTooLongError(needed, options.answer_tokens, engine.info.context_tokens // 2)
+    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    graph: Mapping[str, Element] = {}
+    search = Search(question, memory, engine, graph)
+    async for growth in gather(memory, engine, Priority.PERSON):
+        if isinstance(growth, Facts):
+            search.graph = await asyncio.to_thread(build, growth.facts, memory.book.language)
+        else:
+            search.usage = growth.usage
+            yield Prepared("facts of pages", growth.done, growth.total)
+
+    planned = await engine.complete(task("plan", question=question), Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
+    search.usage += planned.usage
+    search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600] or question
+    yield Noted(f"plan: {' '.join(search.plan.split())}", 0, 0)
+    starts = await _initial_nodes(search)
+    if starts:
+        yield Noted("begins at: " + "; ".join(element.name for element in starts), 0, 0)
+    paths = [Path(number, element) for number, element in enumerate(starts, start=1)]
+    async for event in _side_by_side(search, paths, steering):
+        yield event
+    yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
+    async for event in _answer(search, paths, options):
+        yield event
+
+
+async def _initial_nodes(search: Search) -> list[Element]:
+    """Where the paths begin: chosen by the model among the elements whose facts are nearest to question and plan."""
+    elements = list(search.graph.values())
+    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+
+    def nearest() -> list[int]:
+        ranker = Ranker(texts, search.memory.book.language)
+        return ranker.top(f"{search.question} {search.question} {search.plan}", SHORTLIST)
+
+    order = await asyncio.to_thread(nearest)
+    shown = [elements[index] for index in order] or elements[:SHORTLIST]
+    while len(shown) > 1 and not await search.fits(_choice_of(search, shown, []), 16):
+        shown = shown[: len(shown) // 2]
+    chosen: list[int] = []
+    while len(chosen) < min(PATHS, len(shown)):
+        left = [number for number in range(1, len(shown) + 1) if number not in chosen]
+        labels = [str(number) for number in left] + ([STOP] if chosen else [])
+        choice = await search.engine.choose(_choice_of(search, shown, chosen), labels)
+        search.usage += choice.usage
+        if choice.index == len(left):
+            break
+        chosen.append(left[choice.index])
+    return [shown[number - 1] for number in chosen]
+
+
+def _choice_of(search: Search, shown: Sequence[Element], chosen: Sequence[int]) -> tuple[Message, ...]:
+    listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
+    prompt = task("start_nodes", elements=listed, question=search.question, plan=search.plan)
+    return (*prompt, Message("assistant", "".join(f"{number}, " for number in chosen))) if chosen else prompt
+
+
+async def _side_by_side(search: Search, paths: Sequence[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+    """All paths at once, what they say as it comes."""
+    said: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
+    places = asyncio.Semaphore(max(1, search.engine.info.parallel))
+
+    async def follow(path: Path) -> None:
+        async with places:
+            async for event in walk(search, path, steering):
+                said.put_nowait(event)
+
+    tasks = [asyncio.create_task(follow(path)) for path in paths]
+    ended = asyncio.gather(*tasks, return_exceptions=True)
+    ended.add_done_callback(lambda _: said.put_nowait(None))
+    try:
+        while (event := await said.get()) is not None:
+            yield event
+        for done in tasks:
+            done.result()  # An engine that failed is the error of the question.
+    finally:
+        for running in tasks:
+            running.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions) -> AsyncGenerator[ReaderEvent, None]:
+    engine, memory = search.engine, search.memory
+    filled = [path for path in paths if path.notes]
+    answers = await asyncio.gather(*(_short_answer(search, path) for path in filled))
+    votes = _votes([answer for answer in answers if answer])
+    notebooks = "\n\n".join(f"Notebook {path.number}:\n{path.notebook()}" for path in filled)
+    text = "\n\n".join(part for part in (notebooks, votes) if part) or "The notebooks are empty."
+    prompt = task("notebooks_answer", notes=text, question=search.question)
+    while not await search.fits(prompt, options.answer_tokens) and any(len(path.notes) > 1 for path in filled):
+        del max(filled, key=lambda path: len(path.notes)).notes[0]
+        notebooks = "\n\n".join(f"Notebook {path.number}:\n{path.notebook()}" for path in filled)
+        text = "\n\n".join(part for part in (notebooks, votes) if part)
+        prompt = task("notebooks_answer", notes=text, question=search.question)
+    async for event in stream_answer(prompt, engine, options.answer_tokens):
+        if not isinstance(event, Written):
+            yield event
+            continue
+        found = event.found and bool(filled)
+        read = sorted({page for path in paths for page in path.pages_read})
+        noted = sorted({place for path in filled for _, place in path.notes})
+        lookups = tuple(dict.fromkeys(page for path in paths for page in path.pages_read))
+        yield Answered(
+            answer=event.text,
+            found=found,
+            citations=cite_passages(event.text, search.question, memory, noted) if found else (),
+            lookups=lookups,
+            expanded=tuple(read),
+            compression_rate=100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
+            usage=search.usage + event.usage,
+        )
+
+
+async def _short_answer(search: Search, path: Path) -> str:
+    """What this path would answer; empty when its notebook does not tell."""
+    prompt = task("notebooks_short", notes=path.notebook(), question=search.question)
+    said = await search.engine.complete(prompt, Sampling(_SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+    search.usage += said.usage
+    answer = " ".join(said.text.split()).strip(" .\"'“”")
+    return "" if says_nothing(answer) else answer
+
+
+def _votes(answers: Sequence[str]) -> str:
+    """Which answers were given, and how many searchers gave each."""
+    lines = [f"{len(group)} would answer: {answers[group[0]]}" for group in clusters(answers)]
+    return "\n".join(lines)
