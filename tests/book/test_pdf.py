@@ -65,7 +65,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
         Sheet(
             [
                 Put(50, 570, f"{page + 7}   THE LAMP" if page % 2 else f"PART ONE   {page + 7}", 8),
-                *prose(f"{LONG} This is leaf {number}.", OTHER),
+                *prose(f"{number.title()} was the leaf. {LONG} This is leaf {number}.", f"{OTHER} So ends {number}."),
                 Put(195, 30, str(page + 1)),
             ]
         )
@@ -75,7 +75,13 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     assert "THE LAMP" not in book.text
     assert "PART ONE" not in book.text
     assert not any(character.isdigit() for character in book.text)
-    assert "This is leaf seven." in book.text
+    for number in ("one", "four", "seven"):
+        assert f"{number.title()} was the leaf. {LONG} This is leaf {number}." in book.text
+        assert f"{OTHER} So ends {number}." in book.text
+
+
+def test_pages_that_are_all_alike_keep_their_words() -> None:
+    assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 
 
 def test_a_chapter_number_at_the_top_of_pages_is_no_furniture() -> None:

@@ -14,6 +14,7 @@ from gistread.book.formats.pdf_lines import Line
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _HEIGHT_POINTS = 6.0
+_MOST_SHARE = 0.3
 _NEAR_PAGES = 4
 """A head that names the chapter comes back within so many pages: on every other one, with a figure between."""
 _LEAST_PAGES = 3
@@ -31,8 +32,7 @@ def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
             for row in rows:
                 for key in _keys(row.text, number):
                     seen[(side, *key)].append((number, row.baseline))
-    # A table of contents, or a page of a play, may begin like others: what stays is the outermost run.
-    return [
+    found = [
         [
             row
             for side, rows in zip("tb", sides, strict=True)
@@ -40,6 +40,10 @@ def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         ]
         for number, sides in enumerate(edges)
     ]
+    # Pages that are all alike (forms, slides) would lose what they say.
+    letters = sum(len(row.text) for rows in pages for row in rows)
+    gone = sum(len(row.text) for rows in found for row in rows)
+    return found if gone <= _MOST_SHARE * letters else [[] for _ in pages]
 
 
 def _edge(rows: Sequence[Line]) -> list[Line]:
