@@ -8,7 +8,6 @@ from gistread.config import Config, load_config
 from gistread.engine.models import ModelFile
 from gistread.errors import BookError, EngineError
 from gistread.tui.app import GistreadApp
-from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
@@ -128,35 +127,6 @@ async def test_the_engine_is_closed_on_quitting(tmp_path: Path) -> None:
         await pilot.press("q")
     assert engine.closed
     assert app.return_code == 0
-
-
-async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
-    app = app_on(None, tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The sample story" in text_of(app))
-        assert "gistread BOOK" in text_of(app)
-        await pilot.press("enter")
-        screen = await opened(pilot)
-        assert screen.book.words > 5000
-
-
-async def test_the_library_lists_what_was_opened_and_opens_it_again(tmp_path: Path) -> None:
-    story = tmp_path / "A Short Tale.txt"
-    story.write_text("A Short Tale\n\n" + "Once upon a time there was a fox. " * 60)
-    app = app_on(story, tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("q")
-    again = app_on(None, tmp_path)
-    async with again.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "Short Tale" in text_of(again))
-        await pilot.press("enter")
-        await opened(pilot)
-        assert "Once upon a time" in text_of(again)
-        await pilot.press("L")
-        await until(pilot, lambda: isinstance(again.screen, LibraryScreen) and "sample" in text_of(again))
-        await pilot.press("tab", *"nowhere", "enter")
-        await until(pilot, lambda: isinstance(again.screen, LibraryScreen))
 
 
 async def test_a_book_that_was_named_and_cannot_be_read_ends_the_app_with_that_error(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _opened(book: ShelfBook, file: BookFile | None) -> Entry:
             authors=book.authors,
             path=path,
             sha256=book.sha256,
-            digest=file.digest if file else "",
+            digest=file.digest if file else book.file,
             size=file.size if file else 0,
             format=file.format if file else "",
             words=file.words if file else 0,

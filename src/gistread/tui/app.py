@@ -199,9 +199,11 @@ class GistreadApp(App[None]):
         self.push_screen(HelpScreen(self.keymap))
 
     def action_library(self) -> None:
+        from gistread.tui.library_work import Books
         from gistread.tui.screens.library import LibraryScreen
 
-        self.push_screen(LibraryScreen(self.shelf), self._open_from_library)
+        if not isinstance(self.screen, LibraryScreen):
+            self.push_screen(LibraryScreen(Books(self.paths)), self._open_from_library)
 
     async def _open_from_library(self, path: str | None) -> None:
         """In place of the open book; without a choice and without a book there is nothing left to show."""

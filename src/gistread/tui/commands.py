@@ -18,6 +18,7 @@ class Place(StrEnum):
     READING = "Reading and asking"
     MEMORY = "In the memory"
     SELECTING = "While selecting by keyboard"
+    LIBRARY = "In the library"
     ANYWHERE = "Anywhere"
 
 
@@ -40,7 +41,7 @@ class Command:
         return Binding(self.keys, self.action, self.title, show=False, id=self.id)
 
 
-M, R, G, S, A = Place.MOVING, Place.READING, Place.MEMORY, Place.SELECTING, Place.ANYWHERE
+M, R, G, S, L, A = Place.MOVING, Place.READING, Place.MEMORY, Place.SELECTING, Place.LIBRARY, Place.ANYWHERE
 
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
@@ -127,7 +128,36 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("caret-anchor", "V,v", "anchor", "Begin here; arrows extend from now on", S),
     Command("drop-selection", "escape", "drop_selection", "Drop the selection", S),
-    Command("library", "L", "app.library", "Open another book", A),
+    Command("library", "L", "app.library", "Library", A, "Every book that was opened or added."),
+    Command("library-open", "enter", "library_open", "Open the book", L, "Where you were in it.", "open", "library"),
+    Command("library-filter", "/", "library_filter", "Find by title or author", L, "As you type.", "find", "library"),
+    Command(
+        "library-sort",
+        "s",
+        "library_sort",
+        "Change the order",
+        L,
+        "By reading, title, author, progress.",
+        "sort",
+        "library",
+    ),
+    Command(
+        "library-add", "a", "library_add", "Add a folder or a book", L, "With all folders in it.", "add", "library"
+    ),
+    Command("library-path", "o", "library_path", "Open a book by its path", L, "", "open a path", "library"),
+    Command(
+        "library-remove",
+        "x,delete",
+        "library_remove",
+        "Take the book out of the list",
+        L,
+        "No file is deleted.",
+        "take out",
+        "library",
+    ),
+    Command("library-undo", "U,ctrl+z", "library_undo", "Bring back what was taken out", L),
+    Command("library-find", "f", "library_find", "Find the file of a book that was moved", L, "Enter does it too."),
+    Command("library-close", "escape,q", "library_close", "Back to the book", L, "", "back", "library"),
     Command("theme", "T", "app.choose_theme", "Choose a theme", A, "Each is shown as the cursor comes to it."),
     Command("help", "f1", "app.help", "Help", A, "", "help"),
     Command("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", A, "Everything is kept.", "quit"),
@@ -154,11 +184,11 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
             problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
         else:
             usable[identifier] = wanted
-    owners: dict[tuple[bool, str], str] = {}
+    owners: dict[tuple[str, str], str] = {}
     for command in COMMANDS:
         for key in usable.get(command.id, command.keys).split(","):
-            # While one selects, its keys come before all others.
-            other = owners.setdefault((command.place is Place.SELECTING, key.strip()), command.id)
+            # While one selects, and in the library, its keys come before all others.
+            other = owners.setdefault((command.place if command.place in (S, L) else "", key.strip()), command.id)
             if other != command.id:
                 problems.append(f"[keys] {key.strip()!r} is given to both {other} and {command.id}.")
     return usable, problems
@@ -197,7 +227,7 @@ def display_key(key: str) -> str:
 
 def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Place, str, str, str]]:
     """(place, keys, title, help) of every command that stands for itself, in the order of the help screen."""
-    for place in (R, S, G, M, A):
+    for place in (R, S, G, M, L, A):
         for command in COMMANDS:
             if command.place is place and command.title:
                 keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))

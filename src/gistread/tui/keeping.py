@@ -8,9 +8,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.library.catalogue import Catalogue
+from gistread.library.metadata import opened
+from gistread.library.model import BookFile
 from gistread.marking.places import place_in
 from gistread.shelf import KeptQuestion, Shelf
 
@@ -21,8 +23,11 @@ REST_S = 1.0
 class Keeping:
     """Of one open book."""
 
-    def __init__(self, shelf: Shelf, book: Book, path: Path | None, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, shelf: Shelf, catalogue: Catalogue, book: Book, path: Path | None, tell: Callable[[str], None]
+    ) -> None:
         self._shelf = shelf
+        self._catalogue = catalogue
         self._book = book
         self._path = path
         self._tell = tell
@@ -36,10 +41,17 @@ class Keeping:
         book, path = self._book, self._path
 
         def write() -> None:
-            file = file_digest(path) if path else ""
+            file = _file(path, book) if path else None
             self._shelf.opened(
-                book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path, file=file
+                book.sha256,
+                title=book.title,
+                authors=book.authors,
+                length=len(book.text),
+                path=path,
+                file=file.digest if file else "",
             )
+            if file is not None:
+                self._catalogue.add([file])
 
         self._write(write)
 
@@ -78,3 +90,11 @@ class Keeping:
             if not self._refused:
                 self._refused = True
                 self._tell(f"Your place cannot be kept: {error}")
+
+
+def _file(path: Path, book: Book) -> BookFile | None:
+    """None where the file is gone already."""
+    try:
+        return opened(path, book)
+    except OSError:
+        return None

@@ -1,49 +1,391 @@
-"""The library: the books that were opened before, and a way to open another."""
+"""The library: every book that was opened or added, found as one types, opened, added, taken out, found again."""
 
 import asyncio
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from gistread.shelf import Shelf, ShelfBook
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from gistread.errors import GistreadError
+from gistread.library.adding import Added
+from gistread.library.entries import Order, in_order, matching
+from gistread.library.model import Entry, absolute
+from gistread.tui.commands import BY_ID, Place, bindings, keys_of
+from gistread.tui.library_rows import ONE_LINE, about, heading
+from gistread.tui.library_work import Books
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.widgets.book_list import BookList
+from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
+from gistread.tui.widgets.path_input import PathInput
 
-SAMPLE = "\0sample"
+if TYPE_CHECKING:
+    from gistread.tui.app import GistreadApp
+
+_KEY_LINE_ROWS = 12
 
 
-class LibraryScreen(ListScreen):
-    """Dismissed with a path."""
+class _Asked(Enum):
+    """What a path is being typed for."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        super().__init__("Your books", prompt="path of a book to open: text or EPUB")
-        self._shelf = shelf
+    ADD = "add a folder with its books, or a book: "
+    OPEN = "open a book: "
+    LOCATE = "where is it now? "
+
+
+class FilterInput(Input):
+    """The arrows move in the list below, whatever is typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "screen.library_move('line_down')", show=False),
+        Binding("up", "screen.library_move('line_up')", show=False),
+        Binding("pagedown", "screen.library_move('page_down')", show=False),
+        Binding("pageup", "screen.library_move('page_up')", show=False),
+    ]
+
+
+class LibraryScreen(Screen[str | None]):
+    """Dismissed with a path, or with None."""
+
+    BINDINGS = bindings(Place.LIBRARY)
+    AUTO_FOCUS = "#books"
+
+    def __init__(self, books: Books) -> None:
+        super().__init__()
+        self._books = books
+        self._entries: list[Entry] = []
+        self._order = Order.LAST_READ
+        self._asked = _Asked.OPEN
+        self._removed: list[Entry] = []
+        """Taken out in this sitting, for undoing."""
+        self._adding = ""
+        """How far adding a folder is; empty: nothing is being added."""
+        self._stop_adding = False
+        self._opening = False
+
+    # Layout
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine(id="header")
+        yield Rule(id="header-rule")
+        with Horizontal(id="filter-line"):
+            yield Static(" / ", id="filter-mark", markup=False)
+            yield FilterInput(placeholder="title or author", compact=True, id="filter")
+        yield Line(id="columns")
+        yield Static("", id="empty", markup=False)
+        yield BookList(id="books")
+        with Vertical(id="about"):
+            yield Rule()
+            yield Line(id="facts")
+            yield Line(id="where")
+        with Horizontal(id="path-line"):
+            yield Static("", id="path-mark", markup=False)
+            yield PathInput(id="path")
+        yield KeyLine(id="keys")
+
+    @property
+    def _gistread(self) -> "GistreadApp":
+        return cast("GistreadApp", self.app)
+
+    @property
+    def _list(self) -> BookList:
+        return self.query_one("#books", BookList)
+
+    @property
+    def _typed(self) -> str:
+        return self.query_one("#filter", FilterInput).value
 
     def on_mount(self) -> None:
-        self.run_worker(self._find())
+        self.reload()
 
-    async def _find(self) -> None:
-        books = await asyncio.to_thread(self._shelf.recent)
-        rows = [_row(book) for book in books if book.path is not None]
-        rows.append(Row(SAMPLE, "The sample story", "Comes with gistread; half an hour to read."))
-        self.say(
-            "Enter opens, Tab goes to the line for a path."
-            if len(rows) > 1
-            else "No book was opened yet. Type a path below (Tab), start with `gistread BOOK`, or try the sample."
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.height < _KEY_LINE_ROWS, "-short")
+        self.set_class(event.size.width >= ONE_LINE, "-one-line")
+        self.call_after_refresh(self._show_lines)
+
+    def reload(self, at: Entry | None = None) -> None:
+        """Read the list anew, the cursor on this book or where it is."""
+
+        async def read() -> None:
+            entries, problem = await asyncio.to_thread(self._books.entries)
+            if problem:
+                self._warn(problem)
+            self._entries = entries
+            self._show(at or self._list.current)
+            await asyncio.to_thread(self._books.look_at_memories)
+            self._show(self._list.current)
+
+        self.run_worker(read(), group="read", exclusive=True)
+
+    def _show(self, at: Entry | None = None, index: int = 0) -> None:
+        shown = matching(in_order(self._entries, self._order), self._typed)
+        shown.sort(key=lambda entry: not entry.ids)  # the sample after the person's own
+        self._list.show(shown, self._books.read_by, at=at, index=index)
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        """Every line around the list, anew."""
+        shown, all_books = self._list.count, sum(entry.was_opened or bool(entry.digest) for entry in self._entries)
+        begun = sum(entry.was_opened and not entry.finished for entry in self._entries)
+        if self._adding:
+            counted = self._adding
+        elif self._typed.strip():
+            counted = f"{shown} of {all_books}"
+        else:
+            counted = "1 book" if all_books == 1 else f"{all_books} books, {begun} begun" if all_books else ""
+        self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))
+        columns = heading(self._list.scrollable_content_region.width)
+        self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
+        note = "" if all_books else self._how_to_begin()
+        if self._entries and not shown:
+            note = "No book is called like that. Esc shows all."
+        empty = self.query_one("#empty", Static)
+        empty.update(note)
+        empty.display = bool(note)
+        self._show_about()
+        self._show_keys()
+
+    @on(BookList.Moved)
+    def _show_about(self) -> None:
+        entry = self._list.current
+        facts, where = about(entry, self._books.read_by.get(entry.sha256), self._list.now_s) if entry else ("", "")
+        if entry is not None and entry.missing:
+            where += f"  {self._key('library-find')} looks for it."
+        line = self.query_one("#facts", Line)
+        line.show((facts, line.room), Content.styled(fitted(facts, line.room), "$gr-text"))
+        line = self.query_one("#where", Line)
+        line.show((where, line.room), Content.styled(fitted(where, line.room), "$gr-muted"))
+
+    def _how_to_begin(self) -> str:
+        return (
+            f"No book was opened yet. Start with `gistread BOOK`, press {self._key('library-path')} to type the path "
+            f"of a book, {self._key('library-add')} to add a folder full of them, or {self._key('library-open')} for "
+            "the sample story."
         )
+
+    def _key(self, command: str) -> str:
+        return keys_of(BY_ID[command], self._gistread.keymap)[0]
+
+    def _show_keys(self) -> None:
+        leading = [("library-close", "stop")] if self._adding else []
+        if self._removed:
+            leading.append(("library-undo", "undo"))
+        self.query_one("#keys", KeyLine).show_keys("library", self._gistread.keymap, leading)
+
+    def _warn(self, text: str) -> None:
+        self.notify(text, severity="warning", timeout=8)
+
+    # Choosing
+
+    @on(BookList.Chosen)
+    @on(Input.Submitted, "#filter")
+    async def action_library_open(self) -> None:
+        entry = self._list.current
+        if entry is None or self._opening:
+            return
+        if entry.path is None:
+            self._warn("This book came by standard input: give it that way again, or open its file.")
+        elif entry.missing:
+            await self.action_library_find()
+        else:
+            self._leave(entry.path)
+
+    def _leave(self, path: Path | None) -> None:
+        self._stop_adding = True
+        self.dismiss(str(path) if path else None)
+
+    async def action_library_close(self) -> None:
+        """One thing at a time: what is typed, what is being added, then the library."""
+        if self.query_one("#path-line").display:
+            self._close_path()
+        elif self._adding:
+            self._stop_adding = True
+        elif self._typed or self.focused is not self._list:
+            self.query_one("#filter", FilterInput).value = ""
+            self._list.focus()
+        else:
+            self._leave(None)
+
+    def action_library_filter(self) -> None:
+        self.query_one("#filter").focus()
+
+    @on(Input.Changed, "#filter")
+    def _filter(self) -> None:
+        self._show(None if self._typed else self._list.current)
+
+    def action_library_move(self, action: str) -> None:
+        getattr(self._list, f"action_{action}")()
+
+    def action_library_sort(self) -> None:
+        orders = list(Order)
+        self._order = orders[(orders.index(self._order) + 1) % len(orders)]
+        self._show(self._list.current)
+
+    # Paths
+
+    def action_library_path(self) -> None:
+        self._ask(_Asked.OPEN)
+
+    def action_library_add(self) -> None:
+        if self._adding:
+            self._warn(f"Books are being added; {self._key('library-close')} stops that.")
+        else:
+            self._ask(_Asked.ADD)
+
+    def _ask(self, what: _Asked, about: str = "") -> None:
+        self._asked = what
+        self.query_one("#path-line").display = True
+        self.query_one("#path-mark", Static).update(f" {what.value}")
+        line = self.query_one("#path", PathInput)
+        line.value = about
+        line.focus()
+
+    def _close_path(self) -> None:
+        self.query_one("#path-line").display = False
+        self._list.focus()
+
+    @on(Input.Submitted, "#path")
+    async def _path_typed(self, event: Input.Submitted) -> None:
+        if not event.value.strip():
+            return
+        path = absolute(Path(event.value.strip()))
+        if self._asked is _Asked.ADD:
+            self._close_path()
+            self.run_worker(self._add(path), group="add")
+        elif self._asked is _Asked.OPEN:
+            if path.is_dir():
+                self._warn(f"{path} is a folder: {self._key('library-add')} adds the books in it.")
+            elif not path.exists():
+                self._warn(f"There is no file {path}.")
+            else:
+                self._leave(path)
+        elif (entry := self._list.current) is not None:
+            await self._locate(entry, path)
+
+    # Adding
+
+    async def _add(self, path: Path) -> None:
+        def tell(so_far: Added) -> None:
+            self._adding = f"adding: {so_far.new + so_far.known} books so far; Esc stops"
+
+        self._stop_adding = False
+        self._adding = "adding …"
+        timer = self.set_interval(0.1, self._show_lines)
+        try:
+            added = await asyncio.to_thread(self._books.add, path, lambda: self._stop_adding, tell)
+        except GistreadError as error:
+            self._warn(str(error))
+            return
+        finally:
+            timer.stop()
+            self._adding = ""
+            self._show_lines()
+        self.reload()
+        self.notify(_said(added), timeout=8)
+        if added.failed and self.is_current:
+            await self.app.push_screen(FailedScreen(added))
+
+    def on_unmount(self) -> None:
+        self._stop_adding = True
+
+    # Taking out
+
+    async def action_library_remove(self) -> None:
+        entry = self._list.current
+        if entry is None:
+            return
+        if not entry.ids:
+            self._warn("The sample is offered as long as there are few books.")
+            return
+        if not await self._written(lambda: self._books.remove(entry)):
+            return
+        self._removed.append(entry)
+        self._entries = [one for one in self._entries if one is not entry]
+        self._show(index=self._list.index)
+        self.notify(
+            f"{entry.title} is out of the list; {self._key('library-undo')} brings it back. Its file is untouched."
+        )
+
+    async def action_library_undo(self) -> None:
+        if not self._removed:
+            self._warn("Nothing was taken out of the list.")
+            return
+        entry = self._removed[-1]
+        if await self._written(lambda: self._books.restore(entry)):
+            self._removed.pop()
+            self._entries.append(entry)
+            self._show(entry)
+
+    async def _written(self, write: Callable[[], None]) -> bool:
+        try:
+            await asyncio.to_thread(write)
+        except GistreadError as error:
+            self._warn(str(error))
+            return False
+        return True
+
+    # Finding what was moved
+
+    async def action_library_find(self) -> None:
+        """Look for the file of the current book; where it is not found, ask."""
+        entry = self._list.current
+        if entry is None or entry.path is None:
+            return
+        if not entry.missing:
+            self.notify(f"The file is where it was: {entry.path}")
+            return
+        self._opening = True
+        self.notify(f"Looking for {entry.title} …", timeout=3)
+        try:
+            found = await asyncio.to_thread(self._books.find, entry)
+        finally:
+            self._opening = False
+        if not self.is_current:
+            return
+        if found is not None:
+            self._leave(found)
+        else:
+            self._warn(f"It is not near {entry.path.parent} nor in a folder that you added.")
+            self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if entry.path.parent.is_dir() else "")
+
+    async def _locate(self, entry: Entry, path: Path) -> None:
+        try:
+            found = await asyncio.to_thread(self._books.locate, entry, path)
+        except GistreadError as error:
+            self._warn(str(error))
+            return
+        if found is None:
+            self._warn(f"{path.name} is another book: {self._key('library-path')} opens it.")
+        else:
+            self._leave(found)
+
+
+class FailedScreen(ListScreen):
+    """What could not be read of a folder that was added."""
+
+    def __init__(self, added: Added) -> None:
+        count = len(added.failed)
+        super().__init__(f"{count} {'file' if count == 1 else 'files'} could not be read", "The others were added.")
+        self._added = added
+
+    def on_mount(self) -> None:
+        rows = [
+            Row(str(number), failed.reason, str(failed.path.parent)) for number, failed in enumerate(self._added.failed)
+        ]
         self.show_rows(rows)
 
-    def dismiss(self, result: str | None = None) -> object:  # type: ignore[override]
-        if result == SAMPLE:
-            from gistread.sample import story_path
 
-            result = str(story_path())
-        return super().dismiss(str(Path(result).expanduser()) if result else None)
-
-
-def _row(book: ShelfBook) -> Row:
-    share = book.position / book.length if book.length else 0
-    gone = "" if book.path and book.path.exists() else "the file is no longer there: "
-    return Row(
-        str(book.path),
-        f"{book.title}",
-        f"{share:.0%} · {', '.join(book.authors) or 'unknown author'} · {gone}{book.path}",
-        enabled=not gone,
-    )
+def _said(added: Added) -> str:
+    parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
+    if added.known:
+        parts.append(f"{added.known} known already")
+    if added.removed:
+        parts.append(f"{added.removed} left out, since you took them out before")
+    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")

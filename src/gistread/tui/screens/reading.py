@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
+from gistread.library.catalogue import Catalogue
 from gistread.pace import PaceShelf
 from gistread.readers.events import Citation, Who
 from gistread.tui.commands import Place, bindings
@@ -166,7 +167,7 @@ class ReadingScreen(Marking):
         """Everything that is not needed to read: session, memory, earlier questions, the model."""
         app, book = self.gistread, self.book
         assert book is not None
-        self.keeping = Keeping(app.shelf, book, self._path, self.warn)
+        self.keeping = Keeping(app.shelf, Catalogue(app.paths.library), book, self._path, self.warn)
         self.keeping.opened()
         await asyncio.to_thread(self.progress.load)
         self.show_place()

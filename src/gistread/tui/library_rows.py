@@ -1,0 +1,157 @@
+"""What the library shows of a book, as cells of a row: one line where there is room, two where there is not. Pure."""
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+
+from gistread.library.model import Entry
+from gistread.library.saying import bar, percent, time_left, when
+from gistread.memory.progress import ReadBy
+from gistread.tui.text.cells import clean
+
+ONE_LINE = 100
+"""From so many columns on a book takes one line."""
+_MARGIN = 2
+"""At the left, where the cursor stands."""
+_GAP = 2
+_BAR = 10
+_MOST_TITLE, _MOST_AUTHOR = 72, 40
+"""Columns: on a very wide screen the eye should still find what belongs together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text in exactly its columns; `role` names what it is, and by that its colour."""
+
+    text: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    title: str
+    columns: int
+    from_columns: int
+    """Shown where the list is at least this wide."""
+
+
+PROGRESS, LAST, LEFT, MODEL, FORMAT = "Progress", "Last read", "Left", "Model", "Format"
+_COLUMNS = (
+    _Column(PROGRESS, _BAR + 5, 0),
+    _Column(LAST, 14, 0),
+    _Column(LEFT, 11, 112),
+    _Column(MODEL, 6, 118),
+    _Column(FORMAT, 8, 132),
+)
+
+
+def heading(width: int) -> str:
+    """The titles of the columns."""
+    title, author, columns = _widths(width)
+    cells = [_fit("Title", title), _fit("Author", author), *(_fit(c.title, c.columns) for c in columns)]
+    return " " * _MARGIN + (" " * _GAP).join(cells)
+
+
+def lines(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+    """The row of a book, each line at most `width` columns wide."""
+    return _one_line(entry, read, now_s, width) if width >= ONE_LINE else _two_lines(entry, now_s, width)
+
+
+def about(entry: Entry, read: ReadBy | None, now_s: float) -> tuple[str, str]:
+    """Everything that is known of a book, and where its file is."""
+    facts = [", ".join(entry.authors) or "unknown author", entry.format]
+    if entry.words:
+        facts.append(f"{entry.words:,} words")
+    if entry.was_opened:
+        facts.append(f"opened {when(entry.opened_at, now_s)}")
+        facts.append("read to its end" if entry.finished else f"{percent(entry.share)} read")
+    else:
+        facts.append("not opened yet")
+    if entry.words_left and not entry.finished:
+        facts.append(f"{time_left(entry.words_left)} left")
+    if read is not None and read.pages:
+        facts.append(f"{read.model_name} has read {_model(entry, read)}")
+    else:
+        facts.append("no model has read it")
+    if entry.path is None:
+        where = "It came by standard input, and can be opened that way alone."
+    elif entry.missing:
+        where = f"The file was {entry.path} and is no longer there."
+    else:
+        where = str(entry.path)
+    return clean(" · ".join(filter(None, facts))), clean(where)
+
+
+def _one_line(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+    title, author, columns = _widths(width)
+    texts = {
+        PROGRESS: Cell(_progress(entry), "accent"),
+        LAST: _last(entry, now_s),
+        LEFT: Cell(time_left(entry.words_left) if not entry.finished else "", "muted"),
+        MODEL: Cell(_model(entry, read), "muted"),
+        FORMAT: Cell(entry.format, "muted"),
+    }
+    cells = [
+        Cell(" " * _MARGIN, "muted"),
+        Cell(_fit(entry.title, title), "title"),
+        Cell(_fit(", ".join(entry.authors), author, before=_GAP), "author"),
+    ]
+    for column in columns:
+        cell = texts[column.title]
+        cells.append(Cell(_fit(cell.text, column.columns, before=_GAP), cell.role))
+    return (tuple(cells),)
+
+
+def _two_lines(entry: Entry, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+    room = width - _MARGIN
+    progress = _progress(entry).strip()
+    progress_columns = cell_len(progress) + _GAP if progress else 0
+    last = _last(entry, now_s)
+    left = time_left(entry.words_left) if not entry.finished else ""
+    right = f"{last.text} · {left} left" if left and not entry.missing else last.text
+    right_columns = min(cell_len(right) + _GAP, max(_GAP, room))
+    return (
+        (
+            Cell(" " * _MARGIN, "muted"),
+            Cell(_fit(entry.title, room - progress_columns), "title"),
+            Cell(_fit(progress, progress_columns - _GAP, before=_GAP) if progress else "", "accent"),
+        ),
+        (
+            Cell(" " * _MARGIN, "muted"),
+            Cell(_fit(", ".join(entry.authors), room - right_columns), "muted"),
+            Cell(_fit(right, right_columns - _GAP, before=_GAP), last.role),
+        ),
+    )
+
+
+def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
+    """Columns of title and author, and the other columns that there is room for."""
+    shown = tuple(column for column in _COLUMNS if width >= column.from_columns)
+    room = width - _MARGIN - sum(column.columns + _GAP for column in shown) - _GAP
+    author = min(_MOST_AUTHOR, room * 2 // 5)
+    return min(_MOST_TITLE, room - author), author, shown
+
+
+def _progress(entry: Entry) -> str:
+    return f"{bar(entry.share, _BAR)} {percent(entry.share):>4}" if entry.was_opened else ""
+
+
+def _last(entry: Entry, now_s: float) -> Cell:
+    if entry.missing:
+        return Cell("file not found", "warning")
+    return Cell(when(entry.opened_at, now_s) if entry.was_opened else "not opened yet", "muted")
+
+
+def _model(entry: Entry, read: ReadBy | None) -> str:
+    if read is None or not read.pages or not entry.length:
+        return ""
+    share = read.read_until / entry.length
+    return "all" if share >= 1 else percent(share)
+
+
+def _fit(text: str, columns: int, before: int = 0) -> str:
+    """Exactly so many columns, with an ellipsis where the text is cut; `before`: empty columns in front of it, more."""
+    text = clean(text)
+    if cell_len(text) > columns:
+        text = set_cell_size(text, max(0, columns - 1)).rstrip() + "…" if columns else ""
+    return " " * before + set_cell_size(text, columns)

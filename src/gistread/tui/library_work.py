@@ -1,0 +1,80 @@
+"""What the library's screen has done in threads: nothing here touches a widget.
+
+Every method that writes raises StorageError.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.library import adding, finding
+from gistread.library.adding import Added
+from gistread.library.catalogue import Catalogue, look_at
+from gistread.library.entries import list_entries
+from gistread.library.model import Entry
+from gistread.memory.progress import ReadBy, furthest
+from gistread.paths import Paths
+from gistread.shelf import Shelf
+
+_FEW = 3
+"""With no more books than these the sample is offered beside them."""
+
+
+class Books:
+    """Shelf, catalogue and memories of one person."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._shelf = Shelf(paths.books)
+        self._catalogue = Catalogue(paths.library)
+        self._memories = paths.memories
+        self.read_by: Mapping[str, ReadBy] = {}
+        """The memory of each book that got furthest, by the SHA-256 of its text."""
+
+    def entries(self) -> tuple[list[Entry], str]:
+        """Every book, with the sample where there are few, and what could not be read of the list."""
+        from gistread.sample import story_path
+
+        entries, problem = list_entries(self._shelf, self._catalogue)
+        story = story_path()
+        if len(entries) <= _FEW and all(entry.path != story for entry in entries):
+            entries.append(Entry("The sample story", ("comes with gistread, half an hour to read",), story))
+        return entries, problem
+
+    def look_at_memories(self) -> None:
+        self.read_by = furthest(self._memories)
+
+    def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
+        """A folder or a file. Raises FolderError, BookError."""
+        return adding.add(self._catalogue, path, stopped, tell)
+
+    def remove(self, entry: Entry) -> None:
+        self._catalogue.remove(entry.ids)
+
+    def restore(self, entry: Entry) -> None:
+        self._catalogue.restore(entry.ids)
+
+    def find(self, entry: Entry) -> Path | None:
+        """Where the file of this book is now, if it is somewhere near; remembered."""
+        found = finding.find_moved(entry, self._catalogue.read().folders)
+        if found is None:
+            return None
+        return self._moved(entry, found.path)
+
+    def locate(self, entry: Entry, path: Path) -> Path | None:
+        """The same of a path that the person names; None where another book is there. Raises BookError."""
+        return self._moved(entry, path) if finding.is_this_book(entry, path) else None
+
+    def _moved(self, entry: Entry, path: Path) -> Path:
+        file = replace(
+            look_at(path),
+            title=entry.title,
+            authors=entry.authors,
+            format=entry.format,
+            sha256=entry.sha256,
+            words=entry.words,
+            length=entry.length,
+            at=time.time(),
+        )
+        self._catalogue.add([file])
+        return file.path
