@@ -156,6 +156,7 @@ def _add_books(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="take a book out of the list, by its path or words of its title; no file is deleted",
     )
+    _add_formats(parser)
 
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
