@@ -23,6 +23,9 @@ _END_RECORD_BYTES = 22
 _COMMENT_BYTES = 65_535
 _ENCRYPTED = 0x1
 
+# EPUB and Office documents allow no others, and Python unpacks bzip2 and LZMA without a limit on what comes out.
+_METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -80,6 +83,8 @@ class Archive:
         info = self._entries[name]
         if info.flag_bits & _ENCRYPTED:
             raise ArchiveError("is locked with a password")
+        if info.compress_type not in _METHODS:
+            raise ArchiveError("is packed by a method that books do not use")
         left = min(ENTRY_LIMIT_BYTES, TOTAL_LIMIT_BYTES - self._read)
         try:
             with self._zip.open(info) as entry:

@@ -4,7 +4,9 @@ The last step of every format that reads XHTML or makes it. Knows nothing of fil
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from gistread.book import inline
 from gistread.book.builder import BookBuilder, Resolve, Target
 from gistread.book.formats.linking import Linked
 from gistread.book.formats.xhtml import Document
@@ -18,6 +20,7 @@ def assemble(builder: BookBuilder, linked: Linked, chapters: Chapters) -> Resolv
     """Add every document to `builder`. Gives what `build` wants to know of links."""
     places: dict[str, list[tuple[int, int]]] = {}
     last_start = 0
+    left = inline.MOST_MARKS_OF_BOOK
     for path, document in linked.documents.items():
         begins = chapters(path, document)
         places[path] = own = []
@@ -25,6 +28,9 @@ def assemble(builder: BookBuilder, linked: Linked, chapters: Chapters) -> Resolv
             for title, level in begins.get(index, ()):
                 builder.chapter(title, level)
             start = builder.next_start
+            left -= len(piece.marks)
+            if left < 0:
+                piece = replace(piece, text=piece.words, marks=())
             if builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks):
                 last_start = start
             own.append((start, builder.characters))

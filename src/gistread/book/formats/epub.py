@@ -5,6 +5,7 @@ be read, is refused. Knows nothing of paths on disk.
 """
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -118,6 +119,7 @@ def _chapters(
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
+    read: Counter[str] = Counter()
     for path in package.spine:
         try:
             tree = parse(archive.read(path))
@@ -129,10 +131,10 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
             continue
         if tree.repaired:
             report.repaired.append(path)
-        try:
-            yield archive.find(path) or path, read_document(tree.root, package.language)
-        except RecursionError:
-            report.failed.append(f"{path} is nested too deeply; it was left out.")
+        name = archive.find(path) or path
+        read[name] += 1
+        # Read again, a file is another part of the book; links to it lead to the first.
+        yield name if read[name] == 1 else f"{name} ({read[name]})", read_document(tree.root, package.language)
 
 
 def _begins(

@@ -102,9 +102,12 @@ class _Linker:
     """By path, piece and mark."""
     _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
     _dead: set[tuple[str, int, int]] = field(default_factory=set)
+    _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
+    """Of each piece that stands in an element that says it is a note, the pieces of the innermost."""
 
     def __post_init__(self) -> None:
         self._order = {path: number for number, path in enumerate(self.documents)}
+        self._declared = {path: _innermost(document.notes) for path, document in self.documents.items()}
 
     def run(self) -> Linked:
         for path, document in self.documents.items():
@@ -115,7 +118,7 @@ class _Linker:
         targets: dict[str, Range] = {}
         documents = {}
         note_pieces: dict[str, set[int]] = {}
-        for note in notes.values():
+        for note in set(notes.values()):
             note_pieces.setdefault(note.path, set()).update(range(note.first, note.last or note.first))
         for path, document in self.documents.items():
             pieces = [
@@ -172,7 +175,7 @@ class _Linker:
         if first >= len(document.pieces) or document.pieces[first].kind is Kind.HEADING:
             return None
         last = document.ends.get(link.fragment, 0)
-        declared = _narrowest(document.notes, first)
+        declared = self._declared[path].get(first)
         if declared:
             first, last = declared
         if first + 1 < last and document.pieces[first].kind is Kind.BREAK:
@@ -200,13 +203,13 @@ class _Linker:
         last = note.last or note.first
         if link.path == note.path and note.first <= link.piece < last:
             return False
-        declared = _narrowest(self.documents[note.path].notes, note.first) is not None
+        declared = note.first in self._declared[note.path]
         if mark.is_note:
             return declared or self._follows(link)
         if not _is_reference(link):
             return False
         if declared:
-            return _narrowest(self.documents[link.path].notes, link.piece) is None
+            return link.piece not in self._declared[link.path]
         if not self._follows(link) or len(link.around) - len(link.words) < _LEAST_AROUND:
             return False
         return self._leads_back(link, note) or self._has_its_number(link, note)
@@ -244,7 +247,7 @@ class _Linker:
         targets: dict[str, Range],
     ) -> Piece:
         marks = list(piece.marks)
-        text = piece.text
+        brackets: dict[int, str] = {}
         for number, mark in enumerate(piece.marks):
             key = (path, index, number)
             if mark.image:
@@ -262,9 +265,10 @@ class _Linker:
             marks[number] = replace(mark, href=name, is_note=note is not None)
             if note and link.words[:1] not in _BRACKETS and " " not in link.words:
                 # Bare, it would grow into the word before it.
-                text = text.replace(inline.opening(number), inline.opening(number) + "[")
-                text = text.replace(inline.closing(number), "]" + inline.closing(number))
-        return replace(piece, text=text, marks=tuple(marks))
+                opening, closing = inline.opening(number), inline.closing(number)
+                brackets[ord(opening)] = opening + "["
+                brackets[ord(closing)] = "]" + closing
+        return replace(piece, text=piece.text.translate(brackets) if brackets else piece.text, marks=tuple(marks))
 
 
 def _is_reference(link: _Link) -> bool:
@@ -276,6 +280,8 @@ def _is_bare(pieces: Sequence[Piece]) -> bool:
     return all(_REFERENCE.fullmatch(piece.words.strip()) for piece in pieces)
 
 
-def _narrowest(ranges: Sequence[tuple[int, int]], index: int) -> tuple[int, int] | None:
-    around = [each for each in ranges if each[0] <= index < each[1]]
-    return min(around, key=lambda each: each[1] - each[0]) if around else None
+def _innermost(notes: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    for note in sorted(notes, key=lambda each: each[0] - each[1]):
+        found.update(dict.fromkeys(range(*note), note))
+    return found

@@ -64,6 +64,8 @@ def parse_page(text: str) -> etree._Element | None:
 def parse_lenient(data: bytes) -> etree._Element | None:
     """The tree of a package or contents file. Its text is names and references, so a repaired tree will do."""
     data = _numeric_entities(_as_utf8(data))
+    if data.count(b"<") > _MOST_TAGS:
+        return None
     root = _xml(data)
     return root if root is not None else _xml(data, recover=True)
 

@@ -6,6 +6,7 @@ EPUB 2 and 3 (OPF 2.0 and 3.x; contents from the navigation document or the NCX)
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
@@ -61,7 +62,7 @@ class Package:
     cover: str
     """Path of the picture, or nothing."""
     spine: tuple[str, ...]
-    """Paths of the text files in reading order, none twice."""
+    """Paths of the text files in reading order; one that is to be read again stands there again."""
     contents: tuple[Entry, ...]
     notices: tuple[str, ...] = field(default=())
 
@@ -159,21 +160,22 @@ def _is_text(item: _Item) -> bool:
 
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
-    paths: dict[str, None] = {}
+    paths: list[str] = []
     spine = first(root, "spine")
-    for reference in named(spine, "itemref") if spine is not None else ():
+    for reference in islice(named(spine, "itemref"), _MOST_ENTRIES) if spine is not None else ():
         item = items.get(reference.get("idref", ""))
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
             continue
         chain = _fallbacks(item, items)
-        text = next((each for each in chain if _is_text(each)), None)
-        if text:
-            paths[text.path] = None
+        texts = [each for each in chain if _is_text(each)]
+        if texts:
+            # A page of scripts may name another for those who run none.
+            paths.append(next((each for each in texts if "scripted" not in each.properties), texts[0]).path)
         else:
             notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
     if not paths:
-        paths = {item.path: None for item in items.values() if _is_text(item) and "nav" not in item.properties}
+        paths = [item.path for item in items.values() if _is_text(item) and "nav" not in item.properties]
         if paths:
             notices.append("The book gives no reading order; its files are in the order of its manifest.")
     return tuple(paths)

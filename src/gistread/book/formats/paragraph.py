@@ -48,6 +48,8 @@ class Collector:
     _open: list[tuple[Mark, int]] = field(default_factory=list)
     """The marks that are open, outermost first, and the index of each in this paragraph."""
     _pictures: list[_Picture] = field(default_factory=list)
+    _all_marks: int = 0
+    """Of all paragraphs so far."""
 
     def text(self, text: str) -> None:
         self._buffer.append(text if text.isascii() else inline.without_marks(text))
@@ -103,8 +105,11 @@ class Collector:
         text = "".join(self._buffer)
         marks = self._marks
         self._buffer, self._marks, self._open = [], [], []
-        for mark, _ in opened:
-            self._open_mark(mark)
+        for mark, index in opened:
+            if index >= 0:
+                self._open_mark(mark)
+            else:
+                self._open.append((mark, index))
         if marks:
             text = inline.bind(text)
             if not inline.without_marks(text).strip():
@@ -115,12 +120,16 @@ class Collector:
 
     def _open_mark(self, mark: Mark) -> None:
         index = len(self._marks)
-        if index < inline.MOST_MARKS:
+        if index < inline.MOST_MARKS and self._all_marks < inline.MOST_MARKS_OF_BOOK and not self._is_open(mark):
+            self._all_marks += 1
             self._marks.append(mark)
             self._buffer.append(inline.opening(index))
         else:
             index = -1
         self._open.append((mark, index))
+
+    def _is_open(self, mark: Mark) -> bool:
+        return any(mark == other for other, _ in self._open)
 
     def _close_mark(self, index: int) -> None:
         if index >= 0:

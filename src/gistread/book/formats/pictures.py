@@ -4,12 +4,15 @@ Knows nothing of where its words will stand, and opens no picture.
 """
 
 from dataclasses import dataclass
+from itertools import islice
 
 from lxml import etree
 
 from gistread.book.formats.markup import local_name, plain_text
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+# As far as is looked for words beside a picture: a page of a thousand pictures has them soon, or never.
+_NEAR_ELEMENTS = 40
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -32,7 +35,12 @@ def is_decoration(element: etree._Element) -> bool:
     parent = element.getparent()
     if element.get("alt") != "" or parent is None:
         return False
-    return element.get("role") in ("presentation", "none") or any(text.strip() for text in parent.itertext())
+    if element.get("role") in ("presentation", "none"):
+        return True
+    near = islice(parent.iterdescendants(), _NEAR_ELEMENTS)
+    return any(
+        (text or "").strip() for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
+    )
 
 
 def is_picture_object(element: etree._Element) -> bool:

@@ -42,6 +42,8 @@ from gistread.book.model import Kind
 
 BREAK_TEXT = "* * *"
 
+# Within Python's limit on recursion wherever this is called from, so that a book is the same on every machine.
+_DEEPEST = 150
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -75,8 +77,7 @@ def read_document(root: etree._Element, language: str = "") -> Document:
     - `lang` or `xml:lang`: of the root the document's language, of what is inside where it is another; `language` is
       the book's, for a document that declares none.
 
-    Comments and instructions are passed over. The tree is not changed. Raises RecursionError where it is nested
-    beyond all sense.
+    Comments and instructions are passed over. The tree is not changed. What is nested beyond all sense is plain text.
     """
     walker = _Walker()
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
@@ -120,15 +121,25 @@ class _Walker:
     _captioned: list[Mark] | None = None
     """In a figure with a caption: its pictures that have no words but those."""
     _in_cell: bool = False
+    _depth: int = 0
 
     def element(self, element: etree._Element, context: Context) -> None:
         """Take in one element without its tail."""
         name = local_name(element)
         if not name or name in SKIPPED:
             return
-        if not element.attrib:
-            self._known(element, name, frozenset(), BY_NAME.get(name, ()), context)
+        if self._depth > _DEEPEST:
+            self._collector.text(f" {plain_text(element)} ")
             return
+        self._depth += 1
+        if element.attrib:
+            self._described(element, name, context)
+        else:
+            self._known(element, name, frozenset(), BY_NAME.get(name, ()), context)
+        self._depth -= 1
+
+    def _described(self, element: etree._Element, name: str, context: Context) -> None:
+        """Take in one element that has attributes."""
         types = types_of(element)
         if is_hidden(element) and not types & NOTES:
             return

@@ -1,0 +1,36 @@
+"""What becomes of every EPUB of the collection beside the checkout: `python -m tests.book.epub_table` prints it anew.
+
+A line a file: its name, whether it is read or refused, and why it is refused or what is said of it when it is read.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+from gistread.book import open_book
+from gistread.errors import BookError
+from tests.book.data import all_epubs
+
+TABLE = Path(__file__).with_name("epubs.csv")
+
+
+def outcome(path: Path) -> tuple[str, str, str]:
+    """The line of one file."""
+    name = f"{path.parent.name}/{path.name}"
+    try:
+        book = open_book(path)
+    except BookError as error:
+        # Its first sentence: what follows says what gistread reads, and what to do.
+        reason = str(error).replace(path.name, "It").splitlines()[0].partition(". ")[0]
+        return name, "refused", f"{reason.rstrip('.')}."
+    return name, "read", " ".join(book.notices)
+
+
+def table() -> dict[str, tuple[str, str, str]]:
+    """The lines that were written down, by name."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {row[0]: (row[0], row[1], row[2]) for row in csv.reader(file)}
+
+
+if __name__ == "__main__":
+    csv.writer(sys.stdout, lineterminator="\n").writerows(outcome(path) for path in all_epubs())

@@ -1,0 +1,209 @@
+"""What an EPUB cannot do, whoever made it: fill the memory, take for ever, fetch, read outside itself, or write."""
+
+import contextlib
+import io
+import socket
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gistread.book import Book
+from gistread.book.formats import markup
+from gistread.book.open import open_book, open_bytes
+from gistread.errors import BookError
+from tests.book.make_epub import epub, package, page, read_pages
+from tests.book.promises import assert_keeps_promises
+
+_SECONDS = 5.0
+
+
+def read_within_seconds(*bodies: str) -> Book:
+    start = time.process_time()
+    book = read_pages(*bodies)
+    assert time.process_time() - start < _SECONDS
+    assert_keeps_promises(book)
+    return book
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("something is fetched")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+class TestArchives:
+    @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    def test_a_bomb_packed_by_a_method_without_limits_is_not_unpacked(self, method: int) -> None:
+        buffer = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "b.xhtml"])))
+        with zipfile.ZipFile(buffer, "a", method) as archive:
+            archive.writestr("OEBPS/b.xhtml", page("<p>boom</p>") + " " * 10_000_000)
+        book = open_bytes(buffer.getvalue(), "x")
+        assert book.text == "It rained."
+        assert book.notices == ("OEBPS/b.xhtml is packed by a method that books do not use; it was left out.",)
+
+    def test_names_that_leave_the_archive_name_nothing_outside_and_nothing_is_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        secret = tmp_path / "secret.xhtml"
+        secret.write_text(page("<p>secret</p>"), encoding="utf-8")
+        folder = tmp_path / "books"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        body = f'<p>It rained.</p><p><img src="../../../secret.xhtml"/> <a href="{secret.as_uri()}">a</a></p>'
+        files: dict[str, str | bytes] = {"a.xhtml": page(body), "/../../evil.xhtml": page("<p>evil</p>")}
+        opf = package(["a.xhtml", "../../secret.xhtml", "../../../evil.xhtml", str(secret)])
+        (folder / "book.epub").write_bytes(epub(files, opf))
+        book = open_book(folder / "book.epub")
+        assert "secret\n" not in book.text
+        assert sorted(each.name for each in tmp_path.rglob("*")) == ["book.epub", "books", "secret.xhtml"]
+
+    @pytest.mark.parametrize("declared", [b"", b"text/plain", b"application/epub+zip\n", b"\xff\xfe"])
+    def test_a_wrong_mimetype_is_no_reason_to_refuse_a_book(self, declared: bytes) -> None:
+        source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+            for name in old.namelist():
+                new.writestr(name, declared if name == "mimetype" else old.read(name))
+        assert open_bytes(target.getvalue(), "x").text == "It rained."
+
+    @pytest.mark.parametrize("container", ["", "<container/>", "<!DOCTYPE", '<rootfile full-path="../x.opf"/>'])
+    def test_a_container_that_names_no_package_is_passed_over(self, container: str) -> None:
+        source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+            for name in old.namelist():
+                new.writestr(name, container if name.endswith("container.xml") else old.read(name))
+        assert open_bytes(target.getvalue(), "x").text == "It rained."
+
+
+class TestXml:
+    LAUGHS = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
+
+    @pytest.mark.parametrize("where", ["content.opf", "a.xhtml", "nav.html", "META-INF/container.xml"])
+    def test_laughs_and_entities_of_files_expand_nowhere(self, where: str, tmp_path: Path, no_network: None) -> None:
+        secret = tmp_path / "secret"
+        secret.write_text("topsecret", encoding="utf-8")
+        doctype = (
+            f'<!DOCTYPE x [<!ENTITY l0 "lol">{self.LAUGHS}<!ENTITY f SYSTEM "{secret.as_uri()}">'
+            '<!ENTITY h SYSTEM "http://127.0.0.1:9/x"><!ENTITY % p SYSTEM "http://127.0.0.1:9/y"> %p;]>'
+        )
+        item = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+        files = {
+            "a.xhtml": page("<p>It rained. HERE</p>"),
+            "nav.html": page('<nav><ol><li><a href="a.xhtml">HERE Rain</a></li></ol></nav>'),
+        }
+        source, target = io.BytesIO(epub(files, package(["a.xhtml"], manifest=item))), io.BytesIO()
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+            for name in old.namelist():
+                text = old.read(name).decode()
+                if name.endswith(where):
+                    head, _, rest = text.partition("?>")
+                    text = f"{head}?>{doctype}{rest}" if rest else doctype + text
+                    text = text.replace("HERE", "&l9; &f; &h;").replace("A Book", "A Book &l9; &f;")
+                new.writestr(name, text)
+        start = time.process_time()
+        with contextlib.suppress(BookError):
+            book = open_bytes(target.getvalue(), "x")
+            assert "It rained." in book.text
+            told = f"{book.text} {book.title} {[chapter.title for chapter in book.chapters]}"
+            assert "lollol" not in told
+            assert "topsecret" not in told
+        assert time.process_time() - start < _SECONDS
+
+    def test_nothing_is_fetched_for_pictures_links_style_sheets_or_frames(self, no_network: None) -> None:
+        book = read_pages(
+            '<p>It rained.</p><p><img src="http://127.0.0.1:9/a.png"/></p><iframe src="http://127.0.0.1:9/"/>'
+            '<p><a href="http://127.0.0.1:9/b">b</a></p><link rel="stylesheet" href="http://127.0.0.1:9/c.css"/>'
+        )
+        assert book.text == "It rained.\n\n[a.png]\n\nb"
+
+    def test_sloppy_pages_are_read(self) -> None:
+        assert read_pages("<p>caf&eacute;&nbsp;&copy; & so<br>on <IMG SRC=a.png ALT='a cup'></P>").text == (
+            "café © & so\non [a cup]"
+        )
+
+
+class TestPackages:
+    def test_contents_that_nest_without_end_are_read_as_far_as_sense(self) -> None:
+        nested = '<li><a href="a.xhtml#p">Rain</a><ol>' * 100 + "</ol></li>" * 100
+        item = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+        files = {"nav.html": page(f"<nav><ol>{nested}</ol></nav>"), "a.xhtml": page('<p id="p">It rained.</p>')}
+        book = open_bytes(epub(files, package(["a.xhtml"], manifest=item)), "x")
+        assert [chapter.title for chapter in book.chapters] == ["Rain"]
+
+    def test_fallbacks_in_a_circle_end(self) -> None:
+        manifest = (
+            '<item id="a" href="a.psd" media-type="image/psd" fallback="b"/>'
+            '<item id="b" href="b.psd" media-type="image/psd" fallback="a"/>'
+        )
+        opf = package(["a.xhtml"], manifest=manifest, spine='<itemref idref="a"/>')
+        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "x")
+        assert book.notices == ("OEBPS/a.psd is image/psd, not text; it was left out.",)
+
+    def test_entries_of_the_reading_order_that_are_not_there_are_said_once(self) -> None:
+        opf = package(["a.xhtml", "gone.xhtml"], spine='<itemref idref="nobody"/>')
+        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "x")
+        assert book.text == "It rained."
+        assert book.notices == (
+            "The reading order names 'nobody', which is not in the book.",
+            "OEBPS/gone.xhtml is missing; it was left out.",
+        )
+
+    def test_a_package_of_nothing_but_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
+        with pytest.raises(BookError, match="package file"):
+            open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], spine="<itemref/>" * 2000)), "x")
+
+    def test_a_page_that_the_reading_order_names_again_is_there_again(self) -> None:
+        opf = package(["a.xhtml", "b.xhtml"], spine='<itemref idref="i0"/>')
+        files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": page('<p><a href="a.xhtml">Again</a>.</p>')}
+        book = open_bytes(epub(files, opf), "x")
+        assert book.text == "It rained.\n\nAgain.\n\nIt rained."
+        assert book.links[0].target == 0
+
+
+class TestPages:
+    """Small files that would take for ever if anything in their reading were more than linear."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            pytest.param("<p>a" + "<i></i>" * 100_000 + "b</p>", id="empty elements in a row"),
+            pytest.param("<p>a" + "<i> </i>" * 50_000 + "b</p>", id="spaces in elements"),
+            pytest.param(f"<pre>a{' ' * 1_000_000}<b>b</b></pre>", id="a million spaces"),
+            pytest.param("<i>" * 100 + "<p>a</p>" * 20_000 + "</i>" * 100, id="elements around many paragraphs"),
+            pytest.param('<img src="a.png" alt=""/>' * 20_000 + "<p>a</p>", id="pictures"),
+            pytest.param(
+                '<p id="r">a' + '<a href="#n">1</a>' * 20_000 + '</p><p id="n">1 b <a href="#r">1</a></p>',
+                id="references",
+            ),
+            pytest.param(
+                '<section epub:type="footnote" id="n">' * 50 + "<p>a</p>" * 10_000 + "</section>" * 50,
+                id="notes in notes",
+            ),
+            pytest.param("<table><tr><td>" * 60 + "a" + "</td></tr></table>" * 60, id="tables in tables"),
+            pytest.param('<div class="figure">' * 30 + "<p>a</p>" * 10_000 + "</div>" * 30, id="figures in figures"),
+            pytest.param('<div class="verse">' * 100 + "<p>a</p>" * 10_000 + "</div>" * 100, id="poems in poems"),
+            pytest.param("<ul><li>" * 100 + "a" + "</li></ul>" * 100, id="lists in lists"),
+        ],
+    )
+    def test_are_read_in_seconds(self, body: str) -> None:
+        assert "a" in read_within_seconds(body).text
+
+    def test_what_is_nested_beyond_sense_loses_no_word_and_is_the_same_from_anywhere(self) -> None:
+        body = "<div>" * 200 + "<p>deep <i>down</i></p>" + "</div>" * 200
+
+        def from_below(frames: int) -> str:
+            return read_pages(body).text if not frames else from_below(frames - 1)
+
+        assert from_below(0) == from_below(100) == "deep down"
+
+    def test_a_book_of_nothing_but_marks_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("gistread.book.inline.MOST_MARKS_OF_BOOK", 10)
+        book = read_pages(*(f"<p>{'<i>a</i> ' * 8}</p>" for _ in range(4)))
+        assert book.text.count("a") == 32
+        assert len(book.spans) <= 10
