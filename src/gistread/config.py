@@ -22,6 +22,8 @@ FastWeights = Literal["ask", "always", "never"]
 KvCache = Literal["f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Highlight = Literal["yellow", "green", "blue", "red"]
+Paragraphs = Literal["gap", "indent"]
+Bidi = Literal["auto", "on", "off"]
 
 PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")
 """What the header line can show."""
@@ -58,6 +60,20 @@ class Config:
     """Colour of the next highlight."""
     lookup_command: str = ""
     """Program that looks a word up, such as `dict {word}`; empty: a dictionary found on this machine."""
+    side_margin: int = 2
+    """Least empty columns at each side of a book's text."""
+    line_spacing: int = 0
+    """Empty rows between the lines of a book."""
+    paragraphs: Paragraphs = "gap"
+    """What tells the paragraphs of a book apart: an empty row, or an indented first line."""
+    justify: bool = False
+    """Whether the lines of a book end at one edge."""
+    hyphenate: bool = True
+    """Whether words may be parted at the end of a line, by the rules of their language."""
+    columns: int = 1
+    """Columns of a book side by side, where there is room for them."""
+    bidi: Bidi = "auto"
+    """Who puts words that run from right to left in order: `on` gistread, `off` the terminal."""
     keys: dict[str, str] = field(default_factory=dict)
     """Command id to key or keys: `[keys]` in the file."""
 
@@ -92,6 +108,13 @@ _RULES = {
     "text_width": _number(20, 400),
     "highlight": _Rule(str, '"yellow", "green", "blue" or "red"', lambda value: value in get_args(Highlight)),
     "lookup_command": _TEXT,
+    "side_margin": _number(0, 40),
+    "line_spacing": _number(0, 2),
+    "paragraphs": _Rule(str, '"gap" or "indent"', lambda value: value in get_args(Paragraphs)),
+    "justify": _Rule(bool, "true or false", lambda value: True),
+    "hyphenate": _Rule(bool, "true or false", lambda value: True),
+    "columns": _number(1, 2),
+    "bidi": _Rule(str, '"auto", "on" or "off"', lambda value: value in get_args(Bidi)),
 }
 _KEYS = "keys"
 

@@ -1,7 +1,7 @@
 """What the author set in italics, raised or linked is seen so in the book, and the text stays the author's."""
 
 from gistread.book.model import Book, Chapter, Image, Kind, Link, Paragraph, Span, Style
-from gistread.tui.book_blocks import BookBlocks, inline_spans, paragraph_block
+from gistread.tui.book_blocks import BookBlocks, inline_spans
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Screen, row, settle
 
@@ -50,9 +50,9 @@ def test_a_block_to_be_counted_differs_in_its_spans_alone() -> None:
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
     one = Book(text, "T", (Paragraph(0, len(text), Kind.LIST, 1),), (Chapter("T", 0, len(text)),))
-    assert paragraph_block(one, one.paragraphs[0], 0).turnover == 2
+    assert BookBlocks(one)[0].turnover == 2
     verse = Book(text, "T", (Paragraph(0, len(text), Kind.VERSE),), (Chapter("T", 0, len(text)),))
-    assert paragraph_block(verse, verse.paragraphs[0], 0).turnover > 0
+    assert BookBlocks(verse)[0].turnover > 0
 
 
 async def test_styles_are_drawn_and_a_raised_figure_is_raised() -> None:

@@ -82,8 +82,8 @@ def test_every_command_stands_in_the_help_or_is_one_of_a_family() -> None:
 
 
 def test_wrong_keys_are_named_and_right_ones_used() -> None:
-    usable, problems = check_keys({"ask": "z", "nothing": "y", "pin": "no+such+key", "follow": "x"})
-    assert usable == {"ask": "z", "follow": "x"}
+    usable, problems = check_keys({"ask": "Z", "nothing": "y", "pin": "no+such+key", "follow": "x"})
+    assert usable == {"ask": "Z", "follow": "x"}
     assert len(problems) == 3
     assert "nothing" in problems[0]
     assert "no+such+key" in problems[1]

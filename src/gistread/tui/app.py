@@ -6,6 +6,7 @@ Small on purpose. A defect ends it with one line; the details go to the log.
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from gistread.shelf import Shelf
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Place
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.terminal_order import asked_to_leave_order
 from gistread.tui.text.cells import clean
 
 if TYPE_CHECKING:
@@ -284,7 +286,8 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
         )
     _log_to(paths.log_file)
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
-    app.run()
+    with asked_to_leave_order(config.bidi, os.environ):
+        app.run()
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0

@@ -8,11 +8,15 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from gistread.book.model import Book, Kind, Paragraph, Style
 from gistread.tui.text.document import Block, Span
 from gistread.tui.text.scripts import can_shift
 
+FIRST_INDENT = 2
+_PARTED = {Kind.TEXT, Kind.QUOTE, Kind.LIST, Kind.NOTE}
+"""Prose: its words may be parted and its lines justified."""
 _CENTRED = {Kind.HEADING, Kind.BREAK}
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
@@ -22,27 +26,62 @@ _STYLES = {Style.CODE: "inline-code"}
 """Names in `text` of the styles that are called otherwise there; a block of code has the name `code`."""
 
 
+class PageStyle(NamedTuple):
+    """What the person chooses of how paragraphs are set."""
+
+    indent: bool = False
+    """Paragraphs are told apart by an indented first line, else by an empty row."""
+    justify: bool = False
+    hyphenate: bool = False
+
+
+PLAIN = PageStyle()
+
+
 class BookBlocks(Sequence[Block]):
     """Block `i` is paragraph `i`."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, style: PageStyle = PLAIN) -> None:
         self._book = book
+        self._style = style
 
     def __len__(self) -> int:
         return len(self._book.paragraphs)
 
     def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # slices are never asked for
         paragraph = self._book.paragraphs[index]
-        return paragraph_block(self._book, paragraph, key=index)
+        return self._block(index, inline_spans(self._book, paragraph.start, paragraph.end))
 
     def bare(self, index: int) -> Block:
         """The block without its spans, to count its rows."""
-        return _block(self._book, self._book.paragraphs[index], index, ())
+        return self._block(index, ())
 
-
-def paragraph_block(book: Book, paragraph: Paragraph, key: object) -> Block:
-    """One paragraph as it stands in the book pane."""
-    return _block(book, paragraph, key, inline_spans(book, paragraph.start, paragraph.end))
+    def _block(self, index: int, spans: tuple[Span, ...]) -> Block:
+        book, style = self._book, self._style
+        paragraph = book.paragraphs[index]
+        kind = paragraph.kind
+        text = book.text[paragraph.start : paragraph.end]
+        before = book.paragraphs[index - 1].kind if index else None
+        goes_on = kind is Kind.TEXT and before is Kind.TEXT
+        language, foreign = _languages(book, paragraph) if style.hyphenate and kind in _PARTED else ("", ())
+        return Block(
+            text=text,
+            key=index,
+            start=paragraph.start,
+            style=kind.value,
+            level=paragraph.level,
+            indent=_indent(paragraph),
+            # The first paragraph of a section needs no sign that it begins.
+            first_indent=FIRST_INDENT if style.indent and goes_on else 0,
+            turnover=_turnover(kind, text),
+            hanging="▧" if kind is Kind.IMAGE else "",
+            rail="▏" if kind is Kind.CODE else "",
+            blank_before=_above(kind, before, style.indent),
+            align="center" if kind in _CENTRED else "justify" if style.justify and kind in _PARTED else "left",
+            language=language,
+            foreign=foreign,
+            spans=spans,
+        )
 
 
 def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
@@ -78,23 +117,32 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
         yield Span(max(link.start, start) - start, min(link.end, end) - start, style, link=index)
 
 
-def _block(book: Book, paragraph: Paragraph, key: object, spans: tuple[Span, ...]) -> Block:
-    kind = paragraph.kind
-    text = book.text[paragraph.start : paragraph.end]
-    return Block(
-        text=text,
-        key=key,
-        start=paragraph.start,
-        style=kind.value,
-        level=paragraph.level,
-        indent=_indent(paragraph),
-        turnover=_turnover(kind, text),
-        hanging="▧" if kind is Kind.IMAGE else "",
-        rail="▏" if kind is Kind.CODE else "",
-        blank_before=2 if kind is Kind.HEADING else 1,
-        align="center" if kind in _CENTRED else "left",
-        spans=spans,
-    )
+def _languages(book: Book, paragraph: Paragraph) -> tuple[str, tuple[tuple[int, int, str], ...]]:
+    """Language of a paragraph, and the parts of it that are in another."""
+    if not book.foreign:
+        return book.language, ()
+    start, end = paragraph.start, paragraph.end
+    first = bisect_left(book.foreign, start, key=lambda one: one.start)
+    parts: list[tuple[int, int, str]] = []
+    language = book.language
+    for one in islice(book.foreign, first, None):
+        if one.start >= end:
+            break
+        if one.start == start and one.end >= end:
+            language = one.language
+        else:
+            parts.append((one.start - start, min(one.end, end) - start, one.language))
+    return language, tuple(parts)
+
+
+def _above(kind: Kind, before: Kind | None, indented: bool) -> int:
+    """Empty rows above a paragraph."""
+    if before is None:
+        return 1
+    if kind is Kind.HEADING:
+        return 1 if before is Kind.HEADING else 2
+    together = kind is before and kind in (Kind.TEXT, Kind.LIST, Kind.NOTE)
+    return 0 if indented and together else 1
 
 
 def _indent(paragraph: Paragraph) -> int:

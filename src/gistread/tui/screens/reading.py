@@ -32,6 +32,7 @@ from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.progress import Progress
 from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import Clicked, OffsetChanged
+from gistread.tui.typesetting import Typesetting
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import AnswersPane, BookPane
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Marking):
+class ReadingScreen(Marking, Typesetting):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -78,7 +79,7 @@ class ReadingScreen(Marking):
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Horizontal(id="panes"):
-            yield BookPane(self.gistread.config.text_width, id="book")
+            yield BookPane(self.gistread.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
                 yield MemoryPane(id="memory")
@@ -284,6 +285,8 @@ class ReadingScreen(Marking):
 
     def to_pane(self, pane: Pane) -> None:
         """Give this pane the keys and, where only one fits, the screen."""
+        if pane is not Pane.BOOK:
+            self.leave_focus_mode()
         for one in Pane:
             self.set_class(one is pane, f"-{one}-pane")
         match pane:
@@ -330,6 +333,7 @@ class ReadingScreen(Marking):
         if self.session is not None and (reason := self.session.why_not_ask()):
             self.warn(reason)
             return
+        self.leave_focus_mode()
         for pane in Pane:
             self.set_class(pane is Pane.ANSWERS, f"-{pane}-pane")
         self.question.focus()
@@ -349,6 +353,7 @@ class ReadingScreen(Marking):
             await session.pause()
         else:
             self.remove_class("-answers")
+            self.leave_focus_mode()
             self.unseen = False
             self.hearing.show_status()
 

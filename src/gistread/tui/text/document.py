@@ -46,7 +46,12 @@ class Block:
     """Muted words behind the last row at the right edge, such as `(410 w)`; in a row of their own if need be."""
     blank_before: int = 1
     """Empty rows above."""
-    align: Literal["left", "center"] = "left"
+    align: Literal["left", "center", "justify"] = "left"
+    """`left` is the right for a script that runs from there."""
+    language: str = ""
+    """BCP 47: by the rules of which words may be parted at the end of a row. Empty: they are not."""
+    foreign: tuple[tuple[int, int, str], ...] = ()
+    """Parts `[start, end)` of the text in another language than that."""
     max_width: int = 0
     """Most cells of a row of the text; 0 for what the widget has."""
     spans: tuple[Span, ...] = ()

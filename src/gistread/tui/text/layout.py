@@ -1,18 +1,38 @@
 """One block at one width: its rows, and where each thing stands in them. Pure.
 
 From left to right a row is: rail, indent (with the label in the first row), text, and the tail at the right edge
-of the last. Rows are counted from the first empty one above the text. Nothing here knows the block's neighbours.
+of the last. Rows are counted from the first empty one above the text. Nothing here knows the block's neighbours,
+nor what is drawn for a row of text (`setting`).
 """
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from gistread.tui.text import bidi, tables
 from gistread.tui.text.cells import cell_len, clean, crop
 from gistread.tui.text.document import Block
-from gistread.tui.text.wrap import wrap
+from gistread.tui.text.hyphenation import breaker
+from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
 
 _LEAST_TEXT = 12
 """Cells that rail and indent leave to the text, as long as there are as many."""
+_WIDEST_GAP = 2
+"""Cells by which spaces are made wider on average, at most: a row with few words rather stays ragged."""
+_GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
+
+
+class Manner(NamedTuple):
+    """How every block of a document is laid out."""
+
+    spacing: int = 0
+    """Empty rows above each row of text, beside those above the block."""
+    reorder: bool = True
+    """Whether words that run from right to left are put in the order of the screen here, and not by the terminal."""
+
+
+PLAIN = Manner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +54,96 @@ class Layout:
     """Further cells before the text of a row that continues a line."""
     tail_apart: bool
     """Whether the tail has a row of its own."""
+    manner: Manner = PLAIN
+    parted: frozenset[int] = frozenset()
+    """Ends of rows behind which a hyphen is drawn."""
+    columns: tuple[int, ...] = ()
+    """Of a table whose columns fit: the cells of each, negative where it is set flush right."""
+    right_to_left: bool = False
+    """Whether the block is in a script that runs from right to left."""
+
+    @property
+    def above(self) -> int:
+        """Empty rows above the text."""
+        return self.block.blank_before + self.manner.spacing
 
     @property
     def rows(self) -> int:
-        """All rows: empty ones above, text, tail."""
-        return self.block.blank_before + len(self.spans) + self.tail_apart
+        """All rows: empty ones above and between, text, tail."""
+        return self.block.blank_before + len(self.spans) * (1 + self.manner.spacing) + self.tail_apart
+
+    @property
+    def reorder(self) -> bool:
+        """Whether words that run from right to left are put in the order of the screen."""
+        return self.manner.reorder
 
     def row_of(self, offset: int) -> int:
         """The row that shows the character at `offset` in the block, or the white space behind which it was broken."""
         found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
-        return self.block.blank_before + max(0, found)
+        return self.row_of_line(max(0, found))
+
+    def row_of_line(self, line: int) -> int:
+        """The row of the line of text of this number."""
+        return self.above + line * (1 + self.manner.spacing)
+
+    def line_of(self, row: int) -> int:
+        """The number of the line of text in a row or nearest above it; of those above the text, the first."""
+        return min(max(0, (row - self.above) // (1 + self.manner.spacing)), len(self.spans) - 1)
 
     def span(self, row: int) -> tuple[int, int] | None:
         """What the row shows of the text; None for an empty row and for a tail's own."""
-        line = row - self.block.blank_before
-        return self.spans[line] if 0 <= line < len(self.spans) else None
+        line, between = divmod(row - self.above, 1 + self.manner.spacing)
+        return self.spans[line] if not between and 0 <= line < len(self.spans) else None
+
+    def spare(self, row: int) -> int:
+        """Cells by which the spaces of the row are made wider, all together, so that it ends at the right edge."""
+        if self.block.align != "justify":
+            return 0
+        line = self.line_of(row)
+        start, end = self.spans[line]
+        if line + 1 == len(self.spans) or "\n" in self.shown[end : self.spans[line + 1][0]]:
+            return 0
+        text = self.shown[start:end]
+        room = text_cells(self.block, self.width, self.left) - self._shift(line)
+        spare = room - cell_len(text) - (end in self.parted)
+        # Ideographs stand on a grid of their own, which is worth more than an even edge.
+        if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
+            return 0
+        return spare
+
+    def row_cells(self, row: int) -> int:
+        """Cells of what is drawn of the row's text."""
+        span = self.span(row)
+        if span is None:
+            return 0
+        start, end = span
+        if self.columns:
+            count = len(tables.cells_of(self.shown, start, end))
+            behind = self.columns[count - 1]
+            used = sum(map(abs, self.columns[: count - 1])) + (count - 1) * len(tables.DRAWN_SEPARATOR)
+            last = tables.cells_of(self.shown, start, end)[-1]
+            return used + (-behind if behind < 0 else cell_len(self.shown[slice(*last)]))
+        return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
 
     def text_cell(self, row: int) -> int:
-        """The cell at which the text of the row starts."""
-        line = row - self.block.blank_before
-        start, end = self.spans[line]
-        shift = self.turnover
-        if line == 0:
-            shift = self.first
-        elif "\n" in self.shown[self.spans[line - 1][1] : start]:
-            shift = 0
+        """The cell at which the text of the row starts, seen from the left."""
+        shift = self._shift(self.line_of(row))
         if self.block.align == "center":
-            spare = text_cells(self.block, self.width, self.left) - shift - cell_len(self.shown[start:end])
-            shift += max(0, spare // 2)
+            spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
+            return self.left + shift + max(0, spare // 2)
+        if self.right_to_left and not self.columns:
+            # What stands further in, does so from the right.
+            indent = 0 if self.block.rail or self.block.hanging else self.left
+            spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
+            return self.left - indent + max(0, spare)
         return self.left + shift
+
+    def _shift(self, line: int) -> int:
+        """Cells by which a line of text stands further in than the block."""
+        if line == 0:
+            return self.first
+        between = self.shown[self.spans[line - 1][1] : self.spans[line][0]]
+        return 0 if "\n" in between else self.turnover
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
@@ -71,7 +152,7 @@ def text_cells(block: Block, width: int, left: int) -> int:
     return min(room, block.max_width) if block.max_width > 0 else room
 
 
-def lay_out(block: Block, width: int) -> Layout:
+def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
     """Break a block into rows of `width` cells (at least 1)."""
     width = max(1, width)
     shown = clean(block.text)
@@ -85,13 +166,24 @@ def lay_out(block: Block, width: int) -> Layout:
         first = max(first, label + 1 - left if label >= left else 0)
     spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
     first, turnover = min(first, spare), min(block.turnover, spare)
-    spans = wrap(shown, room, first=first, turnover=turnover)
+    right_to_left = bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
+    columns: tuple[int, ...] = ()
+    hyphens = None
+    if block.style == "table" and tables.SEPARATOR in shown:
+        first, turnover = 0, min(tables.RECORD_INDENT, spare)
+        columns = tables.column_widths(shown, room)
+        spans = tables.lines_of(shown) if columns else tables.record_rows(shown, room)
+    else:
+        if block.language and (part := breaker(block.language, block.foreign)):
+            hyphens = Hyphens(part, max(3, room // 12))
+        spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens)
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
         used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
-        tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center"
-    return Layout(block, shown, spans, width, left, first, turnover, tail_apart)
+        tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
+    parted = frozenset(hyphens.parted) if hyphens is not None else frozenset[int]()
+    return Layout(block, shown, spans, width, left, first, turnover, tail_apart, manner, parted, columns, right_to_left)
 
 
 def label_of(layout: Layout) -> str:

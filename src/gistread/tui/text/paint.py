@@ -15,6 +15,7 @@ from gistread.tui.text.cells import cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout, label_of
 from gistread.tui.text.scripts import TABLES, can_shift
+from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
 
@@ -72,52 +73,69 @@ def paint_row(
     marked: Sequence[Span] = (),
     selected: tuple[int, int] | None = None,
     joined: bool = False,
-) -> tuple[list[Segment], int]:
-    """The row from the rail to the end of the text or of the tail (at most `layout.width` cells), and how many of
-    its characters stand before the text.
+    *,
+    at: int = 0,
+) -> list[Segment]:
+    """The row from the rail to the end of the text or of the tail (at most `layout.width` cells).
 
     Args:
         marked: what is drawn over the block's own style and spans, the topmost last.
         selected: the part `[start, end)` of the block's text that is selected.
         joined: whether the block goes on from the one before, so that its rail runs through the empty rows between.
+        at: the row's number in the document. Textual is told it, with the number of each character in the row's text.
     """
     block = layout.block
     base = palette.block(block.style, block.level)
     ground = palette.ground
     segments: list[Segment] = []
-    used = lead = 0
+    used = 0
     rail = crop(clean(block.rail), layout.left)
-    if rail and (joined or row >= block.blank_before):
-        segments.append(Segment(rail, palette.block("rail")))
+    if rail and (joined or row >= layout.above):
+        segments.append(before_text(rail, palette.block("rail"), at))
         used = cell_len(rail)
     span = layout.span(row)
     if span is not None:
-        if row == block.blank_before and (label := label_of(layout)):
-            segments.append(Segment(label, palette.block("label")))
+        if row == layout.above and (label := label_of(layout)):
+            segments.append(before_text(label, palette.block("label"), at))
             used += cell_len(label)
         if (gap := layout.text_cell(row) - used) > 0:
-            segments.append(Segment(" " * gap, ground))
+            segments.append(before_text(" " * gap, ground, at))
             used += gap
-        lead = sum(len(segment.text) for segment in segments)
-        pieces = _pieces(layout, span, base, palette, marked, selected)
-        segments.extend(pieces)
-        used += sum(cell_len(piece.text) for piece in pieces)
+        segments.extend(_pieces(layout, row, base, palette, marked, selected, at))
+        used += layout.row_cells(row)
     if block.tail and row == layout.rows - 1:
         tail = crop(clean(block.tail), layout.width - used)
-        segments.append(Segment(" " * (layout.width - used - cell_len(tail)), ground))
-        segments.append(Segment(tail, palette.block("tail")))
-    return segments, lead
+        length = span[1] - span[0] if span is not None else 0
+        segments.append(located(" " * (layout.width - used - cell_len(tail)), ground, length, at))
+        segments.append(located(tail, palette.block("tail"), length, at))
+    return segments
+
+
+def located(text: str, style: Style, character: int, row: int) -> Segment:
+    """A segment of which Textual knows that it begins with this character of the row's text."""
+    return Segment(text, style + Style.from_meta({"offset": (character, row)}))
+
+
+def before_text(text: str, style: Style, row: int) -> Segment:
+    """A segment left of the row's text: its characters count up to 0."""
+    return located(text, style, -len(text), row)
 
 
 def _pieces(
     layout: Layout,
-    span: tuple[int, int],
+    row: int,
     base: Style,
     palette: Palette,
     marked: Sequence[Span],
     selected: tuple[int, int] | None,
+    at: int,
 ) -> list[Segment]:
     """The row's text, cut where its style changes."""
+    runs = set_row(layout, row)
+    if not runs:
+        return []
+    span = layout.span(row)
+    assert span is not None
     start, end = span
     drawn = [piece for piece in (*layout.block.spans, *marked) if piece.start < end and piece.end > start]
     layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
@@ -128,18 +146,28 @@ def _pieces(
     ]
     if selected is not None and selected[0] < end and selected[1] > start:
         layers.append((*selected, palette.selection))
-    if not layers:
-        return [Segment(layout.shown[start:end], base)] if end > start else []
-    cuts = sorted({start, end, *(min(max(cut, start), end) for first, last, _ in layers for cut in (first, last))})
+    edges = sorted({edge for first, last, _ in layers for edge in (first, last)})
     segments = []
-    for left, right in pairwise(cuts):
-        style = base
-        for first, last, layer in layers:
-            if first <= left and right <= last:
-                style += layer
-        text = layout.shown[left:right]
-        for first, last, table in shifted:
-            if first <= left and right <= last:
-                text = text.translate(table)
-        segments.append(Segment(text, style))
+    for run in runs:
+        cuts = [run.start, *(edge for edge in edges if run.start < edge < run.end), run.end] if run.plain else ()
+        for left, right in pairwise(cuts):
+            style = _style(base, layers, left, right)
+            text = run.text[left - run.start : right - run.start]
+            for first, last, table in shifted:
+                if first <= left and right <= last:
+                    text = text.translate(table)
+            segments.append(located(text, style, left - start, at))
+        if not run.plain:
+            # What is drawn without being text looks like the character before it; under the mouse each cell of it is
+            # that character and no other.
+            style = _style(base, layers, run.start, max(run.start + 1, run.end))
+            segments.extend(located(character, style, run.start - start, at) for character in run.text)
     return segments
+
+
+def _style(base: Style, layers: Sequence[tuple[int, int, Style]], left: int, right: int) -> Style:
+    style = base
+    for first, last, layer in layers:
+        if first <= left and right <= last:
+            style += layer
+    return style

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from textual.cache import LRUCache
 
 from gistread.tui.text.document import Block, BlockSource, Countable
-from gistread.tui.text.layout import Layout, lay_out
+from gistread.tui.text.layout import PLAIN, Layout, Manner, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     offset: int
     """A character of the block that the row shows."""
     shift: int = 0
-    """Rows from the one of `offset`: negative for the empty rows above the text, positive for a tail's own."""
+    """Rows from the one of `offset`: negative for the empty rows above the text, positive for those below a row."""
 
 
 class Landmark(NamedTuple):
@@ -47,11 +47,12 @@ class RowIndex:
     Counting waits until a row is asked for, so that a book is not counted for a width that nobody will see.
     """
 
-    def __init__(self, source: BlockSource, width: int) -> None:
+    def __init__(self, source: BlockSource, width: int, manner: Manner = PLAIN) -> None:
         # A list may change under its owner's hands before the splice that tells of it.
         self._source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
         self._width = width
+        self._manner = manner
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
         self._by_offset: list[tuple[int, int]] | None = None
@@ -69,7 +70,7 @@ class RowIndex:
         bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
-            layout = lay_out(block, self._width)
+            layout = lay_out(block, self._width, self._manner)
             if len(block.text) > _COSTLY:
                 self._layouts[at + number] = replace(layout, block=blocks[number])
             counts.append(layout.rows)
@@ -103,7 +104,7 @@ class RowIndex:
         """The block broken into rows."""
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(self._source[index], self._width)
+            layout = self._layouts[index] = lay_out(self._source[index], self._width, self._manner)
         return layout
 
     def first_row(self, index: int) -> int:
@@ -127,11 +128,8 @@ class RowIndex:
         """What stands in the row. Raises IndexError as `locate` does."""
         index, inner = self.locate(row)
         layout = self.layout(index)
-        line = inner - layout.block.blank_before
-        if line < 0:
-            return Place(index, 0, line)
-        text_line = min(line, len(layout.spans) - 1)
-        return Place(index, layout.spans[text_line][0], line - text_line)
+        line = layout.line_of(inner)
+        return Place(index, layout.spans[line][0] if line else 0, inner - layout.row_of_line(line))
 
     def row_of(self, place: Place) -> int:
         """The row that shows the place; of a place past the end, the nearest."""
@@ -216,10 +214,16 @@ class RowIndex:
             self._table.offsets[at : at + removed] = offsets
             self._table = _Table(self._table.counts, self._table.offsets)
 
-    def resize(self, width: int) -> None:
-        """Break everything into rows of another width."""
-        if width != self._width:
-            self._width = width
+    @property
+    def manner(self) -> Manner:
+        """How blocks are laid out."""
+        return self._manner
+
+    def resize(self, width: int, manner: Manner | None = None) -> None:
+        """Break everything into rows of another width, or in another manner."""
+        manner = self._manner if manner is None else manner
+        if (width, manner) != (self._width, self._manner):
+            self._width, self._manner = width, manner
             self._layouts.clear()
             self._table = None
 

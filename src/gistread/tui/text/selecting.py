@@ -28,7 +28,7 @@ def point_at(index: RowIndex, row: int, character: int) -> Point:
     layout = index.layout(block)
     span = layout.span(inner)
     if span is None:
-        return Point(block, 0 if inner < layout.block.blank_before else len(layout.shown))
+        return Point(block, 0 if inner < layout.above else len(layout.shown))
     start, end = span
     return Point(block, min(start + max(0, character), end))
 

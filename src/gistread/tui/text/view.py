@@ -12,8 +12,10 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
 from gistread.tui.text import messages, selecting
-from gistread.tui.text.cells import cell_len, index_at
+from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource
+from gistread.tui.text.layout import Manner
+from gistread.tui.text.pointing import offset_below
 from gistread.tui.text.rows import Place, RowIndex
 
 _BEGINNING = Place(0, 0, -(1 << 30))
@@ -26,6 +28,12 @@ class TextView(ScrollView, inherit_bindings=False):
     """Most cells of a row; the text is centred in what there is. 0: as wide as the widget."""
     side_margin: reactive[int] = reactive(2, init=False)
     """Least empty cells at each side, where the widget is wide enough to spare them."""
+    line_spacing: reactive[int] = reactive(0, init=False)
+    """Empty rows above each row of text."""
+    columns: reactive[int] = reactive(1, init=False)
+    """Columns side by side, where there is room: the rows go on from the foot of one at the head of the next."""
+    reorder: reactive[bool] = reactive(True, init=False)
+    """Whether words that run from right to left are put in order here; else the terminal is to do it."""
     follow: var[bool] = var(False)
     """Whether the end stays in view when text is added to it and it was in view before."""
 
@@ -45,7 +53,9 @@ class TextView(ScrollView, inherit_bindings=False):
         self._index = RowIndex(source, 0)
         self._anchor = _BEGINNING
         """What stands in the top row, by the words a person scrolled to: no chain of widths wears it off."""
-        self._margin = 0
+        self._columns = Columns()
+        self._fitted: tuple[object, ...] = ()
+        """What the rows were last fitted to."""
         self._fitted_height = 0
         """Height of the widget, in rows, when the document was last fitted to it."""
         self._settling = False
@@ -60,7 +70,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """Show another document. The position is kept by the book's offset at the top, else by the key there."""
         keep = keep_position and self._ready and len(self._index) > 0
         landmark = self._index.landmark(self._anchor) if keep else None
-        self._index = RowIndex(source, self._index.width)
+        self._index = RowIndex(source, self._index.width, self._index.manner)
         place = None
         if landmark is not None:
             place = self._index.recall(landmark, range(len(self._index)))
@@ -110,21 +120,12 @@ class TextView(ScrollView, inherit_bindings=False):
         """The block of this index. Raises IndexError."""
         return self._index.block(index)
 
-    def index_of(self, key: Hashable) -> int | None:
-        """Index of the first block with this key."""
-        return self._index.find_key(key)
-
     def block_at(self, row: int) -> tuple[int, Block] | None:
         """Index and block of a row of the document; None outside, and before there is a size."""
         if not self._ready or not 0 <= row < self._index.height:
             return None
         index, _ = self._index.locate(row)
         return index, self._index.block(index)
-
-    @property
-    def block_count(self) -> int:
-        """Blocks in all."""
-        return len(self._index)
 
     @property
     def row_count(self) -> int:
@@ -135,7 +136,22 @@ class TextView(ScrollView, inherit_bindings=False):
     def rows_in_view(self) -> tuple[int, int]:
         """First and last row of the document in view."""
         top = self.scroll_offset.y
-        return top, max(top, min(top + self.size.height, self.row_count) - 1)
+        return top, max(top, min(top + self.rows_shown, self.row_count) - 1)
+
+    @property
+    def rows_shown(self) -> int:
+        """Rows that the view has room for, in all its columns."""
+        return self.size.height * self._columns.count
+
+    @property
+    def row_width(self) -> int:
+        """Cells of a row; 0 before there is a size."""
+        return self._index.width
+
+    @property
+    def column_count(self) -> int:
+        """Columns side by side that there are."""
+        return self._columns.count
 
     # Where one is
 
@@ -154,7 +170,7 @@ class TextView(ScrollView, inherit_bindings=False):
         start = self.reading_offset
         if start is None:
             return None
-        below = self.scroll_offset.y + self.size.height
+        below = self.scroll_offset.y + self.rows_shown
         after = Place(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
@@ -184,12 +200,12 @@ class TextView(ScrollView, inherit_bindings=False):
             self._later = lambda: self.scroll_to_key(key, top=top)
             return True
         start, end = self._run(found)
-        first = self._index.first_row(start) + self._index.block(start).blank_before
+        first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
-        height = self.size.height
+        height = self.rows_shown
         y = self.scroll_offset.y
         if top is not None:
-            y = first - int(top * max(0, height - 1))
+            y = first - int(top * max(0, self.size.height - 1))
         elif first < y or last - first >= height:
             y = first
         elif last >= y + height:
@@ -214,33 +230,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
         Rows without text of the book are passed over. None where there are no such rows.
         """
-        place = self._index.find_offset(offset) if self._ready else None
-        if place is None:
-            return None
-        row, step = self._index.row_of(place), 1 if rows > 0 else -1
-        layout = self._index.layout(place.block)
-        span = layout.span(row - self._index.first_row(place.block))
-        if span is None:
-            return None
-        inner = row - self._index.first_row(place.block)
-        cell = layout.text_cell(inner) + cell_len(layout.shown[span[0] : place.offset])
-        left = abs(rows)
-        while left:
-            row += step
-            if not 0 <= row < self._index.height:
-                return None
-            left -= self._offset_in_row(row, cell) is not None
-        return self._offset_in_row(row, cell)
-
-    def _offset_in_row(self, row: int, cell: int) -> int | None:
-        """The book's character at a cell of a row, or the nearest in it; None in a row without text of the book."""
-        index, inner = self._index.locate(row)
-        layout = self._index.layout(index)
-        span = layout.span(inner)
-        if span is None or layout.block.start is None or span[0] == span[1]:
-            return None
-        at = index_at(layout.shown[slice(*span)], max(0, cell - layout.text_cell(inner)))
-        return layout.block.start + min(span[0] + at, span[1] - 1)
+        return offset_below(self._index, offset, rows) if self._ready else None
 
     def _run(self, index: int) -> tuple[int, int]:
         """Bounds of the neighbours that share the key of a block."""
@@ -260,8 +250,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _page(self) -> int:
-        """Rows that a page scrolls: all but one or two, which show the eye where it was."""
+        """Rows that a page scrolls: all but one or two, which show the eye where it was. A spread is turned whole."""
         height = self.size.height
+        if self._columns.count > 1:
+            return self.rows_shown
         return max(1, height - (2 if height > 8 else 1))
 
     def _scroll_row(self, row: int, *, animate: bool = False) -> None:
@@ -333,19 +325,22 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self.size.width
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
-    def _column(self, width: int) -> tuple[int, int]:
-        """Of a widget this wide: cells left of a row (before the gutter), and cells of the row."""
-        side = min(self.side_margin, max(0, (width - 20) // 10))
-        column = max(1, width - 2 * side - self.gutter_cells)
-        if self.text_width > 0:
-            column = min(column, self.text_width)
-        return max(0, (width - column - self.gutter_cells) // 2), column
+    def _columns_in(self, width: int) -> Columns:
+        """The columns of a widget this wide."""
+        return fit_columns(
+            width,
+            wanted=self.columns,
+            text_width=self.text_width,
+            side_margin=self.side_margin,
+            gutter=self.gutter_cells,
+        )
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows at a width: what `height: auto` takes."""
-        _, column = self._column(width - self.scrollbar_size_vertical)
-        index = self._index if column == self._index.width else RowIndex(self._index.source, column)
-        return index.height
+        column = self._columns_in(width - self.scrollbar_size_vertical).width
+        if (column, self._manner) == (self._index.width, self._index.manner):
+            return self._index.height
+        return RowIndex(self._index.source, column, self._manner).height
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # Textual clips the scroll position to the new size before a Resize event could arrive. Neither that clipping
@@ -363,14 +358,16 @@ class TextView(ScrollView, inherit_bindings=False):
         width = self._room
         if not width:
             return
+        columns = self._columns_in(width)
+        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self._manner)
         self._fitted_height = self.size.height
-        margin, column = self._column(width)
-        if (margin, column) == (self._margin, self._index.width) and self.virtual_size.width == width:
+        if fitted == self._fitted:
             self._settle()
             return
+        self._fitted = fitted
         selected = self._selected()
-        self._margin = margin
-        self._index.resize(column)
+        self._columns = columns
+        self._index.resize(columns.width, self._manner)
         self._refit()
         if selected is not None:
             self._select(*selected)
@@ -383,7 +380,11 @@ class TextView(ScrollView, inherit_bindings=False):
         self._forget_rows()
         if not self._ready:
             return
-        self.virtual_size = Size(self._room, self._index.height)
+        # The last spread shows the end in its last column: so far can be scrolled, and no further.
+        height = self._index.height
+        if (count := self._columns.count) > 1:
+            height = max(self.size.height, height - (count - 1) * self.size.height)
+        self.virtual_size = Size(self._room, height)
         self._settle()
         self._announce_soon()
         self.refresh()
@@ -402,13 +403,14 @@ class TextView(ScrollView, inherit_bindings=False):
     def _forget_rows(self) -> None:
         """Rows changed: whatever was drawn is out of date."""
 
-    def watch_text_width(self) -> None:
-        """Fit the rows again."""
+    def _fit_anew(self) -> None:
         self._fit()
 
-    def watch_side_margin(self) -> None:
-        """Fit the rows again."""
-        self._fit()
+    watch_text_width = watch_side_margin = watch_line_spacing = watch_columns = watch_reorder = _fit_anew
+
+    @property
+    def _manner(self) -> Manner:
+        return Manner(self.line_spacing, self.reorder)
 
     # Selecting
 
@@ -433,8 +435,7 @@ class TextView(ScrollView, inherit_bindings=False):
         """First and last point of what is selected."""
         if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
             return None
-        top = self.scroll_offset.y
-        return selecting.selected_between(self._index, selection, top, top + self.size.height - 1)
+        return selecting.selected_between(self._index, selection, *self.rows_in_view)
 
     def _select(self, first: selecting.Point, last: selecting.Point) -> None:
         start, end = selecting.offset_of(self._index, first), selecting.offset_of(self._index, last)
@@ -448,6 +449,5 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected paragraphs, as Textual's copying wants them: text, and what stands after it."""
-        top = self.scroll_offset.y
-        ends = selecting.selected_between(self._index, selection, top, top + self.size.height - 1)
+        ends = selecting.selected_between(self._index, selection, *self.rows_in_view)
         return None if ends is None else (selecting.text_between(self._index, *ends), "\n")

@@ -16,11 +16,12 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gistread.tui.text import messages, selecting
-from gistread.tui.text.cells import cell_len, clean, crop, index_at
+from gistread.tui.text.cells import clean, crop
 from gistread.tui.text.document import Block, BlockSource, Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.marks import Mark, MarkIndex
-from gistread.tui.text.paint import Palette, paint_row
+from gistread.tui.text.paint import Palette, before_text, located, paint_row
+from gistread.tui.text.pointing import character_at
 from gistread.tui.text.stylesheet import DEFAULT_CSS, PREFIX, STYLES
 from gistread.tui.text.view import TextView
 
@@ -67,7 +68,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         super().__init__(source, name=name, id=id, classes=classes, disabled=disabled)
         self._cursor_index: int | None = None
         self._mark_index = MarkIndex()
-        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)
+        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
         self._palette: Palette | None = None
         self._pressed: Offset | None = None
         self.set_reactive(LongText.text_width, text_width)
@@ -93,7 +94,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # Where there is a cursor, it is what a person looks at, rather than the top row.
         current = self._cursor_at() if self._ready else None
-        watched = current is not None and self._in_view(current, self._fitted_height)
+        watched = current is not None and self._in_view(current, self._fitted_height * self._columns.count)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         if watched and changed:
             self.scroll_to_key(self.cursor_key)
@@ -163,7 +164,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if index is None or not self._ready:
             return
         forward = step > 0
-        if not self._in_view(index, self.size.height):
+        if not self._in_view(index, self.rows_shown):
             index = self._keyed_in_view(last=not forward)
             if index is None:
                 index = self._cursor_at()
@@ -235,8 +236,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         """The first (or last) block with a key whose text is in view."""
         if not self.size.height:
             return None
-        top, _ = self._index.locate(self.scroll_offset.y)
-        bottom, _ = self._index.locate(self.scroll_offset.y + self.size.height - 1)
+        top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
         numbers = range(bottom, top - 1, -1) if last else range(top, bottom + 1)
         return next((number for number in numbers if self._index.block(number).key is not None), None)
 
@@ -267,53 +267,64 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The strip at `y` rows below the top of the view."""
-        row = self.scroll_offset.y + y
+        """The strip at `y` rows below the top of the view; of a spread, what stands there in each column."""
         if self._palette is None:
             self._palette = Palette(self)
-        if not self._ready or not 0 <= row < self._index.height:
-            return Strip.blank(self.size.width, self._palette.ground)
         selected = self._selected()
+        strips = []
+        for column in range(self._columns.count):
+            first, last = self._columns.part(column)
+            row = self.scroll_offset.y + column * self.size.height + y
+            strips.append(self._strip(row, self._columns.margin_of(column), last - first, selected))
+        return Strip.join(strips).adjust_cell_length(self.size.width, self._palette.ground)
+
+    def _strip(
+        self, row: int, margin: int, width: int, selected: tuple[selecting.Point, selecting.Point] | None
+    ) -> Strip:
+        """One row of the document, `width` cells wide, its text behind a margin."""
+        assert self._palette is not None
+        if not self._ready or not 0 <= row < self._index.height:
+            return Strip.blank(width, self._palette.ground)
         part = None
         if selected is not None:
             part = selecting.part_of(self._index.locate(row)[0], selected)
-        if part is None and (strip := self._strips.get(row)) is not None:
+        if part is None and (strip := self._strips.get((row, margin))) is not None:
             return strip
-        strip = self._paint(row, self._palette, part)
+        strip = self._paint(row, margin, width, self._palette, part)
         if part is None:
-            self._strips[row] = strip
+            self._strips[row, margin] = strip
         return strip
 
-    def _paint(self, row: int, palette: Palette, selected: tuple[int, int] | None) -> Strip:
+    def _paint(self, row: int, margin: int, width: int, palette: Palette, selected: tuple[int, int] | None) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
-        segments, lead = paint_row(layout, inner, palette, self._marked(block), selected, joined)
-        line = self._paint_margin(layout, inner, palette)
+        line = self._paint_margin(layout, inner, margin, palette, row)
         if self.gutter_cells:
-            marked = (joined or inner >= block.blank_before) and self._is_current(index)
-            line.append(Segment(_CURSOR if marked else " ", palette.block("cursor")))
-        before = self._margin + self.gutter_cells + lead
-        strip = Strip([*line, *segments]).adjust_cell_length(self.size.width, palette.ground)
-        # Textual learns here which character of the row is under the mouse; before the text it counts from below 0.
-        return strip.apply_offsets(-before, row)
+            marked = (joined or inner >= layout.above) and self._is_current(index)
+            line.append(before_text(_CURSOR if marked else " ", palette.block("cursor"), row))
+        line += paint_row(layout, inner, palette, self._marked(block), selected, joined, at=row)
+        if (rest := width - sum(segment.cell_length for segment in line)) > 0:
+            span = layout.span(inner) or (0, 0)
+            line.append(located(" " * rest, palette.ground, span[1] - span[0], row))
+        return Strip(line).adjust_cell_length(width, palette.ground)
 
-    def _paint_margin(self, layout: Layout, row: int, palette: Palette) -> list[Segment]:
+    def _paint_margin(self, layout: Layout, row: int, margin: int, palette: Palette, at: int) -> list[Segment]:
         """The cells left of a row, with the sign of the mark that begins in the row: of several, the last's."""
-        if not self._margin:
+        if not margin:
             return []
         sign, start, span = "", layout.block.start, layout.span(row)
         if start is not None and span is not None:
-            below = layout.span(row + 1)
-            first, end = start + span[0], start + (below[0] if below else len(layout.block.text))
+            following = layout.spans[layout.line_of(row) + 1 :][:1]
+            first, end = start + span[0], start + (following[0][0] if following else len(layout.block.text))
             signs = [mark.sign for mark in self._mark_index.between(first, end) if mark.sign and mark.start >= first]
             sign = crop(clean(signs[-1]), 1) if signs else ""
         if not sign:
-            return [Segment(" " * self._margin, palette.ground)]
-        after = min(1, self._margin - 1)
-        line = [Segment(" " * (self._margin - 1 - after), palette.ground), Segment(sign, palette.block("sign"))]
-        return [*line, Segment(" " * after, palette.ground)]
+            return [before_text(" " * margin, palette.ground, at)]
+        after = min(1, margin - 1)
+        line = [before_text(" " * (margin - 1 - after), palette.ground, at)]
+        return [*line, before_text(sign, palette.block("sign"), at), before_text(" " * after, palette.ground, at)]
 
     def _marked(self, block: Block) -> list[Span]:
         """Marks on a block and its current link, as parts of its text."""
@@ -342,31 +353,23 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         """One click says what is there, two select the word, three the paragraph."""
         event.prevent_default()  # Textual would select the whole book at two
         position = event.get_content_offset(self)
-        row = self.scroll_offset.y + position.y if position is not None else -1
-        if position is None or self._pressed != event.screen_offset or not 0 <= row < self._index.height:
+        if position is None or self._pressed != event.screen_offset:
+            return
+        column, cell = self._columns.at(position.x)
+        row = self.scroll_offset.y + column * self.size.height + position.y
+        if not 0 <= row < self._index.height:
             return
         index, inner = self._index.locate(row)
         block = self._index.block(index)
-        if inner < block.blank_before:
+        if inner < self._index.layout(index).above:
             return
-        offset = self._offset_at(row, position.x)
+        offset = character_at(self._index, row, cell)
         if event.chain == 1:
             self._report(index, block, offset)
         elif offset is not None:
             whole = 0, len(block.text)
             start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
             self._select(selecting.Point(index, start), selecting.Point(index, end))
-
-    def _offset_at(self, row: int, x: int) -> int | None:
-        """The character of the block's text in a cell of a row; None beside the text."""
-        index, inner = self._index.locate(row)
-        layout = self._index.layout(index)
-        span = layout.span(inner)
-        if span is None:
-            return None
-        text = layout.shown[slice(*span)]
-        cell = x - self._margin - self.gutter_cells - layout.text_cell(inner)
-        return span[0] + index_at(text, cell) if 0 <= cell < cell_len(text) else None
 
     def _report(self, index: int, block: Block, offset: int | None) -> None:
         link = None

@@ -4,6 +4,9 @@ Greedy, since a reader's eye forgives a ragged edge sooner than a slow one. Text
 `str.rfind`; the rest is measured glyph by glyph. Both take time linear in the text. Nothing here knows where the
 paragraph comes from or how it is drawn.
 
+Where words may be parted (`hyphens`), one is only where the row would end far from the edge without it, never in two
+rows one after the other and never at the end of a line of the text.
+
 Where a row may end: at white space; behind an em or en dash and behind a hyphen between letters; between two
 characters of Chinese or Japanese, except that no closing punctuation starts a row and no opening bracket ends one
 (the core of kinsoku shori, JIS X 4051). A word wider than the row is cut between glyphs.
@@ -11,8 +14,10 @@ characters of Chinese or Japanese, except that no closing punctuation starts a r
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from gistread.tui.text.cells import fit, get_character_cell_size, is_narrow
+from gistread.tui.text.cells import cell_len, fit, get_character_cell_size, is_narrow
+from gistread.tui.text.hyphenation import Breaker
 
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
 _DASHES = "-‐—–"
@@ -30,12 +35,26 @@ _STARTS_NO_ROW = frozenset(
 _ENDS_NO_ROW = frozenset("‘“（〔［｛〈《「『【〖〘｢([{«‹")
 
 
-def wrap(text: str, width: int, *, first: int = 0, turnover: int = 0) -> list[tuple[int, int]]:
+@dataclass(frozen=True, slots=True)
+class Hyphens:
+    """How words are parted in one text, and where it was done."""
+
+    last: Breaker
+    slack: int
+    """Cells that a row may leave empty before a word is parted to fill it."""
+    parted: set[int] = field(default_factory=set)
+    """Filled by `wrap`: the ends of rows behind which a hyphen is to be drawn."""
+
+
+def wrap(
+    text: str, width: int, *, first: int = 0, turnover: int = 0, hyphens: Hyphens | None = None
+) -> list[tuple[int, int]]:
     """Rows of `text` as spans `(start, end)`, in order, white space at their breaks left out; never empty.
 
     No row takes more than `width` cells, except that a glyph wider than the row stands in one alone. A line feed
     ends a row always; white space that follows one is kept, for verse. The very first row is `first` cells
-    narrower (an indent, a label), and rows that continue a line are `turnover` cells narrower.
+    narrower (an indent, a label), and rows that continue a line are `turnover` cells narrower. A row that ends in
+    a parted word leaves a cell for the hyphen; `hyphens.parted` tells which those are.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []
@@ -44,10 +63,27 @@ def wrap(text: str, width: int, *, first: int = 0, turnover: int = 0) -> list[tu
     while True:
         feed = text.find("\n", start)
         end = len(text) if feed < 0 else feed
-        break_line(text, start, end, opening, max(1, width - turnover), rows)
+        break_line(text, start, end, opening, max(1, width - turnover), rows, hyphens)
         if feed < 0:
             return rows
         start, opening = feed + 1, width
+
+
+def is_ideographic(text: str) -> bool:
+    """Whether there is a character of Chinese or Japanese in the text, between which a row may end."""
+    return not text.isascii() and _IDEOGRAPHIC.search(text) is not None
+
+
+def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, slack: int, hyphens: Hyphens) -> int:
+    """Where to part the word at `after`, so that the row from `start` does not end at `stop`; 0: not at all.
+
+    `limit` is where the hyphen would have to stand at the latest, `slack` how much of the row would be empty.
+    """
+    if stop == after:  # a word wider than the row
+        return hyphens.last(text, start, limit)
+    if slack <= hyphens.slack or start in hyphens.parted or text.find(" ", after, end) < 0:
+        return 0
+    return hyphens.last(text, after, limit)
 
 
 def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
@@ -60,7 +96,9 @@ def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
     return (word if word - start >= width else start), end, word
 
 
-def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
+def _break_narrow(
+    text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]], hyphens: Hyphens | None
+) -> None:
     start, end, word = _trim(text, start, end, width)
     dashes = [dash for dash in _DASHES if text.find(dash, start, end) >= 0] if end - start > width else ()
     while end - start > width:
@@ -79,6 +117,11 @@ def _break_narrow(text: str, start: int, end: int, width: int, next_width: int, 
                 stop -= 1
         else:
             stop = after = limit
+        if hyphens is not None and not dash and limit - stop not in range(1, hyphens.slack + 1):
+            place = _part(text, start, end, stop, after, limit - 1, limit - stop, hyphens)
+            if place > word:
+                stop = after = place
+                hyphens.parted.add(place)
         rows.append((start, stop))
         while after < end and text[after] == " ":
             after += 1
@@ -103,7 +146,9 @@ def _ends_in_dash(text: str, place: int, end: int) -> bool:
     return match is not None and match.end() == place
 
 
-def _break_measured(text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]]) -> None:
+def _break_measured(
+    text: str, start: int, end: int, width: int, next_width: int, rows: list[tuple[int, int]], hyphens: Hyphens | None
+) -> None:
     start, end, word = _trim(text, start, end, width)
     while (limit := fit(text, start, end, width)) < end:
         place = limit if _BREAKABLE.search(text, word, limit + 1) else word
@@ -114,9 +159,15 @@ def _break_measured(text: str, start: int, end: int, width: int, next_width: int
         stop = after = place
         while stop > word and text[stop - 1] in _SPACES:
             stop -= 1
-        rows.append((start, stop))
         while after < end and text[after] in _SPACES:
             after += 1
+        if hyphens is not None and text[stop - 1] not in _DASHES and width > 1:
+            latest = fit(text, start, end, width - 1)
+            found = _part(text, start, end, stop, after, latest, width - cell_len(text[start:stop]), hyphens)
+            if found > word:
+                stop = after = found
+                hyphens.parted.add(found)
+        rows.append((start, stop))
         start = word = after
         width = next_width
     rows.append((start, end))

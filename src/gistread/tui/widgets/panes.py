@@ -1,16 +1,19 @@
 """The book pane and the answers pane: long text with this program's keys, and what each adds."""
 
+import os
 from dataclasses import replace
 
 from textual.message import Message
 
 from gistread.book.model import Book
+from gistread.config import Config
 from gistread.readers.events import ReaderEvent
 from gistread.tui.answer_blocks import Exchange, exchange_blocks, heard
-from gistread.tui.book_blocks import BookBlocks
+from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Place, bindings
 from gistread.tui.counting import Count
 from gistread.tui.marking.caret import Selecting
+from gistread.tui.terminal_order import reorders
 from gistread.tui.text.document import Block
 from gistread.tui.text.widget import LongText
 
@@ -27,8 +30,11 @@ class BookPane(Selecting):
             super().__init__()
             self.share = share
 
-    def __init__(self, text_width: int, *, id: str | None = None) -> None:
-        super().__init__(id=id, text_width=text_width)
+    def __init__(self, config: Config, *, id: str | None = None) -> None:
+        super().__init__(id=id, text_width=config.text_width)
+        self.book: Book | None = None
+        self._page_style = PageStyle()
+        self.set_typography(config)
         self.count = Count()
         self._half_page = 0
         """Rows of half a page, where the person gave a number; 0 for half of the height."""
@@ -45,9 +51,20 @@ class BookPane(Selecting):
             return 0.0
         return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
 
+    def set_typography(self, config: Config) -> None:
+        """Set the page in this way. What is at the top stays there."""
+        style = PageStyle(config.paragraphs == "indent", config.justify, config.hyphenate)
+        if style != self._page_style:
+            self._page_style = style
+            if self.book is not None:
+                self.show(BookBlocks(self.book, style))
+        self.text_width, self.side_margin = config.text_width, config.side_margin
+        self.line_spacing, self.columns = config.line_spacing, config.columns
+        self.reorder = reorders(config.bidi, os.environ)
+
     def show_book(self, book: Book, offset: int) -> None:
         self.book = book
-        self.show(BookBlocks(book), keep_position=False)
+        self.show(BookBlocks(book, self._page_style), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
 

@@ -1,0 +1,168 @@
+"""The order in which the characters of a row stand on a screen, where some of them run from right to left.
+
+The Unicode Bidirectional Algorithm (UAX #9) for text without embeddings, overrides and isolates, which never reach a
+row (`cells.clean`). Joining Arabic letters is left to the terminal's font. Nothing here knows rows or styles.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_PAIRS = "()[]{}<>«»‹›⁅⁆⁽⁾₍₎≤≥⟨⟩⟪⟫⦅⦆〈〉《》「」『』【】〔〕〖〗（）［］｛｝＜＞"
+_MIRRORED = str.maketrans(
+    _PAIRS, "".join(closing + opening for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
+)
+_OPENING = {a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"}
+_CLOSING = frozenset(_OPENING.values())
+_MOST_OPEN = 63
+_NEUTRAL = frozenset(("B", "S", "WS", "ON"))
+_AS_RIGHT = frozenset(("R", "EN", "AN"))
+
+
+def runs_right_to_left(text: str) -> bool:
+    """Whether any character of the text does."""
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+
+
+def base_level(text: str) -> int:
+    """1 for a paragraph whose first letter runs from right to left, else 0 (P2, P3)."""
+    for character in text:
+        kind = unicodedata.bidirectional(character)
+        if kind == "L":
+            return 0
+        if kind in ("R", "AL"):
+            return 1
+    return 0
+
+
+def mirrored(text: str) -> str:
+    """The text as it stands from right to left: brackets open the other way (L4)."""
+    return text.translate(_MIRRORED)
+
+
+def visual_order(levels: bytes) -> list[int]:
+    """Indices of what has these levels, from left to right on the screen (L2)."""
+    order = list(range(len(levels)))
+    if not levels:
+        return order
+    lowest_odd = min((level for level in levels if level % 2), default=max(levels) + 1)
+    for level in range(max(levels), lowest_odd - 1, -1):
+        place = 0
+        while place < len(order):
+            end = place
+            while end < len(order) and levels[order[end]] >= level:
+                end += 1
+            if end > place:
+                order[place:end] = reversed(order[place:end])
+            place = end + 1
+    return order
+
+
+@lru_cache(maxsize=64)
+def levels_of(text: str, base: int) -> bytes:
+    """The level of each character of a text whose lines have this base level; odd ones run from right to left."""
+    return bytes((base,)).join(_line_levels(line, base) for line in text.split("\n"))
+
+
+def _line_levels(line: str, base: int) -> bytes:
+    outer = "R" if base else "L"
+    kinds = _weak([unicodedata.bidirectional(character) or "L" for character in line], outer)
+    _brackets(line, kinds, outer)
+    _neutral(kinds, outer)
+    levels = bytearray(_level(kind, base) for kind in kinds)
+    for index in range(len(line) - 1, -1, -1):  # L1: white space at the end of a line belongs to the line
+        if not line[index].isspace():
+            break
+        levels[index] = base
+    return bytes(levels)
+
+
+def _level(kind: str, base: int) -> int:
+    if base:
+        return base if kind == "R" else base + 1
+    return base + {"R": 1, "AN": 2, "EN": 2}.get(kind, 0)
+
+
+def _weak(kinds: list[str], outer: str) -> list[str]:
+    """W1 to W7."""
+    strong, before = outer, outer
+    for index, kind in enumerate(kinds):
+        if kind in ("NSM", "BN"):
+            kind = before
+        elif kind == "EN" and strong == "AL":
+            kind = "AN"
+        if kind in ("L", "R", "AL"):
+            strong = kind
+        kinds[index] = before = kind
+    kinds = ["R" if kind == "AL" else kind for kind in kinds]
+    for index in range(1, len(kinds) - 1):
+        left, kind, right = kinds[index - 1 : index + 2]
+        if left == right and ((kind == "ES" and left == "EN") or (kind == "CS" and left in ("EN", "AN"))):
+            kinds[index] = left
+    index = 0
+    while index < len(kinds):
+        end = index
+        while end < len(kinds) and kinds[end] == "ET":
+            end += 1
+        if end > index and "EN" in (kinds[index - 1] if index else "", kinds[end] if end < len(kinds) else ""):
+            kinds[index:end] = ["EN"] * (end - index)
+        index = end + 1
+    strong = outer
+    for index, kind in enumerate(kinds):
+        if kind in ("ES", "ET", "CS"):
+            kinds[index] = "ON"
+        elif kind in ("L", "R"):
+            strong = kind
+        elif kind == "EN" and strong == "L":
+            kinds[index] = "L"
+    return kinds
+
+
+def _direction(kind: str) -> str:
+    """Of what has one: `L` or `R`; else empty."""
+    return "R" if kind in _AS_RIGHT else "L" if kind == "L" else ""
+
+
+def _brackets(line: str, kinds: list[str], outer: str) -> None:
+    """N0: both brackets of a pair run as what they hold, or as what stands before them."""
+    opened: list[tuple[str, int]] = []
+    pairs: list[tuple[int, int]] = []
+    for index, character in enumerate(line):
+        if kinds[index] != "ON":
+            continue
+        if character in _OPENING:
+            if len(opened) == _MOST_OPEN:
+                return
+            opened.append((_OPENING[character], index))
+        elif character in _CLOSING:
+            for depth in range(len(opened) - 1, -1, -1):
+                if opened[depth][0] == character:
+                    pairs.append((opened[depth][1], index))
+                    del opened[depth:]
+                    break
+    for first, last in sorted(pairs):
+        inside = {_direction(kind) for kind in kinds[first + 1 : last]}
+        if outer in inside:
+            found = outer
+        elif inside - {""}:
+            other = "L" if outer == "R" else "R"
+            before = next((way for kind in reversed(kinds[:first]) if (way := _direction(kind))), outer)
+            found = other if before == other else outer
+        else:
+            continue
+        kinds[first] = kinds[last] = found
+
+
+def _neutral(kinds: list[str], outer: str) -> None:
+    """N1 and N2: what has no direction of its own takes that of both its neighbours, or the line's."""
+    index = 0
+    while index < len(kinds):
+        end = index
+        while end < len(kinds) and kinds[end] in _NEUTRAL:
+            end += 1
+        if end > index:
+            before = _direction(kinds[index - 1]) if index else outer
+            after = _direction(kinds[end]) if end < len(kinds) else outer
+            kinds[index:end] = [before if before == after else outer] * (end - index)
+        index = end + 1

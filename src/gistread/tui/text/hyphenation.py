@@ -1,0 +1,81 @@
+"""Where a word may be parted at the end of a row, by the rules of its language.
+
+The dictionaries are those of LibreOffice, read by pyphen when the first word of a language is to be parted. What is
+found is only drawn: a hyphen is never part of a text. Nothing here knows rows or how wide a character is.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyphen import Pyphen
+
+Foreign = tuple[int, int, str]
+"""`text[start:end]` is in this language (BCP 47)."""
+Breaker = Callable[[str, int, int], int]
+"""`(text, start, limit)`: the last place in `(start, limit]` of the words at `start` behind which a hyphen may be
+drawn, or 0. No white space stands in between."""
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LEAST_LETTERS = 6
+_LEFT, _RIGHT = 2, 3
+"""Least letters before and behind a hyphen."""
+_JOINTS = frozenset("-‐‑_@/\\&=")
+_NOUNS_ARE_CAPITAL = "de"
+
+
+@lru_cache(maxsize=256)
+def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker | None:
+    """What parts the words of a text in `language` (BCP 47); None where nothing is known of it."""
+    if not foreign:
+        return None if _dictionary(language) is None else lambda text, start, limit: _last(language, text, start, limit)
+
+    def last(text: str, start: int, limit: int) -> int:
+        inner = (one for begin, end, one in reversed(foreign) if begin <= start < end)
+        return _last(next(inner, language), text, start, limit)
+
+    return last
+
+
+def _last(language: str, text: str, start: int, limit: int) -> int:
+    for word in _LETTERS.finditer(text, start):
+        first, end = word.span()
+        if end >= limit or end - first > limit - start + 64:
+            break
+    else:
+        return 0
+    # A compound has its own hyphens, an address none, and a name is known by its shape.
+    if (
+        first >= limit
+        or end - first < _LEAST_LETTERS
+        or (first and text[first - 1] in _JOINTS)
+        or text[end : end + 1] in _JOINTS
+        or (text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL))
+    ):
+        return 0
+    for place in reversed(places(language, text[first:end].lower())):
+        if first + place <= limit:
+            return first + place
+    return 0
+
+
+@lru_cache(maxsize=1 << 16)
+def places(language: str, word: str) -> tuple[int, ...]:
+    """Places inside a word in small letters where it may be parted."""
+    dictionary = _dictionary(language)
+    if dictionary is None:
+        return ()
+    # A place with data is one where the spelling changes, as in Swedish: more than a hyphen would have to be drawn.
+    return tuple(int(place) for place in dictionary.positions(word) if place.data is None)
+
+
+@lru_cache(maxsize=16)
+def _dictionary(language: str) -> "Pyphen | None":
+    if not language:
+        return None
+    import pyphen
+
+    known = pyphen.language_fallback(language.replace("_", "-"))
+    return pyphen.Pyphen(lang=known, left=_LEFT, right=_RIGHT) if known else None

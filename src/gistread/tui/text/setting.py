@@ -1,0 +1,112 @@
+"""One row as it is set: its words, and what is drawn between and behind them without being part of the text.
+
+Wider spaces of a justified row, a hyphen, the columns of a table, words that run from right to left. Rows are set
+when they are drawn and not when they are counted; where each of them begins and ends is known before (`layout`).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich.cells import split_graphemes
+
+from gistread.tui.text import bidi, tables
+from gistread.tui.text.cells import cell_len, index_at
+from gistread.tui.text.layout import Layout
+
+HYPHEN = "-"
+
+
+class Run(NamedTuple):
+    """What stands in a row for `shown[start:end]` of its block: those characters one by one, or something else."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def plain(self) -> bool:
+        """Whether each character stands for one of the text, so that the run may be cut between them."""
+        return len(self.text) == self.end - self.start
+
+
+def set_row(layout: Layout, row: int) -> list[Run]:
+    """The row's text from left to right; nothing for a row without text. All of it takes `layout.row_cells(row)`."""
+    span = layout.span(row)
+    if span is None or span[0] == span[1]:
+        return []
+    start, end = span
+    text = layout.shown
+    if layout.columns:
+        runs = list(_columns(layout, start, end))
+    elif spare := layout.spare(row):
+        runs = list(_justified(text, start, end, spare, layout.line_of(row) % 2 == 1))
+    else:
+        runs = [Run(text[start:end], start, end)]
+    if end in layout.parted:
+        runs.append(Run(HYPHEN, end, end))
+    if layout.reorder and bidi.runs_right_to_left(text[start:end]):
+        runs = _ordered(runs, text, start, end, int(layout.right_to_left))
+    return runs
+
+
+def offset_at(runs: list[Run], cell: int) -> int | None:
+    """The character of the text in a cell (from 0) of a row; None beside it."""
+    if cell < 0:
+        return None
+    for run in runs:
+        cells = cell_len(run.text)
+        if cell < cells:
+            return run.start + (index_at(run.text, cell) if run.plain else 0)
+        cell -= cells
+    return None
+
+
+def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
+    """The row with its spaces made wider by `spare` cells in all.
+
+    As evenly as whole cells allow; neighbouring rows begin at different ends, so that the wide spaces do not run
+    down the page in one line.
+    """
+    gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
+    at = start
+    for number, gap in enumerate(gaps):
+        before, after = (number, number + 1) if not from_right else (len(gaps) - number - 1, len(gaps) - number)
+        wider = after * spare // len(gaps) - before * spare // len(gaps)
+        if wider:
+            if gap > at:
+                yield Run(text[at:gap], at, gap)
+            yield Run(" " * (1 + wider), gap, gap + 1)
+            at = gap + 1
+    yield Run(text[at:end], at, end)
+
+
+def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
+    """The cells of a table's line, each as wide as its column."""
+    text, at, behind = layout.shown, start, 0
+    for width, (first, last) in zip(layout.columns, tables.cells_of(text, start, end), strict=False):
+        spare = abs(width) - cell_len(text[first:last])
+        before = spare if width < 0 else 0
+        lead = (" " * behind + tables.DRAWN_SEPARATOR if first > start else "") + " " * before
+        if lead:
+            yield Run(lead, at, first)
+        if last > first:
+            yield Run(text[first:last], first, last)
+        at, behind = last, spare - before
+
+
+def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
+    """The runs in the order of the screen."""
+    levels = bidi.levels_of(text, base)
+    units: list[Run] = []
+    for run in runs:
+        if not run.plain:
+            units.append(run)
+            continue
+        graphemes, _ = split_graphemes(run.text)
+        units += (Run(run.text[a:b], run.start + a, run.start + b) for a, b, _ in graphemes)
+    of_units = bytes(levels[unit.start] if unit.start < end else base for unit in units)
+    ordered = []
+    for index in bidi.visual_order(of_units):
+        unit = units[index]
+        ordered.append(unit._replace(text=bidi.mirrored(unit.text)) if of_units[index] % 2 else unit)
+    return ordered

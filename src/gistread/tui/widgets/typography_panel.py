@@ -1,0 +1,180 @@
+"""The settings of typography in a few rows below the book, which shows at once what each of them does.
+
+The panel offers values and tells which was chosen; it changes nothing itself. Keyboard and mouse do the same.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.style import Style
+from textual.widget import Widget
+
+from gistread.config import Config, Value
+
+LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH = 20, 200
+_SIDE_BY_SIDE = 74
+"""Columns of the panel from which on the settings stand in two columns."""
+_NAME_CELLS = 16
+_VALUE_CELLS = 18
+_ROW = "setting"
+_STEP = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing to set: its key in the settings, its name, and what it may be, with a word for each."""
+
+    key: str
+    name: str
+    values: tuple[tuple[Value, str], ...]
+
+
+def _numbers(first: int, last: int, step: int = 1) -> tuple[tuple[Value, str], ...]:
+    return tuple((number, str(number)) for number in range(first, last + 1, step))
+
+
+SETTINGS = (
+    Setting("text_width", "Text width", _numbers(LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, 2)),
+    Setting("side_margin", "Margins", _numbers(0, 20)),
+    Setting("line_spacing", "Line spacing", ((0, "single"), (1, "double"))),
+    Setting("columns", "Columns", ((1, "one"), (2, "two"))),
+    Setting("paragraphs", "Paragraphs", (("gap", "with a gap"), ("indent", "with an indent"))),
+    Setting("justify", "Right edge", ((False, "ragged"), (True, "even"))),
+    Setting("hyphenate", "Hyphens", ((True, "where they help"), (False, "none"))),
+    Setting("bidi", "Right to left", (("auto", "auto"), ("on", "gistread orders"), ("off", "terminal orders"))),
+)
+
+
+class TypographyPanel(Widget, can_focus=True):
+    """A grid of settings; one of them is the current one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", show=False),
+        Binding("down,j", "move(1)", show=False),
+        Binding("tab", "move(1)", show=False),
+        Binding("shift+tab", "move(-1)", show=False),
+        Binding("left,h", "step(-1)", show=False),
+        Binding("right,l,space", "step(1)", show=False),
+        Binding("backspace,delete", "default", show=False),
+        Binding("escape,enter,q,equals_sign", "close", show=False),
+    ]
+    DEFAULT_CSS = """
+    TypographyPanel { height: auto; padding: 0 2; background: $surface; border-top: solid $gr-rule; }
+    """
+
+    current: reactive[int] = reactive(0)
+
+    class Changed(Message):
+        """A setting has another value."""
+
+        def __init__(self, key: str, value: Value) -> None:
+            super().__init__()
+            self.key = key
+            self.value = value
+
+    class Closed(Message):
+        """The person is done."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(id="typography")
+        self._config = config
+
+    def show_config(self, config: Config) -> None:
+        """The settings are these now."""
+        self._config = config
+        self.refresh()
+
+    # Drawing
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._rows(width) + 2
+
+    def render(self) -> Content:
+        width = self.size.width
+        rows = self._rows(width)
+        half = width // 2 if rows < len(SETTINGS) else width
+        lines = [Content.assemble(("Typography", "bold $gr-accent"))]
+        for row in range(rows):
+            parts = [self._setting(number, half) for number in range(row, len(SETTINGS), rows)]
+            lines.append(Content.assemble(*parts))
+        hint = "↑ ↓ choose   ← → change   ⌫ default   Esc done"
+        lines.append(Content.styled(hint if len(hint) <= width else "↑↓ ←→  ⌫ default  Esc", "$gr-muted"))
+        return Content("\n").join(lines)
+
+    def _rows(self, width: int) -> int:
+        return (len(SETTINGS) + 1) // 2 if width >= _SIDE_BY_SIDE else len(SETTINGS)
+
+    def _setting(self, number: int, cells: int) -> Content:
+        setting = SETTINGS[number]
+        word = _word(setting, getattr(self._config, setting.key))
+        here = number == self.current
+        style = "bold" if here else ""
+        left = Content.styled("◂", "$gr-accent").stylize(Style.from_meta({_ROW: number, _STEP: -1}))
+        right = Content.styled("▸", "$gr-accent").stylize(Style.from_meta({_ROW: number, _STEP: 1}))
+        content = Content.assemble(
+            ("▌" if here else " ", "$gr-accent"),
+            (setting.name.ljust(_NAME_CELLS), style),
+            left,
+            (word.center(_VALUE_CELLS), style),
+            right,
+        )
+        content = Content.assemble(content, " " * max(0, cells - cell_len(content.plain)))
+        return content.stylize_before(Style.from_meta({_ROW: number}))
+
+    # What the person does
+
+    def action_move(self, step: int) -> None:
+        self.current = (self.current + step) % len(SETTINGS)
+
+    def action_step(self, step: int) -> None:
+        """The next value; two values take turns, and a number stops at its ends."""
+        setting = SETTINGS[self.current]
+        values = [value for value, _ in setting.values]
+        now = getattr(self._config, setting.key)
+        if now in values:
+            at = values.index(now) + step
+            at = at % len(values) if isinstance(setting.values[0][1], str) and len(values) <= 3 else at
+            at = max(0, min(at, len(values) - 1))
+        else:
+            at = _nearest(values, now, step)
+        self._choose(setting, values[at])
+
+    def action_default(self) -> None:
+        """As it was before anything was changed."""
+        setting = SETTINGS[self.current]
+        self._choose(setting, getattr(Config(), setting.key))
+
+    def action_close(self) -> None:
+        self.post_message(self.Closed())
+
+    def on_click(self, event: events.Click) -> None:
+        number = event.style.meta.get(_ROW)
+        if isinstance(number, int):
+            self.current = number
+            if step := event.style.meta.get(_STEP):
+                self.action_step(step)
+
+    def _choose(self, setting: Setting, value: Value) -> None:
+        self._config = replace(self._config, **{setting.key: value})  # type: ignore[arg-type]
+        self.post_message(self.Changed(setting.key, value))
+        self.refresh()
+
+
+def _word(setting: Setting, value: Value) -> str:
+    return next((word for one, word in setting.values if one == value), str(value))
+
+
+def _nearest(values: list[Value], now: Value, step: int) -> int:
+    """Index of the next offered number in a direction, from one that is not offered itself."""
+    numbers = [int(value) for value in values]
+    beyond = [index for index, number in enumerate(numbers) if (number - int(now)) * step > 0]
+    if not beyond:
+        return len(values) - 1 if step > 0 else 0
+    return beyond[0] if step > 0 else beyond[-1]

@@ -1,0 +1,138 @@
+"""The page is set as the person wants it, at once, without losing the place, and the same next time."""
+
+import tomllib
+from pathlib import Path
+
+from gistread.config import Config, load_config
+from gistread.tui.terminal_order import reorders
+from gistread.tui.widgets.typography_panel import SETTINGS, TypographyPanel
+from tests.tui.books import long_book
+from tests.tui.scripted import app_on, lines, opened, until
+
+WIDE, NARROW = (140, 40), (80, 24)
+
+
+async def test_plus_and_minus_change_the_width_and_keep_the_place(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(180, 40)) as pilot:
+        screen = await opened(pilot)
+        pane = screen.book_pane
+        pane.scroll_to_offset(5000)
+        await pilot.pause()
+        place = pane.place
+        await pilot.press("minus", "minus")
+        await pilot.pause()
+        assert pane.row_width == Config().text_width - 8
+        assert pane.place == place
+        await pilot.press("plus")
+        await until(pilot, lambda: app.paths.config_file.exists())
+        await until(pilot, lambda: load_config(app.paths.config_file).text_width == Config().text_width - 4)
+
+
+async def test_wider_than_the_pane_is_not_counted(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        for _ in range(10):
+            await pilot.press("plus")
+        widest = screen.book_pane.row_width
+        await pilot.press("minus", "minus")
+        await pilot.pause()
+        assert screen.book_pane.row_width < widest
+
+
+async def test_the_panel_changes_the_book_beside_it(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        assert any("Typography" in line for line in lines(app))
+        names = [setting.key for setting in SETTINGS]
+        await pilot.press(*["down"] * names.index("paragraphs"), "right")
+        await pilot.pause()
+        assert app.config.paragraphs == "indent"
+        assert screen.book_pane.block(3).first_indent > 0
+        await pilot.press("backspace")
+        await pilot.pause()
+        assert app.config.paragraphs == "gap"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not screen.query(TypographyPanel)
+        assert app.focused is screen.book_pane
+
+
+async def test_the_panel_works_with_the_mouse_alone(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        shown = lines(app)
+        y = next(number for number, line in enumerate(shown) if "Line spacing" in line)
+        x = shown[y].index("▸")
+        await pilot.click(offset=(x, y))
+        await pilot.pause()
+        assert app.config.line_spacing == 1
+        await until(pilot, lambda: app.paths.config_file.exists())
+        await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("line_spacing") == 1)
+
+
+async def test_every_setting_can_be_stepped_through_without_losing_the_book(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        screen.book_pane.scroll_to_offset(9000)
+        await pilot.press("equals_sign")
+        place = screen.book_pane.place
+        for _ in SETTINGS:
+            await pilot.press("right", "left", "right", "down")
+        await pilot.pause()
+        assert screen.book_pane.place <= place <= screen.book_pane.visible_range[1]
+
+
+async def test_focus_mode_shows_nothing_but_the_text_and_gives_way_to_a_question(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("z")
+        await pilot.pause()
+        shown = "\n".join(lines(app))
+        assert "MEMORY" not in shown
+        assert "choose a model" not in shown
+        assert "This is paragraph 0" in shown
+        await pilot.press("z")
+        await pilot.pause()
+        assert "MEMORY" in "\n".join(lines(app))
+        await pilot.press("z", "tab")
+        await pilot.pause()
+        assert app.focused is screen.memory_pane
+
+
+async def test_two_columns_come_where_there_is_room(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("z", "vertical_line")
+        await pilot.pause()
+        assert screen.book_pane.column_count == 2
+        await pilot.press("vertical_line")
+        await pilot.pause()
+        assert screen.book_pane.column_count == 1
+
+
+def test_the_first_paragraph_after_a_heading_is_not_indented() -> None:
+    from gistread.tui.book_blocks import BookBlocks, PageStyle
+
+    blocks = BookBlocks(long_book(), PageStyle(indent=True))
+    assert blocks[1].first_indent == 0
+    assert blocks[2].first_indent > 0
+    assert blocks[2].blank_before == 0
+    assert blocks[1].blank_before == 1
+
+
+def test_who_orders_words_from_right_to_left() -> None:
+    assert reorders("auto", {"TERM": "xterm-kitty"})
+    assert not reorders("auto", {"KONSOLE_VERSION": "230800"})
+    assert reorders("on", {"KONSOLE_VERSION": "230800"})
+    assert not reorders("off", {})

@@ -1,0 +1,171 @@
+"""What is drawn between the words of a row fills it to the cell, and is never part of the text."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from gistread.tui.text import bidi
+from gistread.tui.text.document import Block
+from gistread.tui.text.layout import Layout, Manner, lay_out
+from gistread.tui.text.setting import offset_at, set_row
+
+PROSE = (
+    "Not all that Mrs. Bennet, however, with the assistance of her five daughters, could ask on the subject, was "
+    "sufficient to draw from her husband any satisfactory description of Mr. Bingley; extraordinarily uncommunicative."
+)
+HEBREW = "בראשית ברא אלהים את השמים ואת הארץ (Genesis 1:1) והארץ היתה תהו ובהו"
+TABLE = "Element | Symbol | Weight\nHydrogen | H | 1.008\nHelium | He | 4.0026\nLithium | Li | 6.94"
+ANY = st.text(alphabet="abc def —-.אבג 12()字。\n|", max_size=120)
+
+
+def drawn(layout: Layout) -> list[str]:
+    """Each row of text as it stands on the screen, from the left edge."""
+    return [
+        " " * layout.text_cell(row) + "".join(run.text for run in set_row(layout, row))
+        for row in range(layout.rows)
+        if layout.span(row)
+    ]
+
+
+def test_justified_rows_end_at_the_edge_and_the_last_does_not() -> None:
+    rows = drawn(lay_out(Block(PROSE, align="justify", language="en"), 50))
+    assert {cell_len(row) for row in rows[:-1]} == {50}
+    assert cell_len(rows[-1]) < 50
+    assert " ".join("".join(rows).split()).count("Bennet") == 1
+
+
+def test_a_row_with_too_few_words_stays_ragged() -> None:
+    rows = drawn(lay_out(Block("a b incomprehensibilities again and again", align="justify"), 24))
+    assert rows[0] == "a b"
+
+
+def test_words_are_parted_by_the_rules_of_their_language_where_a_row_would_be_short() -> None:
+    layout = lay_out(Block("It was an extraordinary day for the very good old people", language="en"), 22)
+    assert drawn(layout)[0] == "It was an extraordin-"
+    assert layout.shown == layout.block.text
+    german = lay_out(Block("Es war eine Donaudampfschifffahrtsgesellschaft dort", language="de"), 26)
+    assert any(row.endswith("-") for row in drawn(german))
+
+
+@pytest.mark.parametrize("language", ["", "zh", "xx-none"])
+def test_without_a_known_language_no_word_is_parted(language: str) -> None:
+    assert not any(row.endswith("-") for row in drawn(lay_out(Block(PROSE, language=language), 30)))
+
+
+def test_words_in_another_language_are_parted_by_its_rules() -> None:
+    text = "He said Wissenschaftlichkeit and went away to his house again and again"
+    start = text.index("Wiss")
+    block = Block(text, language="en", foreign=((start, start + 20, "de"),))
+    assert drawn(lay_out(block, 24))[0] == "He said Wissenschaft-"
+    assert "-" not in "".join(drawn(lay_out(Block(text, language="en"), 24)))  # a name, to an English eye
+
+
+def test_never_two_parted_rows_one_after_the_other() -> None:
+    layout = lay_out(Block(" ".join([PROSE] * 5), language="en", align="justify"), 30)
+    ends = [end in layout.parted for _, end in layout.spans]
+    assert any(ends)
+    assert not any(first and second for first, second in pairwise(ends))
+
+
+@given(ANY, st.integers(2, 60), st.sampled_from(["left", "center", "justify"]), st.sampled_from(["text", "table"]))
+def test_no_row_is_wider_than_the_block_and_its_cells_are_known_beforehand(
+    text: str, width: int, align: str, style: str
+) -> None:
+    layout = lay_out(Block(text, align=align, style=style, language="en", indent=1, turnover=2), width)  # type: ignore[arg-type]
+    for row in range(layout.rows):
+        cells = sum(cell_len(run.text) for run in set_row(layout, row))
+        assert cells == layout.row_cells(row)
+        if layout.span(row):
+            assert layout.text_cell(row) >= 0
+            assert layout.text_cell(row) + cells <= max(width, layout.left + layout.turnover + 2)
+
+
+@given(ANY, st.integers(2, 60), st.sampled_from(["left", "justify"]), st.sampled_from(["text", "table"]))
+def test_every_character_of_a_row_is_under_some_cell(text: str, width: int, align: str, style: str) -> None:
+    layout = lay_out(Block(text, align=align, style=style), width)  # type: ignore[arg-type]
+    for row in range(layout.rows):
+        if (span := layout.span(row)) is None:
+            continue
+        runs = set_row(layout, row)
+        found = {offset_at(runs, cell) for cell in range(layout.row_cells(row))}
+        hidden = {at for at in range(*span) if layout.columns and layout.shown[at] in " |"}
+        assert set(range(*span)) <= found | hidden
+        assert None not in found
+
+
+def test_hebrew_stands_at_the_right_in_the_order_of_the_screen() -> None:
+    layout = lay_out(Block(HEBREW), 80)
+    (row,) = drawn(layout)
+    assert cell_len(row) == 80
+    assert row.endswith("תישארב")
+    assert "(Genesis 1:1)" in row
+    assert row.index("ץראהו") < row.index("(Genesis") < row.index("םיהלא")
+
+
+def test_hebrew_is_left_in_its_own_order_for_a_terminal_that_orders_it() -> None:
+    (row,) = drawn(lay_out(Block(HEBREW), 80, Manner(reorder=False)))
+    assert row.strip() == HEBREW
+    assert cell_len(row) == 80
+
+
+def test_hebrew_words_in_an_english_sentence_keep_its_direction() -> None:
+    (row,) = drawn(lay_out(Block("The word אבג (and דהו) is Hebrew."), 60))
+    assert row == "The word גבא (and והד) is Hebrew."
+
+
+def test_an_indent_of_hebrew_is_at_the_right() -> None:
+    rows = drawn(lay_out(Block(HEBREW, indent=4), 40))
+    assert max(map(cell_len, rows)) == 36
+
+
+def test_a_cell_of_hebrew_names_the_character_that_is_seen_there() -> None:
+    layout = lay_out(Block("אבג"), 10)
+    assert [offset_at(set_row(layout, 1), cell) for cell in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "shown"),
+    [
+        ("abc אבג 123", 0, "abc 123 גבא"),
+        ("אבג 123 דה", 1, "הד 123 גבא"),
+        ("אבג, abc!", 1, "!abc ,גבא"),
+        ("א(ב)ג", 1, "ג(ב)א"),
+        ("مرحبا 12%", 1, "%12 ابحرم"),
+        ("-5 א", 0, "-5 א"),
+    ],
+)
+def test_the_order_is_that_of_the_bidirectional_algorithm(text: str, base: int, shown: str) -> None:
+    levels = bidi.levels_of(text, base)
+    order = bidi.visual_order(levels)
+    assert "".join(bidi.mirrored(text[at]) if levels[at] % 2 else text[at] for at in order) == shown
+
+
+def test_a_table_that_fits_stands_in_columns_with_its_figures_flush_right() -> None:
+    rows = drawn(lay_out(Block(TABLE, style="table"), 40))
+    assert rows == [
+        "Element  │ Symbol │ Weight",
+        "Hydrogen │ H      │  1.008",
+        "Helium   │ He     │ 4.0026",
+        "Lithium  │ Li     │   6.94",
+    ]
+
+
+def test_a_table_that_does_not_fit_becomes_records() -> None:
+    rows = drawn(lay_out(Block(TABLE, style="table"), 20))
+    assert rows[:3] == ["Element", "  Symbol", "  Weight"]
+    assert "  4.0026" in rows
+
+
+def test_spacing_puts_empty_rows_between_the_rows_of_text() -> None:
+    layout = lay_out(Block("one two three", blank_before=1), 5, Manner(spacing=1))
+    assert [layout.span(row) for row in range(layout.rows)] == [None, None, (0, 3), None, (4, 7), None, (8, 13)]
+    assert [layout.row_of(offset) for offset in (0, 4, 12)] == [2, 4, 6]
+
+
+def test_chinese_stays_on_its_grid() -> None:
+    text = "时间旅行者，机器的故事。" * 4
+    rows = drawn(lay_out(Block(text, align="justify"), 21))
+    assert "".join(rows) == text
