@@ -52,8 +52,6 @@ def test_a_search_nobody_waits_for_ends() -> None:
 def test_hits_are_found_again_by_their_place() -> None:
     hits = BookSearch(small_book()).find("tea", Mode.EXACT)
     assert len(hits) == 2
-    assert hits.first_from(0) == 0
-    assert hits.first_from(hits.starts[0] + 1) == 1
-    assert hits.first_from(hits.starts[1] + 1) == 0
+    assert [hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)] == [0, 1, 2]
     assert list(hits.between(hits.starts[1], hits.starts[1] + 1)) == [1]
-    assert Hits().first_from(5) == 0
+    assert Hits().index_at(5) == 0

@@ -57,9 +57,9 @@ class Hits:
         """What to show of a hit: its words, or all of it."""
         return self.parts.get(index) or (self.span(index),)
 
-    def first_from(self, offset: int) -> int:
-        """Index of the first hit at or behind `offset`, 0 where there is none. Only of hits in the book's order."""
-        return bisect_left(self.starts, offset) % max(1, len(self))
+    def index_at(self, offset: int) -> int:
+        """Index of the first hit at or behind `offset`; their number where there is none. Not of ranked hits."""
+        return bisect_left(self.starts, offset)
 
     def between(self, start: int, end: int) -> Iterable[int]:
         """Indices of the hits that begin in `[start, end)`."""

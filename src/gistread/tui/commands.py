@@ -74,6 +74,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("back", "backspace,ctrl+o,alt+left", "back", "Go back to where you were", R, "After a jump."),
     Command("forward", "alt+right,ctrl+i", "forward", "Go forward again", R, "After going back."),
     Command("go-to", ":,ctrl+g", "go_to", "Go to …", R, "A percentage, page, chapter, title or offset."),
+    Command(
+        "find", "/", "find", "Search in the book", R, "As one types; Tab: exact, regular, ranked.", "search", "book"
+    ),
+    Command("find-backward", "question_mark", "find_backward", "Search backward", R),
+    Command("next-hit", "n", "next_hit", "Next hit of the search", R),
+    Command("previous-hit", "N", "previous_hit", "Previous hit of the search", R),
+    Command("all-hits", "ctrl+f", "all_hits", "Search: a list of all hits", R, "With their context and chapter."),
     Command("percent", "%", "percent", "Go to a percentage", R, "40% goes there."),
     Command("page-down", "space,pagedown", "page_down", "One screen on", M),
     Command("page-up", "b,pageup", "page_up", "One screen back", M),

@@ -138,7 +138,7 @@ class Hearing:
         screen = self._screen
         session = screen.session
         status = status_of(session.activity) if session is not None else Status(("",), " ")
-        screen.query_one("#status", StatusLine).show_status(status)
+        screen.query_one("#status", StatusLine).show_status(status, screen.search_note)
         self.show_keys()
         if session is not None:
             self._show_strip(session.activity.asking is not news.Asking.NONE)

@@ -207,6 +207,12 @@ class Moving(Screen[None]):
         if event.kind == GO_TO:
             self.close_prompt()
 
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        """A click beside the line is as good as leaving it."""
+        if self.prompt.is_open and not self.prompt.has_focus_within:
+            self.prompt.end()
+
     def close_prompt(self) -> None:
         """Hide the line and give the keys to the book."""
         self.prompt.end()

@@ -30,6 +30,7 @@ from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.progress import Progress
+from gistread.tui.searching import Searching
 from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.typesetting import Typesetting
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Marking, Typesetting):
+class ReadingScreen(Marking, Searching, Typesetting):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -327,6 +328,9 @@ class ReadingScreen(Marking, Typesetting):
     def show_keys(self) -> None:
         self.hearing.show_keys()
 
+    def show_search_note(self) -> None:
+        self.hearing.show_status()
+
     # Keys
 
     def action_ask(self) -> None:
@@ -349,6 +353,8 @@ class ReadingScreen(Marking, Typesetting):
             await session.asking.cancel()
         elif self.pane is not Pane.BOOK:
             self.to_pane(Pane.BOOK)
+        elif self.drop_hits():
+            pass
         elif session is not None and (session.loading or session.reading.state is Reading.RUNNING):
             await session.pause()
         else:

@@ -1,0 +1,177 @@
+"""All hits of a search in a list, each with its context, chapter and place, as one types."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from gistread.book.model import Book
+from gistread.errors import GistreadError
+from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
+from gistread.tui.text.document import Block, Span
+from gistread.tui.text.messages import Clicked
+from gistread.tui.text.widget import LongText
+
+MOST = 1000
+"""Hits in the list; the others are reached by `n`."""
+_BEFORE, _AFTER = 70, 110
+"""Characters of context: two rows of a list 88 cells wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    hits: Hits
+    index: int
+
+
+class HitsScreen(ModalScreen[Chosen | None]):
+    """Dismissed with the hit that was chosen. Letters go to the line, arrows to the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Close", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("pagedown", "move(8)", show=False, priority=True),
+        Binding("pageup", "move(-8)", show=False, priority=True),
+        Binding("tab", "next_mode", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "#hits-words"
+
+    def __init__(self, book: Book, search: BookSearch, hits: Hits, mode: Mode, current: int | None) -> None:
+        super().__init__()
+        self._book = book
+        self._search = search
+        self._hits = hits
+        self._mode = mode
+        self._current = current
+        self._stop = threading.Event()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="hits-panel"):
+            yield Static("All hits", classes="panel-title", markup=False)
+            yield Input(self._hits.words, placeholder="words of the book", compact=True, id="hits-words")
+            yield Static("", classes="panel-note", id="hits-note", markup=False)
+            rows = LongText(cursor=True, side_margin=0, id="hits-rows")
+            rows.can_focus = False
+            yield rows
+
+    def on_mount(self) -> None:
+        self._show(self._hits)
+        if self._hits.words and self._hits.mode is not self._mode:
+            self._look()
+        elif self._current is not None and self._current < MOST:
+            self.query_one("#hits-rows", LongText).set_cursor(self._current)
+
+    # Looking
+
+    @on(Input.Changed, "#hits-words")
+    def _typed(self, event: Input.Changed) -> None:
+        if event.value != self._hits.words:
+            self._look()
+
+    def action_next_mode(self) -> None:
+        self._mode = self._mode.next
+        self._look()
+
+    def _look(self) -> None:
+        self._stop.set()
+        self._stop = threading.Event()
+        words = self.query_one("#hits-words", Input).value
+        stop, mode = self._stop, self._mode
+        looking: Any = partial(self._find, words, mode, stop)  # no coroutine: it may be cancelled before it begins
+        self.run_worker(looking, exclusive=True)
+
+    async def _find(self, words: str, mode: Mode, stop: threading.Event) -> None:
+        if not self._search.is_ready(mode):
+            self._say("making the index …")
+        try:
+            hits = await asyncio.to_thread(self._search.find, words, mode, stopped=stop.is_set)
+        except Stopped:
+            return
+        except GistreadError as error:
+            self._show(Hits(words, mode))
+            self._say(error.message)
+            return
+        if not stop.is_set():
+            self._show(hits)
+
+    def _show(self, hits: Hits) -> None:
+        self._hits = hits
+        rows = self.query_one("#hits-rows", LongText)
+        rows.show(HitBlocks(self._book, hits), keep_position=False)
+        rows.action_top()
+        count = f"{len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
+        if not hits.words.strip():
+            self._say("")
+        elif not len(hits):
+            self._say("not in the book")
+        elif len(hits) > MOST:
+            self._say(f"{count}, the first {MOST:,} are listed")
+        else:
+            self._say(f"{count}, the best first" if hits.mode is Mode.RANKED else count)
+
+    def _say(self, words: str) -> None:
+        way = f"{self._mode}   Tab {self._mode.next}   ↑↓ choose   Enter goes there   Esc closes"
+        self.query_one("#hits-note", Static).update(f"{words}   {way}" if words else way)
+
+    # Choosing
+
+    def action_move(self, step: int) -> None:
+        self.query_one("#hits-rows", LongText).move_cursor(step)
+
+    @on(Input.Submitted, "#hits-words")
+    def _entered(self) -> None:
+        key = self.query_one("#hits-rows", LongText).cursor_key
+        if isinstance(key, int):
+            self.dismiss(Chosen(self._hits, key))
+
+    @on(Clicked, "#hits-rows")
+    def _clicked(self, event: Clicked) -> None:
+        if isinstance(event.block_key, int):
+            self.dismiss(Chosen(self._hits, event.block_key))
+
+
+class HitBlocks(Sequence[Block]):
+    """A block a hit, made when it is drawn."""
+
+    def __init__(self, book: Book, hits: Hits) -> None:
+        self._book = book
+        self._hits = hits
+
+    def __len__(self) -> int:
+        return min(MOST, len(self._hits))
+
+    def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # slices are never asked for
+        book, (start, end) = self._book, self._hits.span(index)
+        left, right = max(0, start - _BEFORE), min(len(book.text), end + _AFTER)
+        while left > 0 and left < start and not book.text[left - 1].isspace():
+            left += 1
+        while right < len(book.text) and right > end and not book.text[right].isspace():
+            right -= 1
+        opening = "… " if left > 0 else ""
+        closing = " …" if right < len(book.text) else ""
+        text = opening + book.text[left:right].replace("\n\n", " ¶").replace("\n", " ") + closing
+        shift = len(opening) - left
+        spans = tuple(
+            Span(max(left, first) + shift, min(right, last) + shift, "hit")
+            for first, last in self._hits.marked(index)
+            if first < right and last > left
+        )
+        chapter = book.chapters[book.chapter_index(start)].title
+        place = f"{start / max(1, len(book.text)):.0%}"
+        return Block(
+            text,
+            key=index,
+            spans=spans,
+            tail=f"{chapter[:40]} · {place}" if chapter else place,
+            blank_before=0 if index == 0 else 1,
+        )

@@ -1,0 +1,223 @@
+"""Searching in the book as one types, going from hit to hit, and the list of all hits."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.book.model import Book, Chapter, Paragraph
+from gistread.search.in_book import Mode
+from gistread.tui.layout import Pane
+from gistread.tui.marking.layers import Layer
+from gistread.tui.screens.hits import HitsScreen
+from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.widgets.prompt import Prompt
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+
+NARROW, WIDE = (80, 24), (120, 40)
+
+
+def current(screen: ReadingScreen) -> str:
+    """The words that are marked as the current hit."""
+    return " ".join(screen.book.text[mark.start : mark.end] for mark in screen.mark_layers.of(Layer.CURRENT_HIT))
+
+
+def in_view(screen: ReadingScreen) -> bool:
+    start, end = screen.book_pane.visible_range
+    return all(start <= mark.start < end for mark in screen.mark_layers.of(Layer.CURRENT_HIT))
+
+
+async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScreen:
+    screen = pilot.app.screen
+    assert isinstance(screen, ReadingScreen)
+    await pilot.press(key, *("space" if letter == " " else letter for letter in words))
+    await until(pilot, lambda: screen.hits.words == words)
+    await pilot.pause()
+    return screen
+
+
+async def test_hits_come_as_one_types_and_enter_stays(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "paragraph 77")
+        await until(pilot, lambda: in_view(screen) and "1 of 1 · exact" in text_of(app))
+        assert current(screen) == "paragraph 77"
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        assert screen.focused is screen.book_pane
+        assert "/paragraph 77  1 of 1" in lines(app)[-2]
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
+
+
+async def test_escape_returns_to_where_one_was(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("1", "7", "j")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
+        await search(pilot, "paragraph 77")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y > 100)
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
+        assert not screen.mark_layers.of(Layer.HITS)
+        assert screen.focused is screen.book_pane
+
+
+async def test_n_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "tea")
+        await pilot.press("enter")
+        for key, said in (
+            ("n", "2 of 2"),
+            ("n", "1 of 2 · from the beginning again"),
+            ("N", "2 of 2 · from the end again"),
+            ("N", "1 of 2"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda said=said: lines(app)[-2].rstrip().endswith(said))
+            assert in_view(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.mark_layers.of(Layer.HITS))
+        assert "/tea" not in lines(app)[-2]
+
+
+async def test_backward_search_goes_backward(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("5", "0", "%")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        here = screen.book_pane.place
+        await search(pilot, "Chapter", "?")
+        await pilot.press("enter")
+        first = screen.mark_layers.of(Layer.CURRENT_HIT)[0].start
+        assert first < here
+        await pilot.press("n")
+        await until(pilot, lambda: screen.mark_layers.of(Layer.CURRENT_HIT)[0].start < first)
+        await pilot.press("N")
+        await until(pilot, lambda: screen.mark_layers.of(Layer.CURRENT_HIT)[0].start == first)
+
+
+async def test_a_count_goes_that_many_hits_on_and_one_goes_on_from_where_one_has_scrolled(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "Chapter")
+        await pilot.press("enter", "4", "n")
+        await until(pilot, lambda: "5 of 20" in lines(app)[-2])
+        await pilot.press("9", "0", "%")
+        await until(pilot, lambda: screen.book_pane.place > 0.88 * len(screen.book.text))
+        await pilot.press("n")
+        await until(pilot, lambda: "19 of 20" in lines(app)[-2] or "20 of 20" in lines(app)[-2])
+
+
+async def test_enter_alone_repeats_the_last_search(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        await search(pilot, "tea")
+        await pilot.press("enter", "/", "enter")
+        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
+
+
+async def test_what_is_not_there_is_said_and_the_line_stays(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "zebra")
+        await until(pilot, lambda: "not in the book" in text_of(app))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert screen.query_one(Prompt).is_open
+        await pilot.press("escape", "n")
+        await pilot.pause()
+        assert screen.book_pane.scroll_offset.y == 0
+
+
+async def test_tab_takes_the_words_as_an_expression_then_ranks_them(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "t.a")
+        await until(pilot, lambda: "not in the book" in text_of(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: screen.hits.mode is Mode.REGEX and len(screen.hits) > 0)
+        await pilot.press("(")
+        await until(pilot, lambda: "Not a regular expression: missing )" in text_of(app))
+        await pilot.press("backspace", "tab")
+        await until(pilot, lambda: screen.hits.mode is Mode.RANKED)
+
+
+async def test_typing_fast_ends_with_what_was_typed_last(tmp_path: Path) -> None:
+    app = app_on(long_book(600), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("/")
+        line = screen.query_one("#prompt-input")
+        for words in ("t", "th", "the", "the r", "the ri", "paragraph 3", "paragraph 31", "paragraph 311"):
+            line.value = words
+        await until(pilot, lambda: screen.hits.words == "paragraph 311" and len(screen.hits) == 1)
+        await until(pilot, lambda: in_view(screen))
+
+
+async def test_the_list_of_all_hits_shows_their_context_and_leads_there(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+f", *"tomas")
+        await until(pilot, lambda: "3 hits" in text_of(app) and "III. The Dark Night" in text_of(app))
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: app.screen is screen and current(screen) == "Tomas")
+        assert "/tomas  3 of 3" in lines(app)[-2]
+        assert screen.pane is Pane.BOOK
+
+
+async def test_a_hit_in_the_list_can_be_clicked(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+f", *"wrist")
+        await until(pilot, lambda: "1 hit " in text_of(app))
+        row = next(n for n, line in enumerate(lines(app)) if "broke her wrist" in line and n > 4)
+        await pilot.click(offset=(40, row))
+        await until(pilot, lambda: app.screen is screen and current(screen) == "wrist")
+
+
+@pytest.mark.parametrize("size", [(20, 6), (200, 60)])
+async def test_the_list_fits_any_terminal_and_escape_changes_nothing(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("ctrl+f", *"the", "tab", "tab", "tab", "down", "pagedown", "up")
+        await until(pilot, lambda: isinstance(app.screen, HitsScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        assert not screen.mark_layers.of(Layer.HITS)
+
+
+async def test_a_letter_with_a_hundred_thousand_hits_is_only_marked_around_the_screen(tmp_path: Path) -> None:
+    app = app_on(long_book(4000), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await search(pilot, "a")
+        await until(pilot, lambda: len(screen.hits) > 90_000)
+        assert 0 < len(screen.mark_layers.of(Layer.HITS)) < 5_000
+        await pilot.press("enter", "G")
+        await until(pilot, lambda: screen.mark_layers.of(Layer.HITS)[-1].end > 0.99 * len(screen.book.text))
+
+
+async def test_a_book_of_one_line_can_be_searched(tmp_path: Path) -> None:
+    book = Book("Call me Ishmael.", "", (Paragraph(0, 16),), (Chapter("", 0, 16),))
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        screen = await search(pilot, "ishmael")
+        await pilot.press("enter", "n", "N", "]", "[", ")", "(", "G", "g", "ctrl+f", "escape", "t", "escape")
+        await pilot.press("5", "0", "%", "backspace", ":", "1", "enter")
+        await pilot.pause()
+        assert current(screen) == "Ishmael"
