@@ -200,7 +200,7 @@ class Searching(Moving):
 
     def _say(self, words: str, *, problem: bool = False) -> None:
         """In the prompt: what came of it, the way of searching, and how to change it."""
-        way = f"{self._mode} · Tab {self._mode.next}" if self.size.width >= 70 else f"{self._mode}"
+        way = f"{self._mode}, Tab: {self._mode.next}" if self.size.width >= 70 else f"{self._mode}"
         self.prompt.say(words if problem and len(words) > 30 else f"{words} · {way}" if words else way, problem=problem)
 
     # Going from hit to hit

@@ -120,8 +120,8 @@ class HitsScreen(ModalScreen[Chosen | None]):
             self._say(f"{count}, the best first" if hits.mode is Mode.RANKED else count)
 
     def _say(self, words: str) -> None:
-        way = f"{self._mode}   Tab {self._mode.next}   ↑↓ choose   Enter goes there   Esc closes"
-        self.query_one("#hits-note", Static).update(f"{words}   {way}" if words else way)
+        way = f"{self._mode}, Tab: {self._mode.next} · ↑↓ Enter"
+        self.query_one("#hits-note", Static).update(f"{words} · {way}" if words else way)
 
     # Choosing
 
