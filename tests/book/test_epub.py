@@ -8,6 +8,7 @@ import pytest
 
 from gistread.book import Book, Kind
 from gistread.book.formats import archive, markup
+from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError, ExitStatus
 from tests.book.make_epub import epub, package, page, read_pages
@@ -212,6 +213,27 @@ class TestParagraphs:
 
     def test_escapes_in_a_book_are_harmless(self) -> None:
         assert read_pages("<p>a\u202eb \u009b31m</p>").text == "ab 31m"
+
+
+class TestStyleSheets:
+    def test_what_a_converter_says_in_a_style_sheet_is_seen(self) -> None:
+        body = page('<p>It <span class="calibre5">rained</span>.</p>')
+        link = '<link rel="stylesheet" type="text/css" href="../s%20heet.css"/>'
+        files: dict[str, str | bytes] = {
+            "text/a.xhtml": body.replace("<title>", f"{link}<title>"),
+            "s heet.css": ".calibre5 { font-style: italic }",
+        }
+        book = open_bytes(epub(files), "x")
+        assert [(book.text[s.start : s.end], s.style) for s in book.spans] == [("rained", Style.EMPHASIS)]
+
+    def test_a_style_sheet_that_is_missing_or_too_large_says_nothing(self) -> None:
+        link = '<link rel="stylesheet" href="gone.css"/><link rel="stylesheet" href="big.css"/>'
+        files: dict[str, str | bytes] = {
+            "a.xhtml": page("<p>a</p>").replace("<title>", f"{link}<title>"),
+            "big.css": b" " * 20_000_000,
+        }
+        book = open_bytes(epub(files), "x")
+        assert (book.text, book.notices) == ("a", ())
 
 
 class TestDamage:

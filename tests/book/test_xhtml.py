@@ -4,6 +4,7 @@ import pytest
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
+from gistread.book.formats.stylesheets import read_sheet
 from gistread.book.formats.xhtml import read_document
 from gistread.book.model import Book, Kind, Style
 
@@ -167,3 +168,48 @@ class TestNotes:
         )
         assert (document.anchors["n"], document.ends["n"]) == (1, 3)
         assert document.notes == ((1, 3),)
+
+
+class TestStyleSheets:
+    def test_classes_mean_what_the_sheet_of_the_document_says(self) -> None:
+        root = etree.fromstring(
+            "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} b.c3 { font-weight: normal }"
+            "@media screen { .c4 { FONT-WEIGHT: bold } } /* .c5 { font-style: italic } */ p .c5 { font-style: italic }"
+            ".c6 { font-variant: small-caps } .c7 { vertical-align: super; color: red }</style></head><body>"
+            "<p><span class='c1'>a</span> <span class='c2'>b</span> <b class='c3'>c</b> <i class='c4'>d</i> "
+            "<span class='c5'>e</span> <span class='c6'>f</span> <span class='c7'>g</span> <b class='c2'>h</b></p>"
+            "</body></html>"
+        )
+        piece = read_document(root).pieces[0]
+        builder = BookBuilder()
+        builder.add(piece.text, marks=piece.marks)
+        assert styled(builder.build(title="T", source_format="html")) == [
+            (Style.EMPHASIS, "a"),
+            (Style.EMPHASIS, "b"),
+            (Style.EMPHASIS, "d"),
+            (Style.STRONG, "d"),
+            (Style.SMALL_CAPITALS, "f"),
+            (Style.SUPERSCRIPT, "g"),
+            (Style.STRONG, "h"),
+        ]
+
+    def test_words_that_are_stressed_stay_so_however_they_look(self) -> None:
+        body = (
+            '<p><em style="font-style: normal">a</em> <span style="-epub-text-emphasis-style: filled dot">b</span></p>'
+        )
+        assert styled(read(body)) == [(Style.EMPHASIS, "a"), (Style.EMPHASIS, "b")]
+
+    def test_a_block_hands_its_style_down_but_a_heading_is_a_heading(self) -> None:
+        book = read(
+            '<div style="font-style: italic; vertical-align: super"><p>A <i>b</i></p><p>C</p></div>'
+            '<h2 style="font-weight: bold">D</h2>'
+        )
+        assert styled(book) == [(Style.EMPHASIS, "A b"), (Style.EMPHASIS, "C")]
+
+    @pytest.mark.parametrize(
+        "sheet",
+        ["", "}", "{", "a{b}c{", "/*", ".a{font-style:italic", "x" * 2_000_000, "{" * 900_000, "/*" * 400_000],
+        ids=lambda sheet: sheet[:20] or "empty",
+    )
+    def test_a_broken_sheet_says_nothing_and_takes_no_time(self, sheet: str) -> None:
+        assert set(read_sheet(sheet)) <= {".a"}

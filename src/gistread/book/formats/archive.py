@@ -75,8 +75,11 @@ class Archive:
                 return info.filename
         return None
 
-    def read(self, path: str) -> bytes:
-        """The bytes of an entry. Raises MissingEntryError, or ArchiveError that says why it cannot be read."""
+    def read(self, path: str, *, limit: int | None = None) -> bytes:
+        """The bytes of an entry, at most `limit` of them where one is given.
+
+        Raises MissingEntryError, or ArchiveError that says why it cannot be read.
+        """
         name = self.find(path)
         if name is None:
             raise MissingEntryError("is missing")
@@ -85,7 +88,8 @@ class Archive:
             raise ArchiveError("is locked with a password")
         if info.compress_type not in _METHODS:
             raise ArchiveError("is packed by a method that books do not use")
-        left = min(ENTRY_LIMIT_BYTES, TOTAL_LIMIT_BYTES - self._read)
+        most = ENTRY_LIMIT_BYTES if limit is None else min(limit, ENTRY_LIMIT_BYTES)
+        left = min(most, TOTAL_LIMIT_BYTES - self._read)
         try:
             with self._zip.open(info) as entry:
                 # The size in the directory is a claim; what counts is what comes out.
@@ -95,7 +99,7 @@ class Archive:
         self._read += min(len(data), left)
         if len(data) <= left:
             return data
-        if left < ENTRY_LIMIT_BYTES:
+        if left < most:
             raise ArchiveError(f"lies beyond the {TOTAL_LIMIT_BYTES // 1024 // 1024} MB that are read of one book")
         raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
 

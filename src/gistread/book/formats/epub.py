@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from lxml import etree
+
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.assembly import assemble
@@ -17,7 +19,8 @@ from gistread.book.formats.linking import Place, linked
 from gistread.book.formats.markup import parse
 from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
 from gistread.book.formats.pieces import Piece
-from gistread.book.formats.xhtml import Document, read_document
+from gistread.book.formats.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
+from gistread.book.formats.xhtml import Document, in_head, read_document
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError
 
@@ -25,6 +28,7 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
 # Of a book without a table of contents these headings begin chapters.
 _CHAPTER_HEADINGS = 3
+_MOST_SHEETS = 20
 
 
 @dataclass(slots=True)
@@ -101,6 +105,32 @@ class _References:
         return self.archive.find(target) or target if target else source
 
 
+@dataclass(slots=True)
+class _Sheets:
+    """The style sheets of an archive, each read once."""
+
+    archive: Archive
+    _read: dict[str, Sheet] = field(default_factory=dict)
+    _together: dict[tuple[str, ...], Sheet] = field(default_factory=dict)
+
+    def of(self, path: str, root: etree._Element) -> Sheet:
+        """What the style sheets say that a document names. One that cannot be read says nothing."""
+        named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
+        paths = [resolved(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
+        key = tuple(filter(None, (self.archive.find(each) for each in paths if each)))
+        if key not in self._together:
+            self._together[key] = together([self._sheet(each) for each in key])
+        return self._together[key]
+
+    def _sheet(self, path: str) -> Sheet:
+        if path not in self._read:
+            try:
+                self._read[path] = read_sheet(self.archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace"))
+            except ArchiveError:
+                self._read[path] = {}
+        return self._read[path]
+
+
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, Document]
 ) -> dict[str, dict[int, list[tuple[str, int]]]]:
@@ -120,6 +150,7 @@ def _chapters(
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
     read: Counter[str] = Counter()
+    sheets = _Sheets(archive)
     for path in package.spine:
         try:
             tree = parse(archive.read(path))
@@ -133,8 +164,9 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
             report.repaired.append(path)
         name = archive.find(path) or path
         read[name] += 1
+        document = read_document(tree.root, package.language, sheets.of(name, tree.root))
         # Read again, a file is another part of the book; links to it lead to the first.
-        yield name if read[name] == 1 else f"{name} ({read[name]})", read_document(tree.root, package.language)
+        yield name if read[name] == 1 else f"{name} ({read[name]})", document
 
 
 def _begins(

@@ -1,7 +1,7 @@
 """What an inline element of XHTML says of the words in it: their style, where they lead, which language they are.
 
-By its name, by its style attribute, and by the class names that publishers and converters commonly use. Knows nothing
-of paragraphs, and follows no link.
+By its name, by its style attribute, by what a style sheet says of its classes, and by the class names that publishers
+commonly use. Knows nothing of paragraphs, and follows no link.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from gistread.book.formats.semantics import classes_of
+from gistread.book.formats.stylesheets import INHERITED, Sheet, meaning_of
 from gistread.book.inline import Mark
 from gistread.book.model import Style
 
@@ -37,18 +37,9 @@ _CLASSES = {
     Style.SMALL_CAPITALS: "smcap smcaps smallcap smallcaps small-cap small-caps small_caps smallcapitals sc",
 }
 _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
-_BY_DECLARATION: tuple[tuple[re.Pattern[str], Style], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), style)
-    for pattern, style in (
-        (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
-        (r"font-weight\s*:\s*(?:bold|[6-9]00)", Style.STRONG),
-        (r"text-decoration[a-z-]*\s*:[^;]*underline", Style.UNDERLINE),
-        (r"text-decoration[a-z-]*\s*:[^;]*line-through", Style.STRIKE),
-        (r"vertical-align\s*:\s*super", Style.SUPERSCRIPT),
-        (r"vertical-align\s*:\s*sub\b", Style.SUBSCRIPT),
-        (r"font-variant[a-z-]*\s*:[^;]*small-caps", Style.SMALL_CAPITALS),
-    )
-)
+# Elements that say what is meant and not how it looks: a style sheet that sets <em> upright sets it apart otherwise.
+_MEANT = frozenset(("em", "strong", "code", "ins", "del"))
+_STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _NO_LANGUAGE = frozenset(("und", "zxx", "mis", "mul"))
@@ -56,18 +47,50 @@ _NO_LANGUAGE = frozenset(("und", "zxx", "mis", "mul"))
 _NO_ADDRESS = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
-def styles_of(element: etree._Element, name: str) -> tuple[Mark, ...]:
+def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[Mark, ...]:
     """How the words of an inline element are set."""
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:
         return own
-    found = [mark.style for mark in own]
+    found = {mark.style for mark in own}
     if classes:
-        found += [_BY_CLASS[each] for each in classes_of(element) if each in _BY_CLASS]
+        found |= {_BY_CLASS[each] for each in classes.lower().split() if each in _BY_CLASS}
+    found = _declared(found, name, classes, style, sheet)
+    if name in _MEANT:
+        found |= {mark.style for mark in own}
+    if name == "a":
+        # That it is a link is shown.
+        found.discard(Style.UNDERLINE)
+    return _marks(found)
+
+
+def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[Mark, ...]:
+    """How all words of a block are set, where that is not what it is anyway: a heading is bold."""
+    classes, style = element.get("class"), element.get("style")
+    if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
+        return ()
+    return _marks(_declared(set(), name, classes, style, sheet) & INHERITED)
+
+
+def _declared(
+    found: set[Style | None], name: str, classes: str | None, style: str | None, sheet: Sheet
+) -> set[Style | None]:
+    meanings = [
+        sheet[rule]
+        for each in (classes.split() if classes and sheet else ())
+        for rule in (f".{each}", f"{name}.{each}")
+        if rule in sheet
+    ]
     if style:
-        found += [meaning for pattern, meaning in _BY_DECLARATION if pattern.search(style)]
-    return tuple(Mark(style=each) for each in sorted(set(found), key=str))
+        meanings.append(meaning_of(style))
+    for meaning in meanings:
+        found = found - meaning.undoes | meaning.adds
+    return found
+
+
+def _marks(styles: set[Style | None]) -> tuple[Mark, ...]:
+    return tuple(Mark(style=each) for each in Style if each in styles)
 
 
 def address_of(element: etree._Element, name: str) -> str:

@@ -5,13 +5,21 @@ becomes marks, white space folds. Knows nothing of archives, packages, chapters,
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.inline_elements import BY_NAME, address_of, is_same_language, language_of, styles_of
-from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.inline_elements import (
+    BY_NAME,
+    address_of,
+    block_styles_of,
+    is_same_language,
+    language_of,
+    styles_of,
+)
+from gistread.book.formats.markup import local_name, named, plain_text
 from gistread.book.formats.paragraph import Collector
 from gistread.book.formats.pictures import (
     Picture,
@@ -36,6 +44,7 @@ from gistread.book.formats.semantics import (
     is_verse,
     types_of,
 )
+from gistread.book.formats.stylesheets import Sheet, read_sheet, together
 from gistread.book.formats.tables import COLUMN_END, cells_of, is_of_facts, rows_of
 from gistread.book.inline import Mark
 from gistread.book.model import Kind
@@ -44,6 +53,7 @@ BREAK_TEXT = "* * *"
 
 # Within Python's limit on recursion wherever this is called from, so that a book is the same on every machine.
 _DEEPEST = 150
+_NO_SHEET: Sheet = {}
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -63,14 +73,15 @@ class Document:
     """It says something; pictures that have only a file's name say nothing."""
 
 
-def read_document(root: etree._Element, language: str = "") -> Document:
+def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_SHEET) -> Document:
     """The paragraphs of a document: the one entrance for every format that is, or can be put as, XHTML.
 
     `root` is any element, <html> or a part of it; a namespace makes no difference. What counts:
 
     - blocks: p, div, h1 to h6, blockquote, ul/ol/li, dl/dt/dd, table/tr/td, pre (its white space is kept), hr, br,
       figure with figcaption, section; verse is an element of class "verse", its lines parted by <br/> or blocks;
-    - inline: em i cite dfn var, strong b, code kbd samp tt, u ins, s del, sup, sub, class "small-caps";
+    - inline: em i cite dfn var, strong b, code kbd samp tt, u ins, s del, sup, sub, class "small-caps", and what
+      `<style>` in its head or `sheet`, made of style sheets elsewhere, says of classes;
     - places: `id` (any element), `a href`. A note is an element with `epub:type="footnote"` or "endnote" and an id, its
       reference `<a epub:type="noteref" href="#id">1</a>`; the attribute may be called "epub:type" without a namespace;
     - pictures: `img src alt`; without words that stand beside it one is called by its file;
@@ -83,6 +94,7 @@ def read_document(root: etree._Element, language: str = "") -> Document:
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
     language = _declared_language(root) or language
     walker.language = language
+    walker.sheet = together([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker.element(root, Context())
     walker.flush(Context())
     return Document(
@@ -94,6 +106,11 @@ def read_document(root: etree._Element, language: str = "") -> Document:
         language=language,
         has_words=walker.has_words,
     )
+
+
+def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
+    """The elements of that name in the <head> of a document."""
+    return (each for head in root if local_name(head) == "head" for each in named(head, name))
 
 
 def _declared_language(root: etree._Element) -> str:
@@ -113,6 +130,7 @@ class _Walker:
     has_words: bool = False
     language: str = ""
     """Of the element that is being walked."""
+    sheet: Sheet = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
     """The keys of `anchors` in order."""
     _collector: Collector = field(default_factory=Collector)
@@ -146,7 +164,7 @@ class _Walker:
         if types & NOT_TEXT:
             self._anchor(element)
             return
-        marks = () if name in BLOCKS else styles_of(element, name)
+        marks = (block_styles_of if name in BLOCKS else styles_of)(element, name, self.sheet)
         before, language = self.language, language_of(element)
         if language and not is_same_language(language, before or language):
             marks = (*marks, Mark(language=language))
