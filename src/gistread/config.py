@@ -54,6 +54,8 @@ class Config:
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
     """What the header line shows, in words with spaces between them."""
+    speech_command: str = ""
+    """Command that speaks, with `{text}` and `{language}`; empty: one that is found on this machine."""
     text_width: int = 72
     """Widest line of a book, in columns."""
     highlight: Highlight = "yellow"
@@ -105,6 +107,7 @@ _RULES = {
         "some of these, with spaces between them: " + ", ".join(PROGRESS_PARTS),
         lambda value: set(value.split()) <= set(PROGRESS_PARTS),
     ),
+    "speech_command": _TEXT,
     "text_width": _number(20, 400),
     "highlight": _Rule(str, '"yellow", "green", "blue" or "red"', lambda value: value in get_args(Highlight)),
     "lookup_command": _TEXT,

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -87,6 +88,7 @@ class GistreadApp(App[None]):
         return palette.variable_defaults()
 
     def on_mount(self) -> None:
+        self._end_by_signal()
         self.set_keymap(self.keymap)
         self.theme = self._first_theme()
         if self._first is None:
@@ -190,6 +192,14 @@ class GistreadApp(App[None]):
         if self.no_color and self.native_ansi_color:
             return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
         return filters
+
+    def _end_by_signal(self) -> None:
+        """A terminal that is closed, a system that shuts down: an end as by `q`, with nothing lost or left running."""
+        if self.is_headless or sys.platform == "win32":
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(number, lambda: self.call_later(self.action_quit))
 
     def _register_themes(self) -> None:
         for one in self._palettes.values():

@@ -149,6 +149,12 @@ class Hearing:
         leading = self._leading(screen.session.activity) if screen.session is not None else []
         if screen.book_pane.selecting:
             leading = list(_SELECTING)
+        if screen.aloud.running or screen.aloud.paused:
+            paused = screen.aloud.paused
+            leading = [
+                ("read-aloud", "stop" if paused else "stop reading"),
+                ("pause-speech", "go on" if paused else "pause"),
+            ]
         keys = screen.query_one("#keys", KeyLine)
         keys.show_keys(screen.pane.value, screen.gistread.keymap, leading, screen.book_pane.count.pending)
 

@@ -21,6 +21,7 @@ from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.pace import PaceShelf
 from gistread.readers.events import Citation, Who
+from gistread.tui.aloud import Aloud
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
@@ -59,6 +60,7 @@ class ReadingScreen(Marking, Searching, Typesetting):
         self.session: Session | None = None
         self.keeping: Keeping | None = None
         self.hearing = Hearing(self)
+        self.aloud = Aloud(self)
         self.pane = Pane.BOOK
         self.follow = True
         self._walking = False
@@ -195,6 +197,7 @@ class ReadingScreen(Marking, Searching, Typesetting):
 
     async def close(self) -> None:
         """Keep the place and end the model. The screen is of no use afterwards."""
+        await self.aloud.stop()
         if self.keeping is not None:
             self.keeping.place(self.book_pane.place)
             await self.keeping.close()
@@ -220,7 +223,7 @@ class ReadingScreen(Marking, Searching, Typesetting):
         view = self.book_pane.visible_range
         if self.book is None or view is None:
             return
-        if self.pane is Pane.BOOK:
+        if self.pane is Pane.BOOK and not self.aloud.running:
             self.progress.meter.moved(*view)
         else:
             self.progress.meter.interrupt()
@@ -349,6 +352,8 @@ class ReadingScreen(Marking, Searching, Typesetting):
             self.show_keys()
         elif self.focused is self.question:
             self.to_pane(Pane.BOOK)
+        elif self.aloud.running or self.aloud.paused:
+            await self.aloud.stop()
         elif session is not None and session.asking.running:
             await session.asking.cancel()
         elif self.pane is not Pane.BOOK:
@@ -362,6 +367,18 @@ class ReadingScreen(Marking, Searching, Typesetting):
             self.leave_focus_mode()
             self.unseen = False
             self.hearing.show_status()
+
+    async def action_read_aloud(self) -> None:
+        if self.aloud.running or self.aloud.paused:
+            await self.aloud.stop()
+        else:
+            self.aloud.start()
+
+    async def action_pause_speech(self) -> None:
+        if self.aloud.running or self.aloud.paused:
+            await self.aloud.pause()
+        else:
+            self.warn("Nothing is being read aloud: R begins.")
 
     def action_resume(self) -> None:
         if self.session is not None:

@@ -1,0 +1,154 @@
+"""Speaking a sentence through the system's own command: which one there is, how it is called, and that it ends.
+
+Never a shell, and never the book's text where it could be taken for an option: it is given on standard input, or as one
+argument that does not begin with a dash. Knows no screen.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gistread.book.model import Book, Kind
+from gistread.book.sentences import sentence_spans
+from gistread.errors import GistreadError
+from gistread.tui.text.cells import clean
+
+TEXT, LANGUAGE = "{text}", "{language}"
+_POWERSHELL = (
+    "[Console]::InputEncoding = [Text.Encoding]::UTF8; Add-Type -AssemblyName System.Speech; "
+    "(New-Object System.Speech.Synthesis.SpeechSynthesizer).Speak([Console]::In.ReadToEnd())"
+)
+_SILENT_RUN = 4
+_LEAST_CHARACTERS = 20
+_FASTEST_S = 0.002
+"""A character takes 20 to 80 ms; a command that is done this soon has said nothing."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}")
+
+
+class SpeechError(GistreadError):
+    """Nothing can be read aloud."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A command that speaks."""
+
+    argv: tuple[str, ...]
+    """With `{text}` and `{language}` where those go; without `{text}` the text is given on standard input."""
+    hush: tuple[str, ...] = ()
+    """A command that makes it silent, where ending it does not."""
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.argv[0])  # noqa: PTH119  # the command as the person wrote it, not a path
+
+
+_VOICES = (
+    Voice(("espeak-ng", "-v", LANGUAGE, "--stdin")),
+    Voice(("espeak", "-v", LANGUAGE, "--stdin")),
+    # Its daemon speaks on when the command is gone.
+    Voice(("spd-say", "-w", "-l", LANGUAGE, "--", TEXT), hush=("spd-say", "-S")),
+)
+_MAC = Voice(("say", "-f", "-"))
+_WINDOWS = Voice(("powershell", "-NoProfile", "-NonInteractive", "-Command", _POWERSHELL))
+
+
+def find_voice(setting: str) -> Voice:
+    """The command of the setting, or else one that is on this machine. Raises SpeechError."""
+    if setting.strip():
+        try:
+            argv = tuple(shlex.split(setting))
+        except ValueError:
+            raise SpeechError(f"speech_command has a quotation mark too many or too few: {setting}") from None
+        if shutil.which(argv[0]) is None:
+            raise SpeechError(f"There is no command {argv[0]}.", "speech_command in the settings names it.")
+        return Voice(argv)
+    candidates = {"darwin": (_MAC,), "win32": (_WINDOWS,)}.get(sys.platform, ()) + _VOICES
+    for voice in candidates:
+        if shutil.which(voice.argv[0]) is not None:
+            return voice
+    raise SpeechError(
+        "No command that speaks was found.",
+        "Install espeak-ng with the system's package manager, or name a command in the settings: "
+        'speech_command = "espeak-ng -v {language} --stdin".',
+    )
+
+
+def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Bounds in the book of the sentences that share a character with `[start, end)`."""
+    for paragraph in book.paragraphs_between(start, end):
+        if paragraph.kind is Kind.BREAK:
+            continue
+        text = book.text[paragraph.start : paragraph.end]
+        for first, last in sentence_spans(text):
+            if paragraph.start + last > start and paragraph.start + first < end:
+                yield paragraph.start + first, paragraph.start + last
+
+
+class Speaker:
+    """Speaks one text after the other; nothing runs once a call has ended, whatever ended it."""
+
+    def __init__(self, voice: Voice, language: str) -> None:
+        self._voice = voice
+        found = _LANGUAGE.match(language)
+        self._language = found[0].lower() if found else "en"
+        self._silent = 0
+
+    async def speak(self, text: str) -> None:
+        """Returns when the text has been spoken. Raises SpeechError where the command refuses or says nothing."""
+        words = " ".join(clean(text).split())
+        argv = [part.replace(LANGUAGE, self._language) for part in self._voice.argv]
+        by_argument = any(TEXT in part for part in argv)
+        if by_argument:
+            # A space before a dash: what looks like an option is still only text.
+            spoken = f" {words}" if words.startswith("-") else words
+            argv = [part.replace(TEXT, spoken) for part in argv]
+        begun = time.monotonic()
+        status, complaint = await self._run(argv, None if by_argument else words.encode())
+        if status != 0:
+            raise SpeechError(f"{self._voice.name} could not speak: {complaint or f'it ended with status {status}'}")
+        quick = time.monotonic() - begun < _FASTEST_S * len(words)
+        if len(words) >= _LEAST_CHARACTERS:
+            self._silent = self._silent + 1 if quick else 0
+        if self._silent >= _SILENT_RUN:
+            raise SpeechError(f"{self._voice.name} ends at once and says nothing.", "Is there a sound device?")
+
+    async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,  # a group of its own, so that what it starts ends with it
+            )
+        except (OSError, ValueError) as error:
+            raise SpeechError(f"{self._voice.name} cannot be run: {error}.") from error
+        try:
+            _, said = await process.communicate(given)
+        finally:
+            await self._end(process)
+        first_line = clean(said.decode("utf-8", "replace")).strip().partition("\n")[0][:200]
+        return process.returncode or 0, first_line
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        if process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        if self._voice.hush:
+            with contextlib.suppress(OSError):
+                quiet = asyncio.subprocess.DEVNULL
+                await asyncio.create_subprocess_exec(*self._voice.hush, stdin=quiet, stdout=quiet, stderr=quiet)
+        await process.wait()

@@ -1,0 +1,239 @@
+"""Reading aloud: through which command, what it is given, and that nothing is left running."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gistread.config import Config
+from gistread.tui import speech
+from gistread.tui.marking.layers import Layer
+from gistread.tui.speech import Speaker, SpeechError, Voice, find_voice, sentences
+from tests.terminal import terminal
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import app_on, opened, text_of, until
+
+SIZE = (110, 30)
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the fake command is a shell script")
+
+
+class Recorder:
+    """A command that writes down what it was given and takes as long as it is told to."""
+
+    def __init__(self, folder: Path, seconds: float = 0.25, ends_with: str = "exit 0") -> None:
+        self._log = folder / "spoken"
+        self.script = folder / "speak"
+        self.script.write_text(
+            "#!/bin/sh\n"
+            f'for one in "$@"; do printf "%s\\n" "argument: $one" >> {self._log}; done\n'
+            f'if [ "$1" = stdin ]; then printf "%s\\n" "$(cat)" >> {self._log}; fi\n'
+            f"sleep {seconds}\n{ends_with}\n"
+        )
+        self.script.chmod(0o755)
+
+    @property
+    def command(self) -> str:
+        return f"{self.script} stdin"
+
+    @property
+    def spoken(self) -> list[str]:
+        if not self._log.exists():
+            return []
+        return [line for line in self._log.read_text().splitlines() if line != "argument: stdin"]
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        return [one for one in psutil.process_iter(["cmdline"]) if str(self.script) in (one.info["cmdline"] or [])]
+
+
+def config(recorder: Recorder) -> Config:
+    return Config(speech_command=recorder.command, min_words=40, max_words=90)
+
+
+def test_sentences_begin_where_one_is_and_stop_where_one_wishes() -> None:
+    book = small_book()
+    start = book.text.index("midnight")
+    spoken = [book.text[first:last] for first, last in sentences(book, start, start + 300)]
+    assert spoken[0] == "She trimmed it at dusk and again at midnight."
+    assert spoken[1].startswith("The oil came by boat")
+    assert all("\n\n" not in one for one in spoken)
+    assert len(list(sentences(book, 0, len(book.text)))) > 15
+
+
+async def test_the_command_is_given_the_text_and_the_language(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0)
+    await Speaker(Voice((str(recorder.script), "-v", "{language}", "{text}")), "de-AT").speak("Guten  Tag,\nAda.")
+    assert recorder.spoken == ["argument: -v", "argument: de", "argument: Guten Tag, Ada."]
+
+
+@pytest.mark.parametrize("language", ["", "-rm", "$(x)"])
+async def test_a_language_that_is_none_becomes_english(tmp_path: Path, language: str) -> None:
+    recorder = Recorder(tmp_path, 0)
+    await Speaker(Voice((str(recorder.script), "{language}")), language).speak("Hello.")
+    assert recorder.spoken == ["argument: en"]
+
+
+async def test_no_text_is_taken_for_an_option_or_by_a_shell(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0)
+    await Speaker(Voice((str(recorder.script), "{text}")), "en").speak("--help `id` $HOME \x1b[31m; touch x")
+    (spoken,) = recorder.spoken
+    assert spoken.startswith("argument:  --help `id` $HOME ")
+    assert "\x1b" not in spoken
+
+
+async def test_a_command_that_fails_is_said_with_its_own_words(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0, "echo no such voice >&2; exit 3")
+    with pytest.raises(SpeechError, match="speak could not speak: no such voice"):
+        await Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello.")
+
+
+async def test_a_command_that_says_nothing_does_not_race_through_the_book(tmp_path: Path) -> None:
+    silent = shutil.which("true")
+    speaker = Speaker(Voice((silent,)), "en")
+    words = "A sentence that nobody could speak as fast as that. " * 20
+    for _ in range(3):
+        await speaker.speak(words)
+    with pytest.raises(SpeechError, match="sound device"):
+        await speaker.speak(words)
+
+
+async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 60)
+    task = asyncio.create_task(Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello."))
+    while not recorder.spoken:  # noqa: ASYNC110  # another process writes it
+        await asyncio.sleep(0.02)
+    (process,) = recorder.processes
+    children = process.children()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not recorder.processes
+    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+
+
+def test_without_a_command_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speech.shutil, "which", lambda name: None)
+    with pytest.raises(SpeechError, match="Install espeak-ng"):
+        find_voice("")
+    with pytest.raises(SpeechError, match="no command speak-to-me"):
+        find_voice("speak-to-me {text}")
+
+
+def test_a_setting_with_a_wrong_quotation_mark_is_said() -> None:
+    with pytest.raises(SpeechError, match="quotation mark"):
+        find_voice("say '{text}")
+
+
+async def test_sentence_by_sentence_is_spoken_marked_and_followed_until_one_stops(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    app = app_on(long_book(), tmp_path, config=config(recorder))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        top = screen.book_pane.scroll_offset.y
+        await pilot.press("R")
+        await until(pilot, lambda: len(recorder.spoken) >= 3)
+        assert recorder.spoken[:2] == ["Chapter 1", "This is paragraph 0."]
+        (mark,) = screen.mark_layers.of(Layer.SPOKEN)
+        assert screen.book.text[mark.start : mark.end] in recorder.spoken
+        assert "stop reading" in text_of(app)
+        assert screen.book_pane.scroll_offset.y == top
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.aloud.running)
+        assert not screen.mark_layers.of(Layer.SPOKEN)
+        assert not recorder.processes
+        said = len(recorder.spoken)
+        await pilot.pause(0.6)
+        assert len(recorder.spoken) == said
+
+
+async def test_what_is_spoken_comes_into_view(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0.3)
+    app = app_on(long_book(), tmp_path, config=config(recorder))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: recorder.spoken)
+        await pilot.press("G")
+        await until(pilot, lambda: screen.book_pane.place > 20_000)
+        await until(pilot, lambda: screen.book_pane.place < 2000)
+        await pilot.press("R")
+        await until(pilot, lambda: not recorder.processes)
+
+
+async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 1.0)
+    app = app_on(small_book(), tmp_path, config=config(recorder))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: len(recorder.spoken) == 2)
+        await pilot.press("P")
+        await until(pilot, lambda: screen.aloud.paused and not recorder.processes)
+        assert screen.mark_layers.of(Layer.SPOKEN)
+        await pilot.press("P")
+        await until(pilot, lambda: len(recorder.spoken) == 3)
+        assert recorder.spoken[1] == recorder.spoken[2]
+        await pilot.press("R")
+        await until(pilot, lambda: not screen.aloud.running and not recorder.processes)
+
+
+async def test_only_what_is_selected_is_read(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0.1)
+    app = app_on(small_book(), tmp_path, config=config(recorder))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        start = screen.book.text.index("She trimmed")
+        screen.book_pane.select_range(start, start + 20)
+        await pilot.press("R")
+        await until(pilot, lambda: recorder.spoken and not screen.aloud.running)
+        assert recorder.spoken == ["She trimmed it at dusk and again at midnight."]
+
+
+async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(speech_command="no-such-voice {text}"))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: "no command no-such-voice" in text_of(app))
+        assert not screen.aloud.running
+
+
+async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, 0.1)
+    app = app_on(long_book(), tmp_path, config=config(recorder))
+    async with app.run_test(size=(60, 10)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: len(recorder.spoken) > 12)
+        assert screen.progress.meter.samples == []
+        await pilot.press("R")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["q", "hangup"])
+def test_at_the_end_of_the_program_nothing_speaks_on(tmp_path: Path, end: str) -> None:
+    recorder = Recorder(tmp_path, 60)
+    settings = tmp_path / "xdg_config_home" / "gistread"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text(f'speech_command = "{recorder.command}"\n')
+    with terminal(["sample"], tmp_path) as run:
+        run.wait_for("Inches")
+        run.press("R")
+        deadline = time.monotonic() + 10
+        while not recorder.spoken and time.monotonic() < deadline:
+            run.look(0.05)
+        assert recorder.processes
+        if end == "q":
+            run.press("q")
+            run.wait_for_end()
+        else:
+            os.kill(run.process.pid, signal.SIGHUP)
+            run.wait_for_end()
+    time.sleep(0.3)
+    assert not recorder.processes
