@@ -19,6 +19,7 @@ from gistread.errors import StorageError, UsageError
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
+Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
 KvCache = Literal["f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Highlight = Literal["yellow", "green", "blue", "red"]
@@ -54,6 +55,8 @@ class Config:
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
     """What the header line shows, in words with spaces between them."""
+    images: Images = "auto"
+    """How pictures are drawn; `auto`: as the terminal is known to be able to."""
     speech_command: str = ""
     """Command that speaks, with `{text}` and `{language}`; empty: one that is found on this machine."""
     text_width: int = 72
@@ -107,6 +110,7 @@ _RULES = {
         "some of these, with spaces between them: " + ", ".join(PROGRESS_PARTS),
         lambda value: set(value.split()) <= set(PROGRESS_PARTS),
     ),
+    "images": _Rule(str, '"auto", "kitty", "sixel", "blocks" or "dots"', lambda value: value in get_args(Images)),
     "speech_command": _TEXT,
     "text_width": _number(20, 400),
     "highlight": _Rule(str, '"yellow", "green", "blue" or "red"', lambda value: value in get_args(Highlight)),

@@ -178,6 +178,7 @@ COMMANDS: tuple[Command, ...] = (
         R,
         "What is selected, or from the first sentence on the screen; Esc stops, too.",
     ),
+    Command("picture", "i", "picture", "Show a picture", R, "The first on the screen, or the next one in the book."),
     Command("pause-speech", "P", "pause_speech", "Pause reading aloud, or go on", R),
     Command("theme", "T", "app.choose_theme", "Choose a theme", A, "Each is shown as the cursor comes to it."),
     Command("help", "f1", "app.help", "Help", A, "", "help"),

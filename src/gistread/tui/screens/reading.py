@@ -7,6 +7,7 @@ before the first page can be read.
 
 import asyncio
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -367,6 +368,37 @@ class ReadingScreen(Marking, Searching, Typesetting):
             self.leave_focus_mode()
             self.unseen = False
             self.hearing.show_status()
+
+    def action_picture(self) -> None:
+        """The first picture in view, or the next one below."""
+        view = self.book_pane.visible_range
+        images = self.book.images if self.book else ()
+        if not images or view is None:
+            self.warn("This book has no pictures.")
+            return
+        self._show_picture(next((index for index, one in enumerate(images) if one.end > view[0]), len(images) - 1))
+
+    @on(Clicked, "#book")
+    def _picture_clicked(self, event: Clicked) -> None:
+        if self.book is None or event.book_offset is None or event.link is not None:
+            return
+        for image in self.book.images_between(event.book_offset, event.book_offset + 1):
+            self._show_picture(self.book.images.index(image))
+            return
+
+    def _show_picture(self, index: int) -> None:
+        from gistread.tui.drawing import way_of
+        from gistread.tui.screens.image import ImageScreen
+
+        book, app = self.book, self.gistread
+        assert book is not None
+        way = way_of(app.config.images, os.environ, no_color=app.no_color)
+
+        def go(offset: int | None) -> None:
+            if offset is not None:
+                self.jump(offset, top=0.2)
+
+        app.push_screen(ImageScreen(book, self._path, index, way), go)
 
     async def action_read_aloud(self) -> None:
         if self.aloud.running or self.aloud.paused:

@@ -1,0 +1,84 @@
+"""The bytes of a book's picture, from inside its file or from beside it. Nothing is fetched, nothing leaves a folder.
+
+What the bytes are, and whether they are a picture at all, is the affair of whoever draws them.
+"""
+
+import base64
+import binascii
+import io
+import re
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.open import open_file
+from gistread.errors import BookError
+
+LIMIT_BYTES = 32 * 1024 * 1024
+_ZIP = b"PK\x03\x04"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_DATA = re.compile(r"data:[\w/+.-]*((?:;[\w=.-]+)*),(.*)", re.DOTALL)
+
+
+def read_image(book: Path, source: str) -> bytes:
+    """The picture that a book (the file it was opened from) calls `source`: an `Image.source`.
+
+    Raises BookError where there is none, where it is larger than `LIMIT_BYTES`, or where it lies elsewhere.
+    """
+    if source.startswith("data:"):
+        return _embedded(source)
+    if not source:
+        raise BookError("The book does not say where this picture is kept.")
+    with open_file(book) as stream:
+        if stream.peek(len(_ZIP))[: len(_ZIP)] == _ZIP:
+            return _from_archive(stream, source)
+    return _beside(book, source)
+
+
+def _from_archive(stream: BinaryIO, source: str) -> bytes:
+    try:
+        return Archive(stream).read(source)
+    except ArchiveError as error:
+        raise BookError(f"The picture {source} {error}.") from error
+
+
+def _beside(book: Path, source: str) -> bytes:
+    """A file in the book's folder or below it."""
+    if _SCHEME.match(source) or source.startswith("//"):
+        raise BookError(f"The picture lies outside the book: {source}", "gistread fetches nothing.")
+    folder = book.resolve().parent
+    named = folder / unquote(source.partition("?")[0].partition("#")[0])
+    try:
+        path = named.resolve()
+        inside = path.is_relative_to(folder)
+    except (OSError, ValueError, RuntimeError):  # a name with a null, a loop of links
+        inside = False
+    if not inside:
+        raise BookError(f"The picture lies outside the book's folder: {source}", "It is not opened.")
+    with open_file(path) as stream:
+        return _limited(stream, source)
+
+
+def _limited(stream: BinaryIO, source: str) -> bytes:
+    try:
+        data = stream.read(LIMIT_BYTES + 1)
+    except OSError as error:
+        raise BookError(f"The picture {source} cannot be read: {error.strerror or error}.") from error
+    if len(data) > LIMIT_BYTES:
+        raise BookError(f"The picture {source} is larger than {LIMIT_BYTES // 1024 // 1024} MB.")
+    return data
+
+
+def _embedded(source: str) -> bytes:
+    match = _DATA.fullmatch(source[: 2 * LIMIT_BYTES])
+    if match is None:
+        raise BookError("The picture's data are damaged.")
+    try:
+        if match[1].endswith(";base64"):
+            data = base64.b64decode(unquote(match[2]), validate=False)
+        else:
+            data = unquote(match[2]).encode("latin-1", "replace")
+    except (binascii.Error, ValueError) as error:
+        raise BookError("The picture's data are damaged.") from error
+    return _limited(io.BytesIO(data), "in the text")

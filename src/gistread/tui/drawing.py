@@ -1,0 +1,164 @@
+"""Pictures for a terminal: which way of drawing it knows, and a picture made small enough to be drawn.
+
+The terminal is never asked: an answer that comes late over a slow line would be taken for keys. Its kind is known by
+what it puts into the environment, and a setting decides where that is not enough. Knows no screen.
+"""
+
+import io
+import struct
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gistread.errors import GistreadError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Pixels
+    from textual.widget import Widget
+
+MOST_PIXELS = 50_000_000
+"""Of a picture before it is unpacked: an A3 scan at 300 dpi has 17 million."""
+_KEPT_PIXELS = 2400, 1800
+"""What is kept of it: no terminal shows more."""
+_USUAL_CELL = 10, 20
+# Formats that Pillow reads by itself; some others would start programs.
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
+
+
+class Way(StrEnum):
+    """How a picture is drawn; the values are those of the setting `images`."""
+
+    KITTY = "kitty"
+    SIXEL = "sixel"
+    BLOCKS = "blocks"
+    """Half-block characters, two pixels each: every terminal has them."""
+    DOTS = "dots"
+    """Dots without colours."""
+
+
+class DrawingError(GistreadError):
+    """This picture cannot be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture, unpacked."""
+
+    pixels: "Pixels"
+    """At most `_KEPT_PIXELS`, opaque."""
+    width: int
+    height: int
+    """Of the file, in pixels."""
+    kind: str
+    """Such as `PNG`."""
+
+
+def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = False) -> Way:
+    """How to draw in the terminal that has this environment. `setting`: a `Way`, or `auto`."""
+    if setting in tuple(Way):
+        return Way(setting)
+    blocks = Way.DOTS if no_color else Way.BLOCKS
+    # What a multiplexer or a browser stands in is not what draws.
+    if environment.get("TMUX") or environment.get("STY") or environment.get("TEXTUAL_DRIVER"):
+        return blocks
+    term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
+    if term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
+        return Way.KITTY
+    if term.startswith(("foot", "mlterm", "contour")) or program in ("WezTerm", "iTerm.app", "contour", "rio"):
+        return Way.SIXEL
+    konsole = environment.get("KONSOLE_VERSION", "")
+    if konsole.isdigit() and int(konsole) >= 220400:
+        return Way.SIXEL
+    return blocks
+
+
+def unpack(data: bytes) -> Picture:
+    """The picture in these bytes; for a thread. Raises DrawingError."""
+    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
+        raise DrawingError("The picture is an SVG, which is not drawn here.")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise _not_installed() from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(io.BytesIO(data), formats=_FORMATS)
+        with image:
+            width, height = image.size
+            if width * height > MOST_PIXELS:
+                raise Image.DecompressionBombError
+            kind = image.format or ""
+            image.draft("RGB", _KEPT_PIXELS)
+            image.thumbnail(_KEPT_PIXELS)
+            return Picture(_opaque(image), width, height, kind)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        most = f"{MOST_PIXELS // 1_000_000} million pixels"
+        raise DrawingError(f"The picture is too large to be drawn: it has more than {most}.") from None
+    except Exception as error:  # what damaged files make Pillow raise has no common class
+        raise DrawingError("The picture is damaged, or of a kind that is not drawn here.") from error
+
+
+def _opaque(image: "Pixels") -> "Pixels":
+    """On white, for which pictures in books are made: black lines on nothing would vanish on a dark screen."""
+    from PIL import Image
+
+    if image.mode not in ("RGBA", "LA", "PA") and "transparency" not in image.info:
+        return image.convert("RGB")
+    layers = image.convert("RGBA")
+    ground = Image.new("RGBA", layers.size, "white")
+    return Image.alpha_composite(ground, layers).convert("RGB")
+
+
+def widget_for(picture: Picture, way: Way) -> "Widget":
+    """A widget that draws the picture as large as there is room for it. Raises DrawingError where none can be made."""
+    # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
+    standard_output = sys.__stdout__
+    vars(sys)["__stdout__"] = io.StringIO()
+    try:
+        from textual_image import _terminal, widget
+    except ImportError:
+        raise _not_installed() from None
+    finally:
+        vars(sys)["__stdout__"] = standard_output
+    cell = _cell_pixels()
+    if cell is None and way is Way.SIXEL:
+        way = Way.BLOCKS  # sixels of a wrong size would be drawn over what stands beside them
+    vars(_terminal.get_cell_size)["_result"] = _terminal.CellSize(*(cell or _USUAL_CELL))
+    made = {
+        Way.KITTY: widget.TGPImage,
+        Way.SIXEL: widget.SixelImage,
+        Way.BLOCKS: widget.HalfcellImage,
+        Way.DOTS: widget.UnicodeImage,
+    }[way]
+    drawn: Widget = made(picture.pixels)
+    drawn.styles.width = drawn.styles.height = "auto"
+    # A small one is not blown up: in graphics to twice its size at most, in blocks to a column for each pixel.
+    in_blocks = way in (Way.BLOCKS, Way.DOTS)
+    drawn.styles.max_width = max(2, picture.width if in_blocks else 2 * picture.width // (cell or _USUAL_CELL)[0])
+    return drawn
+
+
+def _cell_pixels() -> tuple[int, int] | None:
+    """Width and height of a cell of the terminal in pixels, where the system knows them; the terminal is not asked."""
+    if sys.platform == "win32" or sys.__stdout__ is None:
+        return None
+    import fcntl
+    import termios
+
+    try:
+        answer = fcntl.ioctl(sys.__stdout__.fileno(), termios.TIOCGWINSZ, bytes(8))
+    except (OSError, ValueError):
+        return None
+    rows, columns, width, height = struct.unpack("HHHH", answer)
+    return (width // columns, height // rows) if rows and columns and width >= columns and height >= rows else None
+
+
+def _not_installed() -> DrawingError:
+    return DrawingError(
+        "Pictures need two more packages to be drawn.", "They come with: python3 -m pip install 'gistread[images]'"
+    )

@@ -1,0 +1,98 @@
+"""The viewer: one picture of the book as large as the screen allows, with its caption; the others one key away."""
+
+import asyncio
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from gistread.book.images import read_image
+from gistread.book.model import Book, Image
+from gistread.errors import GistreadError
+from gistread.tui.drawing import Picture, Way, unpack, widget_for
+from gistread.tui.text.cells import clean
+from gistread.tui.widgets.lines import Line
+
+
+class ImageScreen(ModalScreen[int | None]):
+    """Dismissed with the offset of the picture that was shown last where the person wants to go there, else with None.
+
+    `first` is an index in `book.images`; `path` the file that the book came from, None where there is none.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,i", "dismiss(None)", "Close", show=False),
+        Binding("right,n,space,l,pagedown", "step(1)", "Next picture", show=False),
+        Binding("left,p,b,h,pageup", "step(-1)", "Picture before", show=False),
+        Binding("enter,o", "go", "Go to it in the book", show=False),
+    ]
+
+    def __init__(self, book: Book, path: Path | None, first: int, way: Way) -> None:
+        super().__init__()
+        self._book = book
+        self._path = path
+        self._at = first
+        self._way = way
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="viewer"):
+            yield Line(id="viewer-title")
+            yield Container(id="viewer-picture")
+            yield Static("", id="viewer-caption", markup=False)
+            yield Line(id="viewer-keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#viewer-keys", Line).update("←→ other pictures · Enter goes to it in the book · Esc closes")
+        self._show()
+
+    def action_step(self, by: int) -> None:
+        self._at = (self._at + by) % len(self._book.images)
+        self._show()
+
+    def action_go(self) -> None:
+        self.dismiss(self._image.start)
+
+    def on_click(self, event: events.Click) -> None:
+        """On the picture: the next one. Beside it: close."""
+        if event.widget is self or (event.widget is not None and event.widget.id == "viewer-keys"):
+            self.dismiss(None)
+        elif len(self._book.images) > 1:
+            self.action_step(1)
+
+    @property
+    def _image(self) -> Image:
+        return self._book.images[self._at]
+
+    def _show(self) -> None:
+        count = len(self._book.images)
+        words = clean(" ".join(self._book.text[self._image.start : self._image.end].split()))
+        self.query_one("#viewer-title", Line).update(f"Picture {self._at + 1} of {count}")
+        self.query_one("#viewer-caption", Static).update(words)
+        self.run_worker(self._draw(self._image), exclusive=True)
+
+    async def _draw(self, image: Image) -> None:
+        room = self.query_one("#viewer-picture", Container)
+        try:
+            picture = await asyncio.to_thread(self._unpack, image)
+            drawn = widget_for(picture, self._way)
+        except GistreadError as error:
+            await room.remove_children()
+            await room.mount(Static(clean(str(error)), classes="viewer-message", markup=False))
+            return
+        await room.remove_children()
+        await room.mount(drawn)
+        title = (
+            f"Picture {self._at + 1} of {len(self._book.images)} · {picture.width} × {picture.height} · {picture.kind}"
+        )
+        self.query_one("#viewer-title", Line).update(title)
+
+    def _unpack(self, image: Image) -> Picture:
+        """In a thread. Raises GistreadError."""
+        if self._path is None and not image.source.startswith("data:"):
+            raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
+        return unpack(read_image(self._path or Path(), image.source))

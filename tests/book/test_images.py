@@ -1,0 +1,94 @@
+"""The bytes of a picture: from an archive, from beside the book, and from nowhere else."""
+
+import base64
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gistread.book import images
+from gistread.book.images import read_image
+from gistread.errors import BookError
+
+PIXELS = b"\x89PNG and so on"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "book.epub"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("EPUB/images/map of Skerry.png", PIXELS)
+    return path
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    folder = tmp_path / "page"
+    (folder / "files").mkdir(parents=True)
+    (folder / "files" / "a b.png").write_bytes(PIXELS)
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    path = folder / "book.html"
+    path.write_text("<p>A book.</p>")
+    return path
+
+
+@pytest.mark.parametrize("source", ["EPUB/images/map of Skerry.png", "EPUB/images/map%20of%20Skerry.png"])
+def test_a_picture_inside_an_archive(archive: Path, source: str) -> None:
+    assert read_image(archive, source) == PIXELS
+
+
+def test_a_picture_that_the_archive_lacks_is_said(archive: Path) -> None:
+    with pytest.raises(BookError, match=r"The picture EPUB/none\.png is missing"):
+        read_image(archive, "EPUB/none.png")
+
+
+@pytest.mark.parametrize("source", ["files/a b.png", "files/a%20b.png", "./files/a%20b.png?x=1#y"])
+def test_a_picture_beside_a_page(page: Path, source: str) -> None:
+    assert read_image(page, source) == PIXELS
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["../secret.png", "%2e%2e/secret.png", "/etc/hostname", "files/../../secret.png", "a\0b", "\\..\\secret.png"],
+)
+def test_no_file_outside_the_folder_of_the_book_is_opened(page: Path, source: str) -> None:
+    with pytest.raises(BookError):
+        read_image(page, source)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_does_not_lead_out_of_the_folder(page: Path) -> None:
+    (page.parent / "link.png").symlink_to(page.parent.parent / "secret.png")
+    with pytest.raises(BookError, match="outside the book's folder"):
+        read_image(page, "link.png")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders")
+def test_a_pipe_in_the_folder_does_not_hang(page: Path) -> None:
+    os.mkfifo(page.parent / "pipe.png")
+    with pytest.raises(BookError, match="pipe"):
+        read_image(page, "pipe.png")
+
+
+@pytest.mark.parametrize(
+    "source", ["http://example.org/a.png", "HTTPS://example.org/a.png", "//example.org/a.png", "file:///etc/x"]
+)
+def test_nothing_is_fetched(page: Path, source: str) -> None:
+    with pytest.raises(BookError, match="outside the book"):
+        read_image(page, source)
+
+
+def test_a_picture_inside_the_text_itself() -> None:
+    data = base64.b64encode(PIXELS).decode()
+    assert read_image(Path("none"), f"data:image/png;base64,{data}") == PIXELS
+    assert read_image(Path("none"), "data:image/svg+xml,%3Csvg%3E") == b"<svg>"
+    with pytest.raises(BookError, match="damaged"):
+        read_image(Path("none"), "data:")
+
+
+def test_a_picture_that_is_too_large_is_refused(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "LIMIT_BYTES", 5)
+    with pytest.raises(BookError, match="larger than"):
+        read_image(page, "files/a b.png")

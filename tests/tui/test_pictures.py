@@ -1,0 +1,260 @@
+"""Pictures of the book: which way the terminal draws, what cannot be drawn, and the viewer."""
+
+import contextlib
+import io
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import pexpect
+import pytest
+from PIL import Image as Pillow
+from rich.style import Style
+from textual.app import App
+
+from gistread.book.model import Book, Chapter, Image, Kind, Paragraph
+from gistread.tui.drawing import MOST_PIXELS, DrawingError, Way, unpack, way_of
+from gistread.tui.screens.image import ImageScreen
+from tests.book.make_epub import epub
+from tests.book.make_epub import page as epub_page
+from tests.terminal import Terminal, terminal
+from tests.tui.books import small_book
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+
+SIZE = (100, 34)
+
+
+def png(color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB") -> bytes:
+    out = io.BytesIO()
+    Pillow.new(mode, size, color).save(out, "PNG")
+    return out.getvalue()
+
+
+def illustrated(folder: Path) -> tuple[Book, Path]:
+    """A book of three paragraphs, the second and third of them pictures, and the page it came from."""
+    (folder / "red.png").write_bytes(png("#ff0000"))
+    (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    page = folder / "book.html"
+    page.write_text("x")
+    parts = ["A boat lay on the shore.", "A red flag.", "The coast, drawn."]
+    text = "\n\n".join(parts)
+    starts = [text.index(part) for part in parts]
+    kinds = (Kind.TEXT, Kind.IMAGE, Kind.IMAGE)
+    paragraphs = tuple(Paragraph(s, s + len(p), k) for s, p, k in zip(starts, parts, kinds, strict=True))
+    images = tuple(
+        Image(one.start, one.end, source) for one, source in zip(paragraphs[1:], ("red.png", "line.svg"), strict=True)
+    )
+    return Book(text, "The Boat", paragraphs, (Chapter("", 0, len(text)),), images=images), page
+
+
+@pytest.mark.parametrize(
+    ("environment", "way"),
+    [
+        ({"TERM": "xterm-kitty"}, Way.KITTY),
+        ({"TERM": "xterm-ghostty"}, Way.KITTY),
+        ({"TERM": "foot"}, Way.SIXEL),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, Way.SIXEL),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, Way.SIXEL),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230401"}, Way.SIXEL),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "200401"}, Way.BLOCKS),
+        ({"TERM": "xterm-256color"}, Way.BLOCKS),
+        ({}, Way.BLOCKS),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, Way.BLOCKS),
+        ({"TERM": "xterm-kitty", "TEXTUAL_DRIVER": "web"}, Way.BLOCKS),
+    ],
+)
+def test_the_way_of_drawing_is_known_without_asking_the_terminal(environment: dict[str, str], way: Way) -> None:
+    assert way_of("auto", environment) is way
+
+
+def test_the_setting_decides_and_without_colours_there_are_dots() -> None:
+    assert way_of("sixel", {"TERM": "dumb"}) is Way.SIXEL
+    assert way_of("auto", {"TERM": "xterm"}, no_color=True) is Way.DOTS
+
+
+def test_a_picture_is_unpacked_made_small_and_put_on_white() -> None:
+    picture = unpack(png("#00000000", (3000, 2500), "RGBA"))
+    assert (picture.width, picture.height, picture.kind) == (3000, 2500, "PNG")
+    assert picture.pixels.width <= 2400
+    assert picture.pixels.mode == "RGB"
+    assert picture.pixels.getpixel((5, 5)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "I;16"])
+def test_every_kind_of_pixel_can_be_drawn(mode: str) -> None:
+    out = io.BytesIO()
+    Pillow.new(mode, (9, 9)).save(out, "TIFF" if mode == "CMYK" else "PNG")
+    assert unpack(out.getvalue()).pixels.mode == "RGB"
+
+
+def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked() -> None:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    side = 30_000
+    assert side * side > MOST_PIXELS
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    bomb = (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    )
+    with pytest.raises(DrawingError, match="too large"):
+        unpack(bomb)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "damaged"),
+        (b"no picture", "damaged"),
+        (png()[:50], "damaged"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not drawn here"),
+        (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(data: bytes, said: str) -> None:
+    with pytest.raises(DrawingError, match=said):
+        unpack(data)
+
+
+async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(tmp_path: Path) -> None:
+    book, page = illustrated(tmp_path)
+    app = app_on(book, tmp_path)
+    app._first_path = page
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: "Picture 1 of 2 · 60 × 40 · PNG" in text_of(app))
+        assert "A red flag." in text_of(app)
+        await until(pilot, lambda: "▀" in text_of(app) or "▄" in text_of(app))
+        assert any(style.color and style.color.triplet == (255, 0, 0) for style in _styles(app))
+        await pilot.press("right")
+        await until(pilot, lambda: "is an SVG, which is not drawn" in text_of(app))
+        assert "The coast, drawn." in text_of(app)
+        await pilot.press("right")
+        await until(pilot, lambda: "Picture 1 of 2 · 60" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ImageScreen))
+
+
+async def test_a_click_on_its_words_opens_a_picture_and_a_click_beside_it_closes_it(tmp_path: Path) -> None:
+    book, page = illustrated(tmp_path)
+    app = app_on(book, tmp_path)
+    app._first_path = page
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        row = next(index for index, line in enumerate(lines(app)) if "A red flag" in line)
+        await pilot.click(offset=(lines(app)[row].index("A red flag") + 3, row))
+        await until(pilot, lambda: "Picture 1 of 2" in text_of(app))
+        await pilot.click("#viewer-keys")
+        await until(pilot, lambda: not isinstance(app.screen, ImageScreen))
+
+
+async def test_enter_goes_to_the_picture_in_the_book(tmp_path: Path) -> None:
+    book, page = illustrated(tmp_path)
+    app = app_on(book, tmp_path)
+    app._first_path = page
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        gone: list[int] = []
+        screen.jump = lambda offset, top=0.0: gone.append(offset)
+        await pilot.press("i", "right", "enter")
+        await until(pilot, lambda: gone == [book.images[1].start])
+
+
+async def test_a_book_without_pictures_and_one_without_a_file_say_so(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await opened(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: "no pictures" in text_of(app))
+    book, _ = illustrated(tmp_path)
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: "read from a pipe" in text_of(app))
+
+
+async def test_without_the_packages_it_is_said_how_to_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] in ("PIL", "textual_image")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    book, page = illustrated_without_pillow(tmp_path)
+    app = app_on(book, tmp_path)
+    app._first_path = page
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: "gistread[images]" in text_of(app))
+        assert "A red flag." in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (20, 5), (200, 60)])
+async def test_a_picture_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    book, page = illustrated(tmp_path)
+    (tmp_path / "red.png").write_bytes(png("#ff0000", (1000, 1500)))
+    app = app_on(book, tmp_path)
+    app._first_path = page
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await pilot.press("i")
+        await until(
+            pilot, lambda: app.screen.query("HalfcellImage") and app.screen.query_one("HalfcellImage").size.height
+        )
+        drawn, room = app.screen.query_one("HalfcellImage"), app.screen.query_one("#viewer-picture")
+        assert drawn.size.height <= room.size.height
+        assert drawn.size.width <= room.size.width
+        if size == (200, 60):
+            assert drawn.size.width == pytest.approx(drawn.size.height * 2 * 1000 / 1500, abs=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())])
+def test_the_terminal_gets_the_picture_and_is_asked_nothing(tmp_path: Path, images: str, begins: bytes) -> None:
+    page = tmp_path / "book.epub"
+    _epub_with_a_picture(page)
+    settings = tmp_path / "xdg_config_home" / "gistread"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text(f'images = "{images}"\n')
+    with terminal([str(page)], tmp_path) as run:
+        run.wait_for("A boat lay")
+        got = _sent(run, "i")
+        assert begins in got
+        assert b"\x1b[c" not in got
+        assert b"\x1b[16t" not in got
+        run.press("\x1b")
+        run.look(0.5)
+        run.press("q")
+        assert run.wait_for_end() == 0
+
+
+def _sent(run: Terminal, key: str) -> bytes:
+    """What the terminal is sent in answer to a key, until it rests."""
+    run.press(key)
+    got = b""
+    with contextlib.suppress(pexpect.TIMEOUT):
+        while True:
+            got += run.process.read_nonblocking(2**16, timeout=3)
+    return got
+
+
+def illustrated_without_pillow(folder: Path) -> tuple[Book, Path]:
+    (folder / "red.png").write_bytes(b"\x89PNG")
+    page = folder / "book.html"
+    page.write_text("x")
+    text = "A boat.\n\nA red flag."
+    parts = (Paragraph(0, 7), Paragraph(9, len(text), Kind.IMAGE))
+    images = (Image(9, len(text), "red.png"),)
+    return Book(text, "The Boat", parts, (Chapter("", 0, len(text)),), images=images), page
+
+
+def _styles(app: App[None]) -> list[Style]:
+    return [segment.style for strip in app.screen._compositor.render_strips() for segment in strip if segment.style]
+
+
+def _epub_with_a_picture(path: Path) -> None:
+    body = "<p>A boat lay on the shore.</p><figure><img src='red.png' alt='A red flag'/></figure>"
+    path.write_bytes(epub({"one.xhtml": epub_page(body), "red.png": png()}))
