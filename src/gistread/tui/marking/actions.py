@@ -158,7 +158,7 @@ class Marking(Moving):
             return
         color, selected = Color(chosen), self.book_pane.selected_range
         self.gistread.config = replace(self.gistread.config, highlight=color.value)
-        self.gistread.save("highlight", chosen)
+        self.gistread.save("highlight", color.value)
         if selected is not None:
             self._highlight(selected, color)
 
@@ -201,7 +201,6 @@ class Marking(Moving):
                 return
             self.marks.put(changed(mark, note=note), None if is_new else mark)
             self.book_pane.drop_selection()
-            self.notify("The note is kept.")
 
         self.app.push_screen(NoteScreen(title_of(mark, self.book), words, mark.note, keep), keep)
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from textual import events
 from textual.message import Message
 
-from gistread.book.model import Book
+from gistread.book.model import Book, Kind
 from gistread.tui.commands import COMMANDS, Command, Place, key_names
 from gistread.tui.marking import steps
 from gistread.tui.marking.steps import Range
@@ -66,6 +66,9 @@ _WHOLE = (Unit.SENTENCE, Unit.PARAGRAPH)
 """The first step by one of these takes the one that the caret is in."""
 
 
+_NO_PROSE = (Kind.HEADING, Kind.BREAK, Kind.IMAGE)
+
+
 class Selecting(LongText):
     """A book in which one selects by keyboard. Its keys are the commands of `Place.SELECTING`.
 
@@ -78,7 +81,7 @@ class Selecting(LongText):
     book: Book | None = None
     caret: Caret | None = None
     clicked: int | None = None
-    """Offset of the character that was clicked last."""
+    """Offset of the character that was clicked last, or where the caret was last."""
 
     @property
     def selecting(self) -> bool:
@@ -100,13 +103,22 @@ class Selecting(LongText):
             head = _AT[unit](book, self.clicked)
         else:
             head = _AT[unit](book, view[0])
-            if head[0] < view[0]:  # it began above what is in view
-                head = _NEXT[unit](book, head)
+            while head[0] < view[0] or not self._is_prose(head):  # it began above what is in view, or is a heading
+                following = _NEXT[unit](book, head)
+                if following == head or following[0] >= view[1]:
+                    break
+                head = following
         self.caret = Caret(head, head, extending)
         self._show_caret()
 
+    def _is_prose(self, words: Range) -> bool:
+        assert self.book is not None
+        return self.book.paragraphs[self.book.paragraph_index(words[0])].kind not in _NO_PROSE
+
     def drop_selection(self) -> None:
-        """Nothing is selected any more, by whatever means it was."""
+        """Nothing is selected any more, by whatever means it was; the next caret begins where this one was."""
+        if self.caret is not None:
+            self.clicked = self.caret.head[0]
         self.caret = None
         self._drop_selection()
         self.post_message(self.CaretMoved())

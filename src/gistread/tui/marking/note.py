@@ -75,9 +75,10 @@ class NoteScreen(ModalScreen[str | None]):
             return
         self._asking = True
         self.query_one("#note-choices", Choices).show(_ASKING)
-        self.notify("The note is not saved: Ctrl+S saves it, Esc again throws the changes away.", severity="warning")
+        self.query_one(".panel-title", Static).update("The note is not saved")
 
     def action_go_on(self) -> None:
         self._asking = False
         self.query_one("#note-choices", Choices).show(_CHOICES)
+        self.query_one(".panel-title", Static).update(clean(self._title))
         self.query_one(TextArea).focus()

@@ -1,0 +1,119 @@
+"""Looking words up: which program is run, with the word as one argument, and never for longer than a while."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gistread import dictionary
+from gistread.dictionary import DictionaryError, Lookup, choose, look_up, word_in
+from gistread.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("selected", "word"),
+    [
+        ("lamp", "lamp"),
+        ("“Lamp,”", "Lamp"),
+        ("--help", "help"),
+        ("-rf /", "rf"),
+        ("mother-in-law’s", "mother-in-law’s"),
+        ("a priori\n  reasoning.", "a priori reasoning"),
+        ("灯台", "灯台"),
+        ("…—!", ""),
+        ("word " * 40, ""),
+    ],
+)
+def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(selected: str, word: str) -> None:
+    assert word_in(selected) == word
+
+
+def installed(*names: str) -> object:
+    return lambda name: f"/usr/bin/{name}" if name in names else None
+
+
+def test_the_command_of_the_settings_is_split_as_a_shell_would_and_never_given_to_one() -> None:
+    lookup = choose("rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict"))
+    word = "rm; $(reboot) `x`"
+    assert lookup.argv == ("/usr/bin/dict", "--database", "web 1913", f"define:{word}", word)
+    assert choose("lamp", "dict", installed("dict")).argv == ("/usr/bin/dict", "lamp")
+
+
+@pytest.mark.parametrize("command", ["dict 'unclosed", "nothing-there {word}", "{word}", "''"])
+def test_a_command_that_cannot_be_run_is_said(command: str) -> None:
+    with pytest.raises(UsageError, match="lookup_command"):
+        choose("lamp", command, installed("dict"))
+
+
+def test_without_a_command_a_known_dictionary_is_taken_that_asks_nobody_on_the_network() -> None:
+    assert choose("lamp", "", installed("wn", "dict")).argv == ("/usr/bin/wn", "lamp", "-over")
+    assert choose("lamp", "", installed("dict")).argv == ("/usr/bin/dict", "--host", "localhost", "lamp")
+    assert choose("lamp", "", installed("evil")).argv == ()
+
+
+def run(code: str, word: str = "lamp") -> Lookup:
+    return Lookup(word, (sys.executable, "-c", code, word))
+
+
+async def test_what_the_program_says_is_returned_without_its_colours() -> None:
+    code = "import sys; print('\\x1b[1mLamp\\x1b[0m', sys.argv[1:], 'b\\x08bold'); sys.exit(3)"
+    assert await look_up(run(code, "a; b")) == "Lamp ['a; b'] bold"
+    assert "knows nothing" in await look_up(run("pass"))
+
+
+async def test_a_program_that_asks_for_input_gets_none() -> None:
+    assert await look_up(run("print(repr(input()))")) != ""
+
+
+async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    code = (
+        "import os, subprocess, sys, time\n"
+        f"child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(60)"
+    )
+    began = time.monotonic()
+    with pytest.raises(DictionaryError, match="within 2 seconds"):
+        await look_up(run(code), limit_s=2)
+    assert time.monotonic() - began < 10
+    await asyncio.sleep(0.3)
+    for pid in map(int, pids.read_text().split()):
+        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_program_that_says_without_end_is_cut_and_ended() -> None:
+    said = await look_up(run("while True: print('word ' * 200)"))
+    assert 1000 < len(said) <= dictionary.LIMIT_BYTES
+
+
+async def test_cancelling_ends_the_program() -> None:
+    task = asyncio.create_task(look_up(run("import time; time.sleep(60)")))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    began = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 5
+
+
+async def test_a_program_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+    program = tmp_path / "dict"
+    program.write_text("no program")
+    program.chmod(0o755)
+    with pytest.raises(DictionaryError, match="cannot be run"):
+        await look_up(Lookup("lamp", (str(program), "lamp")))
+
+
+async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dictionary, "_WORD_LISTS", (tmp_path / "none", tmp_path / "words"))
+    with pytest.raises(DictionaryError, match="lookup_command"):
+        await look_up(Lookup("lamp"))
+    (tmp_path / "words").write_text("lamp\nZürich\n")
+    assert "“Lamp” is a word" in await look_up(Lookup("Lamp"))
+    assert "“Zürich” is a word" in await look_up(Lookup("Zürich"))
+    assert "is not in the list" in await look_up(Lookup("lam"))

@@ -1,0 +1,58 @@
+"""Words, sentences and paragraphs as steps of the caret: none is skipped, and the ends hold."""
+
+from gistread.book.model import Book, Chapter, Paragraph
+from gistread.tui.marking import steps
+from tests.tui.books import small_book
+
+BOOK = small_book()
+
+
+def as_book(*paragraphs: str) -> Book:
+    text, parts = "", []
+    for words in paragraphs:
+        parts.append(Paragraph(len(text), len(text) + len(words)))
+        text += words + "\n\n"
+    text = text.rstrip("\n")
+    return Book(text, "", tuple(parts), (Chapter("", 0, len(text)),))
+
+
+def walk(book: Book, step: object, at: object, first: tuple[int, int]) -> list[str]:
+    found = [first]
+    while (following := step(book, at(found[-1]))) != found[-1]:
+        found.append(following)
+    return [book.text[slice(*one)] for one in found]
+
+
+def test_every_word_is_stepped_on_forward_and_back() -> None:
+    words = walk(BOOK, steps.next_word, lambda one: one[1], steps.word_at(BOOK, 0))
+    assert " ".join(words[:6]) == "I The Lamp Ada Brennan kept"
+    last = steps.word_at(BOOK, len(BOOK.text))
+    assert walk(BOOK, steps.previous_word, lambda one: one[0], last)[::-1] == words
+
+
+def test_every_sentence_is_stepped_on_forward_and_back() -> None:
+    first = steps.sentence_at(BOOK, 0)
+    sentences = walk(BOOK, steps.next_sentence, lambda one: one[0], first)
+    assert "".join("".join(sentences).split()) == "".join(BOOK.text.split())
+    last = steps.sentence_at(BOOK, len(BOOK.text) - 1)
+    assert walk(BOOK, steps.previous_sentence, lambda one: one[0], last)[::-1] == sentences
+
+
+def test_paragraphs_stop_at_the_ends() -> None:
+    assert steps.paragraph_at(BOOK, 0, -1) == steps.paragraph_at(BOOK, 0)
+    assert steps.paragraph_at(BOOK, len(BOOK.text), 1)[1] == len(BOOK.text)
+
+
+def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_are_words() -> None:
+    book = as_book("mother-in-law’s lamp", "灯台の光 и лампа")
+    words = walk(book, steps.next_word, lambda one: one[1], steps.word_at(book, 0))
+    assert words == ["mother-in-law’s", "lamp", "灯", "台", "の", "光", "и", "лампа"]
+
+
+def test_a_book_without_words_or_without_text_has_no_trap() -> None:
+    for book in (as_book("* * *", "—"), Book("", "", (), (Chapter("", 0, 0),))):
+        for step in (steps.word_at, steps.next_word, steps.previous_word):
+            assert step(book, 0) == (0, len(book.text))
+        assert steps.paragraph_at(book, 0)[0] == 0
+        for step in (steps.sentence_at, steps.next_sentence, steps.previous_sentence):
+            assert step(book, 0)
