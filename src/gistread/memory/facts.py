@@ -147,7 +147,8 @@ def _of_the_page(page: str) -> list[Line]:
 
 def elements_in(sentence: str) -> list[str]:
     """What a sentence names: its capitalised words inside it, and its longest other words."""
-    names = list(dict.fromkeys(match[0].strip("’'-") for match in _NAME.finditer(sentence)))
+    found = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
+    names = list(dict.fromkeys(name for name in found if len(name) > 2 or not name.isascii()))
     in_names = " ".join(names)
     others = sorted({word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names}, key=len)
     return [*names, *others[::-1]][:_MOST_ELEMENTS]

@@ -216,6 +216,9 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place) -> str
     note = " ".join(said.text.split())
     if not note or says_nothing(note) or words_of(note) <= _NOTHING_NEW or note.casefold().startswith("nothing new"):
         return ""
+    known = words_of(" ".join([search.plan, search.question, *(one for one, _ in path.notes)]))
+    if words_of(note) <= known:  # the plan said again, or the notebook
+        return ""
     path.notes.append((note, place))
     return note
 
