@@ -47,7 +47,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
     Command("choose-model", "m", "app.choose_model", "Choose a model", A, "What is on this machine.", "model"),
     Command("contents", "t", "contents", "Contents", R, "Go to a chapter.", "contents", "book"),
-    Command("open-page", "enter", "open_page", "Open or close a page", R, "In the memory, inline.", "open", "memory"),
+    Command(
+        "open-page",
+        "enter",
+        "open_page",
+        "Open or close a page; follow a link",
+        R,
+        "In the memory, inline; in the book, the chosen link or note.",
+        "open",
+        "memory",
+    ),
     Command("go-to-page", "o", "go_to_page", "Go to the page in the book", G, "", "go to", "memory"),
     Command(
         "pin", "p", "pin", "Pin or unpin a page", R, "A pinned page stands open for the next question.", "pin", "memory"
@@ -81,6 +90,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("next-hit", "n", "next_hit", "Next hit of the search", R),
     Command("previous-hit", "N", "previous_hit", "Previous hit of the search", R),
     Command("all-hits", "ctrl+f", "all_hits", "Search: a list of all hits", R, "With their context and chapter."),
+    Command("next-link", "full_stop", "next_link", "Next link or note on the screen", R, "Enter follows it."),
+    Command("previous-link", "comma", "previous_link", "Previous link or note on the screen", R),
     Command("percent", "%", "percent", "Go to a percentage", R, "40% goes there."),
     Command("page-down", "space,pagedown", "page_down", "One screen on", M),
     Command("page-up", "b,pageup", "page_up", "One screen back", M),

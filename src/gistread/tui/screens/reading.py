@@ -27,6 +27,7 @@ from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
+from gistread.tui.linking import Linking
 from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.news import Reading
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Marking, Searching, Typesetting):
+class ReadingScreen(Marking, Searching, Linking, Typesetting):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -359,7 +360,7 @@ class ReadingScreen(Marking, Searching, Typesetting):
             await session.asking.cancel()
         elif self.pane is not Pane.BOOK:
             self.to_pane(Pane.BOOK)
-        elif self.drop_hits():
+        elif self.drop_hits() or self.close_last_note():
             pass
         elif session is not None and (session.loading or session.reading.state is Reading.RUNNING):
             await session.pause()
@@ -440,6 +441,8 @@ class ReadingScreen(Marking, Searching, Typesetting):
         self.show_memory_header()
 
     def action_open_page(self) -> None:
+        if self.pane is Pane.BOOK and self.follow_chosen_link():
+            return
         number = self._page_meant()
         if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
             self.warn("The model has not read this page yet.")

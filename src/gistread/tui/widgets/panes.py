@@ -1,6 +1,7 @@
 """The book pane and the answers pane: long text with this program's keys, and what each adds."""
 
 import os
+from collections.abc import Hashable
 from dataclasses import replace
 
 from textual.message import Message
@@ -67,6 +68,16 @@ class BookPane(Selecting):
         self.show(BookBlocks(book, self._page_style), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
+
+    @property
+    def block_count(self) -> int:
+        """Paragraphs, and blocks of notes that are open among them."""
+        return len(self._index)
+
+    def blocks_of(self, key: Hashable) -> range:
+        """Indices of the blocks with this key; empty where there is none."""
+        found = self._index.find_key(key)
+        return range(0) if found is None else range(*self._run(found))
 
     def scroll_to_beginning(self) -> None:
         """To the empty rows above the first line."""
