@@ -145,6 +145,13 @@ class TestLinks:
 
 
 class TestLanguages:
+    def test_a_wrapped_line_is_a_space_but_not_between_ideographs(self) -> None:
+        book = read(
+            "<p>山路を<i>登り</i>\n  <b>ながら</b>、\nこう\n考えた。\nIt\n <i>rained</i>\n雨</p><p>비가\n온다</p>"
+        )
+        assert book.text == "山路を登りながら、こう考えた。 It rained 雨\n\n비가 온다"
+        assert [words for _, words in styled(book)] == ["登り", "ながら", "rained"]
+
     def test_words_in_another_language_are_known(self) -> None:
         book = read('<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p lang="en-US">Dry.</p>')
         assert [(book.text[f.start : f.end], f.language) for f in book.foreign] == [
@@ -155,6 +162,23 @@ class TestLanguages:
 
     def test_what_is_no_language_is_none(self) -> None:
         assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').foreign == ()
+
+
+class TestHidden:
+    def test_numbers_of_printed_pages_are_not_read_but_led_to(self) -> None:
+        body = (
+            '<p>It</p><p>rained<span class="pagenum"><a id="Page_2">[2]</a></span>.</p>'
+            '<p><span role="doc-pagebreak" id="p3">3</span>Dry.</p>'
+        )
+        document = read_document(etree.fromstring(f"<html>{body}</html>"))
+        assert [piece.text for piece in document.pieces] == ["It", "rained.", "Dry."]
+        assert (document.anchors["Page_2"], document.anchors["p3"]) == (1, 2)
+
+    def test_the_licence_around_a_book_is_no_text_of_it(self) -> None:
+        assert (
+            read('<section class="pg-boilerplate pgheader"><p>EBOOK</p></section><p>It rained.</p>').text
+            == "It rained."
+        )
 
 
 class TestNotes:

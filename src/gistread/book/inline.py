@@ -16,7 +16,9 @@ MOST_MARKS = 0xFFFD
 """Of one paragraph; what comes after is text without marks."""
 MOST_MARKS_OF_BOOK = 500_000
 """A Bible with a reference at each verse has fewer; a file of nothing but tags would fill the memory."""
-_ANY = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
+ANY = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
+"""Pattern of a mark."""
+_ANY = re.compile(ANY)
 # Atomic, and never begun inside a run: a million spaces or marks in a row are passed over once.
 _RUN = re.compile(
     "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"

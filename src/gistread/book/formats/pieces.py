@@ -3,6 +3,7 @@
 Knows nothing of the document's other paragraphs.
 """
 
+import re
 from dataclasses import dataclass, replace
 
 from lxml import etree
@@ -16,6 +17,9 @@ from gistread.book.model import Kind
 
 _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
+_IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+# A line that is wrapped in the source is a space, but not between characters that are written without spaces.
+_WRAPPED_IDEOGRAPHS = re.compile(f"({_IDEOGRAPH}{inline.ANY}{{0,8}})[ \t\r]*\n\\s*(?={inline.ANY}{{0,8}}{_IDEOGRAPH})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,8 @@ def _looks_like_verse(lines: list[str], kind: Kind) -> bool:
 
 
 def _folded(text: str) -> list[str]:
+    if "\n" in text and not text.isascii():
+        text = _WRAPPED_IDEOGRAPHS.sub(r"\1", text)
     if LINE_END not in text:
         return [" ".join(text.split())]
     return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]

@@ -45,7 +45,7 @@ _NOTES_CLASSES = _words("footnotes endnotes")
 _NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text")
 _FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustration illus illo picture")
 _CAPTION_CLASSES = _words("caption figcaption")
-_FURNITURE_CLASSES = _words("pagenum pageno page-number pagenumber lnum linenum linenumber")
+_FURNITURE_CLASSES = _words("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
@@ -59,7 +59,7 @@ def types_of(element: etree._Element) -> frozenset[str]:
 
 
 def is_hidden(element: etree._Element) -> bool:
-    """Whether a reader would not see the element, or would see it beside the text: numbers of pages and lines."""
+    """Whether a reader would not see the element, or not as text of the book: numbers of pages and lines, a licence."""
     if element.get("hidden") is not None:
         return True
     style = element.get("style")

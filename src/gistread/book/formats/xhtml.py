@@ -7,6 +7,7 @@ becomes marks, white space folds. Knows nothing of archives, packages, chapters,
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from lxml import etree
 
@@ -53,6 +54,7 @@ BREAK_TEXT = "* * *"
 
 # Within Python's limit on recursion wherever this is called from, so that a book is the same on every machine.
 _DEEPEST = 150
+_MOST_HIDDEN_ANCHORS = 1000
 _NO_SHEET: Sheet = {}
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
@@ -159,10 +161,10 @@ class _Walker:
     def _described(self, element: etree._Element, name: str, context: Context) -> None:
         """Take in one element that has attributes."""
         types = types_of(element)
-        if is_hidden(element) and not types & NOTES:
-            return
-        if types & NOT_TEXT:
-            self._anchor(element)
+        if types & NOT_TEXT or (is_hidden(element) and not types & NOTES):
+            # What is not shown is still led to: an index names the numbers of printed pages.
+            for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
+                self._anchor(inner)
             return
         marks = (block_styles_of if name in BLOCKS else styles_of)(element, name, self.sheet)
         before, language = self.language, language_of(element)
