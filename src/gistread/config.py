@@ -51,6 +51,8 @@ class Config:
     """Pagination (ReadAgent, Appendix H); None: chosen by the book's length and the model's window."""
     max_pages: int = 5
     """Look-ups a question may take."""
+    reader: str = ""
+    """How questions are answered, as `--reader` takes it; empty: the usual way."""
     follow: bool = True
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
@@ -104,6 +106,7 @@ _RULES = {
     "min_words": _number(1, 100_000),
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),
+    "reader": _TEXT,
     "follow": _Rule(bool, "true or false", lambda value: True),
     "progress": _Rule(
         str,

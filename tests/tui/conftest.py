@@ -12,6 +12,6 @@ from tests.tui.scripted import ScriptedReader
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
     scripted = ScriptedReader()
-    method = SimpleNamespace(reader=lambda: scripted)
+    method = SimpleNamespace(reader=lambda: scripted, needs_memory=True)
     monkeypatch.setattr(asking_task, "METHODS", {DEFAULT_READER: method})
     return scripted

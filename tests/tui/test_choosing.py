@@ -201,3 +201,24 @@ async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
         assert " z " in line
         for title in ("Contents", "Pin or unpin a page", "Choose a theme", "Quit", "One screen on"):
             assert title in shown
+
+
+async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_path: Path) -> None:
+    paths = paths_in(tmp_path)
+    app = GistreadApp(small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine())
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("A")
+        await until(pilot, lambda: "● readagent-s" in text_of(app))
+        assert "needs no memory" in text_of(app)
+        await pilot.press("j", "enter")
+        session = app.reading.session if app.reading else None
+        assert session is not None
+        await until(pilot, lambda: session.asking.reader == "readagent-p")
+        await until(pilot, lambda: load_config(paths.config_file).reader == "readagent-p")
+    later = GistreadApp(small_book(), paths=paths, config=load_config(paths.config_file))
+    async with later.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        assert later.reading is not None
+        assert later.reading.session is not None
+        assert later.reading.session.asking.reader == "readagent-p"

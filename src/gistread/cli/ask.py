@@ -44,7 +44,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import METHODS, Method
+from gistread.readers.registry import DEFAULT_READER, METHODS, Method
 from gistread.shelf import KeptCitation, KeptQuestion, Shelf
 
 _STOPPED = {
@@ -60,6 +60,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
     config = settings(arguments)
+    arguments.reader = arguments.reader or config.reader or DEFAULT_READER
+    if arguments.reader not in METHODS:
+        raise UsageError(
+            f"The settings name a reader {arguments.reader!r} that there is not.", f"There are {', '.join(METHODS)}."
+        )
     book = open_named(arguments.book)
     header = None if arguments.index else _fullest(book, arguments.book, METHODS[arguments.reader])
     run_until_interrupted(_ask(arguments, config, book, header))

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from gistread import __version__
 from gistread.errors import UsageError
-from gistread.readers.registry import DEFAULT_READER, METHODS
+from gistread.readers.registry import METHODS
 
 
 class BoundUnit(Enum):
@@ -122,7 +122,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     parser.add_argument("question", metavar="QUESTION")
     _add_model(parser)
-    parser.add_argument("--reader", default=DEFAULT_READER, choices=list(METHODS), help="how it is answered")
+    parser.add_argument("--reader", choices=list(METHODS), help="how it is answered: see below")
     parser.add_argument("--max-pages", type=_count(0), metavar="N", help="most pages the agent may open (5)")
     parser.add_argument("--expand", type=_page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
     parser.add_argument(

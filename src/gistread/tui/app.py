@@ -79,6 +79,7 @@ class GistreadApp(App[None]):
         self._first = book
         self._first_path = path
         self.model = model or config.model
+        self.reader = config.reader
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
         self.keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
@@ -229,6 +230,20 @@ class GistreadApp(App[None]):
             await current.close()
             self.pop_screen()
         self.open_book(Path(path))
+
+    def action_choose_reader(self) -> None:
+        from gistread.tui.screens.reader import ReaderScreen
+
+        self.push_screen(ReaderScreen(self.reader), self._use_reader)
+
+    def _use_reader(self, reader: str | None) -> None:
+        """It answers the next question, and those of other days."""
+        if reader is None:
+            return
+        self.reader = reader
+        self.save("reader", reader)
+        if self.reading is not None and self.reading.session is not None:
+            self.reading.session.asking.reader = reader
 
     async def action_choose_model(self) -> None:
         from gistread.tui.screens.model import ModelScreen

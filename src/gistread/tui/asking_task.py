@@ -19,13 +19,18 @@ from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAs
 class AskingTask:
     """Owns the task and the steering of the running question."""
 
-    def __init__(self, tell: Callable[[News], None], max_pages: int) -> None:
+    def __init__(self, tell: Callable[[News], None], max_pages: int, reader: str = "") -> None:
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
         self._options = ReaderOptions(max_pages=max_pages)
-        self.reader = DEFAULT_READER
+        self.reader = reader if reader in METHODS else DEFAULT_READER
         self.state = Asking.NONE
         self.steering = Steering()
+
+    @property
+    def needs_memory(self) -> bool:
+        """Whether the next question needs a page that has been read."""
+        return METHODS[self.reader].needs_memory
 
     @property
     def running(self) -> bool:

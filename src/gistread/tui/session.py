@@ -48,7 +48,7 @@ class Session:
         self._engine_notice = ""
         self._grown = asyncio.Event()
         self.reading = ReadingTask(self._tell)
-        self.asking = AskingTask(self._tell, config.max_pages)
+        self.asking = AskingTask(self._tell, config.max_pages, config.reader)
 
     @property
     def memory(self) -> GistMemory | None:
@@ -134,7 +134,7 @@ class Session:
         """What the person has to do before they can ask; empty when they can."""
         if self._engine is None:
             return "There is no model yet: press m to choose one."
-        nothing_read = not (self._memory and self._memory.entries)
+        nothing_read = self.asking.needs_memory and not (self._memory and self._memory.entries)
         if not self.loading and nothing_read and self.reading.state is not Reading.RUNNING:
             return "No page has been read yet: press r to let the model read."
         return ""
@@ -209,7 +209,8 @@ class Session:
             self._grown.clear()
             if reason := self.why_not_ask():
                 raise EngineError(self._problem or self.reading.problem or reason)
-            if not self.loading and self._memory and self._memory.entries and self._engine:
+            enough = self._memory and (self._memory.entries or not self.asking.needs_memory)
+            if enough and not self.loading and self._memory and self._engine:
                 return self._memory, self._engine
             await self._grown.wait()
 
