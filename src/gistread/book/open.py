@@ -146,6 +146,10 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
         raise _refusal(name, kind)
     if isinstance(kind, Convertible):
         return _convert(stream, name, kind, cancelled)
+    if kind is Readable.DOCX:
+        from gistread.book.formats.docx import read_docx
+
+        return read_docx(archive, name)
     if kind is Readable.ZIPPED_FB2:
         return _read_zipped(archive, name)
     from gistread.book.formats.epub import read_epub

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
-READABLE = "plain text, EPUB, PDF, HTML, Markdown and FB2"
+READABLE = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
 """The formats that are read, for messages."""
 
 
@@ -27,6 +27,7 @@ class Readable(Enum):
     FB2 = auto()
     EPUB = auto()
     PDF = auto()
+    DOCX = auto()
     ZIPPED_FB2 = auto()
 
 
@@ -69,7 +70,11 @@ _SIGNATURES: tuple[tuple[int, bytes, Convertible | Unreadable], ...] = (
     (0, b"AT&TFORM", Unreadable("a DjVu document")),
     (0, b"{\\rtf", Convertible("an RTF document", ".rtf")),
     (0, b"%!PS", Unreadable("a PostScript document")),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Unreadable("an old Microsoft Office document", _SAVE_AS_DOCX)),
+    (
+        0,
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        Unreadable("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
+    ),
     (0, b"\x1f\x8b", Unreadable("a gzip archive", _UNPACK)),
     (0, b"BZh", Unreadable("a bzip2 archive", _UNPACK)),
     (0, b"\xfd7zXZ\x00", Unreadable("an xz archive", _UNPACK)),
@@ -136,7 +141,7 @@ _ZIP_MIMETYPES: dict[bytes, Convertible | Unreadable] = {
     b"application/vnd.oasis.opendocument.presentation": Unreadable("an OpenDocument presentation"),
 }
 _OFFICE: tuple[tuple[str, Readable | Unreadable], ...] = (
-    ("word/", Unreadable("a Word document (DOCX)", _CONVERT)),
+    ("word/", Readable.DOCX),
     ("xl/", Unreadable("a Microsoft Excel workbook (XLSX)")),
     ("ppt/", Unreadable("a Microsoft PowerPoint presentation (PPTX)")),
     ("visio/", Unreadable("a Microsoft Visio drawing (VSDX)")),

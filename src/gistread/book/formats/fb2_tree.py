@@ -11,8 +11,7 @@ from lxml import etree
 from gistread.book.formats.layout import is_break
 from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.one_document import Section
-
-EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+from gistread.book.formats.semantics import EPUB_TYPE
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
 _INLINE = {

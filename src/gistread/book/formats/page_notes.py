@@ -9,9 +9,8 @@ import re
 from lxml import etree
 
 from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.semantics import classes_of
+from gistread.book.formats.semantics import EPUB_TYPE, classes_of
 
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _BACK_CLASSES = frozenset(("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink"))
 _NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))
 _ARROWS = re.compile(r"\(?[↩↑⤴⏎↵^←▲\ufe0e\ufe0f]+(?:\d+|[a-z])?\)?|\[?(?:back|return|zurück|retour)\]?", re.IGNORECASE)
@@ -23,14 +22,14 @@ def undecorate_notes(root: etree._Element) -> None:
     for element in list(root.iter()):
         name = local_name(element)
         if name == "a" and "#" in (element.get("href") or "") and _leads_back(element):
-            element.set(_EPUB_TYPE, "backlink")
+            element.set(EPUB_TYPE, "backlink")
         elif name == "hr" and _is_over_notes(element):
             parent = element.getparent()
             if parent is not None:
                 # Its tail is white space: it stands between blocks.
                 parent.remove(element)
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
-            element.set(_EPUB_TYPE, "backlink")
+            element.set(EPUB_TYPE, "backlink")
 
 
 def _leads_back(link: etree._Element) -> bool:

@@ -46,14 +46,15 @@ _NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text")
 _FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustration illus illo picture")
 _CAPTION_CLASSES = _words("caption figcaption")
 _FURNITURE_CLASSES = _words("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+"""The attribute `epub:type`, as XML calls it."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
 
 
 def types_of(element: etree._Element) -> frozenset[str]:
     """What the element says it is: `epub:type` (as it is called in XML and in repaired HTML) and `role`."""
-    named = element.get(_EPUB_TYPE) or element.get("epub:type") or ""
+    named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
     role = element.get("role") or ""
     return frozenset((*named.split(), role)) if named or role else frozenset()
 

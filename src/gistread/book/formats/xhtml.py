@@ -20,6 +20,7 @@ from gistread.book.formats.inline_elements import (
     language_of,
     styles_of,
 )
+from gistread.book.formats.list_markers import marker
 from gistread.book.formats.markup import local_name, named, plain_text
 from gistread.book.formats.paragraph import Collector
 from gistread.book.formats.pictures import (
@@ -251,7 +252,7 @@ class _Walker:
             if local_name(child) == "li":
                 number = _integer(child.get("value"), number)
                 self.flush(context)
-                self._marker = f"{number}. " if name == "ol" else "• "
+                self._marker = marker(element, child, number, ordered=name == "ol")
                 number += 1
             self.element(child, context)
             self.flush(context)

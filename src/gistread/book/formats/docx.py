@@ -1,0 +1,123 @@
+"""A Word document (DOCX) becomes a Book: its parts are found, its body becomes a tree, its notes follow it.
+
+Tracked changes are read as if they had been accepted. Knows nothing of paths on disk.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lxml import etree
+
+from gistread.book.formats.archive import Archive
+from gistread.book.formats.docx_numbering import read_numbering
+from gistread.book.formats.docx_package import PartError, main_part, metadata_of, related_part
+from gistread.book.formats.docx_runs import RunState
+from gistread.book.formats.docx_styles import Role, Styles, child, read_styles, value
+from gistread.book.formats.docx_tree import BodyWriter, finish, write_notes
+from gistread.book.formats.markup import local_name
+from gistread.book.formats.one_document import Metadata, read_tree
+from gistread.book.model import Book
+from gistread.errors import BookError
+
+_FRESH_COPY = "Get a fresh copy of the file."
+_NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
+# Languages that are not written in Latin letters: what else claims to be one of Latin letters was never set.
+_LATIN_SHARE = 0.5
+_NOT_LATIN = frozenset(
+    [
+        "ru",
+        "uk",
+        "be",
+        "bg",
+        "sr",
+        "mk",
+        "el",
+        "he",
+        "yi",
+        "ar",
+        "fa",
+        "ur",
+        "hi",
+        "bn",
+        "ta",
+        "te",
+        "th",
+        "zh",
+        "ja",
+        "ko",
+        "ka",
+        "hy",
+        "mn",
+        "kk",
+        "ky",
+        "tg",
+    ]
+)
+
+
+def read_docx(archive: Archive, name: str) -> Book:
+    """The book in an open archive; `name` is what messages call it. Raises BookError."""
+    try:
+        main = main_part(archive)
+    except PartError as error:
+        raise BookError(
+            f"{name} cannot be read as a Word document: {error}.", "Get a fresh copy of the file."
+        ) from error
+    body = child(main.root, "body")
+    if body is None:
+        raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
+    parts = {kind: related_part(archive, main, kind) for kind in ("styles", "numbering", *_NOTES)}
+    styles, numbering = parts["styles"], parts["numbering"]
+    state = RunState(read_styles(styles.root if styles else None), main.relations)
+    root = etree.Element("body")
+    writer = BodyWriter(
+        root,
+        state,
+        read_numbering(numbering.root if numbering else None),
+        has_title=_has_title(body, state.styles),
+    )
+    try:
+        writer.write(body)
+        write_notes(writer, {_NOTES[kind]: part for kind, part in parts.items() if part and kind in _NOTES})
+    except RecursionError as error:
+        raise BookError(f"{name} cannot be read: it is nested beyond all sense.") from error
+    finish(root)
+    metadata = metadata_of(archive)
+    metadata = replace(metadata, language=_language(metadata, state))
+    return read_tree(root, name, "docx", metadata, notices=tuple(_notices(writer)))
+
+
+def _has_title(body: etree._Element, styles: Styles) -> bool:
+    """Whether a paragraph is styled as the title of the whole."""
+    return any(
+        styles.paragraphs[style].role is Role.TITLE
+        for element in body.iter()
+        if local_name(element) == "pstyle" and (style := value(element) or "") in styles.paragraphs
+    )
+
+
+def _language(metadata: Metadata, state: RunState) -> str:
+    """The language that most of the text is said to be in, where it can be; else what the properties say."""
+    counts = {language: count for language, count in state.characters.items() if language}
+    most = max(counts, key=lambda language: counts[language], default="")
+    for language in (most, metadata.language):
+        if language and _is_possible(language, "".join(state.sample)):
+            return language
+    return ""
+
+
+def _is_possible(language: str, sample: str) -> bool:
+    """Whether the letters of the text are those of the language: a language that was never set is that of the maker."""
+    letters = [char for char in sample if char.isalpha()]
+    latin = sum(char < "\u0250" for char in letters)
+    return (latin >= len(letters) * _LATIN_SHARE) is (language.lower().partition("-")[0] not in _NOT_LATIN)
+
+
+def _notices(writer: BodyWriter) -> Iterator[str]:
+    if writer.state.changes:
+        yield "The document holds tracked changes; it was read as if all of them had been accepted."
+    if writer.state.comments:
+        comments = "1 comment was" if writer.state.comments == 1 else f"{writer.state.comments} comments were"
+        yield f"{comments} left out."
+    if writer.unread:
+        yield "Other documents that it takes in were not read."

@@ -1,0 +1,51 @@
+"""An equation of a Word document in one line, as one would type it: fractions, powers, roots.
+
+Knows the elements of Office's mathematics; nothing of where the equation stands.
+"""
+
+from lxml import etree
+
+from gistread.book.formats.docx_styles import child, value
+from gistread.book.formats.markup import local_name
+
+_DEEPEST = 40
+
+
+def equation_text(element: etree._Element, depth: int = 0) -> str:
+    """The text of an equation, or of a part of one."""
+    name = local_name(element)
+    if depth > _DEEPEST:
+        return ""
+
+    def part(*path: str) -> str:
+        found = child(element, *path)
+        return equation_text(found, depth + 1) if found is not None else ""
+
+    if name == "t":
+        return element.text or ""
+    if name == "f":
+        return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
+    if name == "ssup":
+        return f"{part('e')}^{_grouped(part('sup'))}"
+    if name == "ssub":
+        return f"{part('e')}_{_grouped(part('sub'))}"
+    if name == "ssubsup":
+        return f"{part('e')}_{_grouped(part('sub'))}^{_grouped(part('sup'))}"
+    if name == "rad":
+        return f"{part('deg')}√{_grouped(part('e'))}"
+    if name == "nary":
+        sign = value(child(element, "narypr", "chr")) or "∫"
+        return f"{sign}{_limit('_', part('sub'))}{_limit('^', part('sup'))} {part('e')}"
+    if name == "d":
+        opening, closing = (value(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
+        inside = ", ".join(equation_text(e, depth + 1) for e in element if local_name(e) == "e")
+        return f"{'(' if opening is None else opening}{inside}{')' if closing is None else closing}"
+    return "".join(equation_text(inner, depth + 1) for inner in element if not local_name(inner).endswith("pr"))
+
+
+def _grouped(text: str) -> str:
+    return text if len(text) < 2 or text.isalnum() else f"({text})"
+
+
+def _limit(sign: str, text: str) -> str:
+    return f"{sign}{_grouped(text)}" if text else ""

@@ -1,0 +1,135 @@
+"""The numbers and bullets that Word puts before paragraphs: they are counted, not written.
+
+Knows lists and levels; no text.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from gistread.book.formats.docx_styles import child, value
+from gistread.book.formats.list_markers import BULLET, counted
+from gistread.book.formats.markup import local_name
+
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = 9
+# Dashes and the like are kept as bullets; signs of symbol fonts stand in the private area and mean nothing elsewhere.
+_OWN_BULLETS = frozenset("-–—*·◦▪‣")
+_FORMATS = {
+    "lowerletter": "a",
+    "upperletter": "A",
+    "lowerroman": "i",
+    "upperroman": "I",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    style: str
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    family: str
+    """Lists of one family go on counting where the last stopped."""
+    levels: Mapping[int, _Level]
+    restarts: frozenset[int]
+    """Levels at which this list begins anew."""
+
+
+@dataclass(slots=True)
+class Numbering:
+    """The lists of a document, and how far each has been counted."""
+
+    lists: Mapping[str, _List] = field(default_factory=dict)
+    _counts: dict[str, list[int | None]] = field(default_factory=dict)
+    _begun: set[tuple[str, int]] = field(default_factory=set)
+
+    def next_marker(self, name: str, level: int) -> str:
+        """What stands before the next paragraph of this list at this level; empty where nothing does."""
+        found = self.lists.get(name)
+        if found is None:
+            return ""
+        level = min(max(level, 0), _LEVELS - 1)
+        counts = self._counts.setdefault(found.family, [None] * _LEVELS)
+        if level in found.restarts and (name, level) not in self._begun:
+            counts[level] = None
+        self._begun.add((name, level))
+        before = counts[level]
+        counts[level] = _start(found, level) if before is None else before + 1
+        counts[level + 1 :] = [None] * (_LEVELS - level - 1)
+        own = found.levels.get(level)
+        if own is None:
+            return BULLET
+        if own.style == "bullet":
+            return own.text if own.text in _OWN_BULLETS else BULLET
+        if own.style == "none":
+            return ""
+        return _PLACE.sub(lambda place: self._number(found, counts, int(place[1]) - 1), own.text).strip()
+
+    def _number(self, found: _List, counts: list[int | None], level: int) -> str:
+        number = counts[level]
+        number = _start(found, level) if number is None else number
+        own = found.levels.get(level)
+        return counted(number, _FORMATS.get(own.style if own else "", "1"))
+
+
+def read_numbering(root: etree._Element | None) -> Numbering:
+    """The lists of numbering.xml."""
+    if root is None:
+        return Numbering()
+    families = {value(e, "abstractnumid") or "": e for e in root if local_name(e) == "abstractnum"}
+    by_style = {value(child(e, "stylelink")): name for name, e in families.items() if child(e, "stylelink") is not None}
+    lists = {}
+    for element in root:
+        if local_name(element) != "num":
+            continue
+        family = value(child(element, "abstractnumid")) or ""
+        linked = value(child(families.get(family), "numstylelink"))
+        family = by_style.get(linked, family) if linked else family
+        lists[value(element, "numid") or ""] = _list(family, families.get(family), element)
+    return Numbering(lists)
+
+
+def _list(family: str, abstract: etree._Element | None, element: etree._Element) -> _List:
+    levels = dict(_levels(abstract))
+    restarts = set()
+    for override in element:
+        if local_name(override) != "lvloverride":
+            continue
+        level = _integer(value(override, "ilvl"))
+        levels.update(_levels(override))
+        start = value(child(override, "startoverride"))
+        if start is not None:
+            restarts.add(level)
+            if level in levels:
+                levels[level] = _Level(levels[level].style, levels[level].text, _integer(start))
+    return _List(family, levels, frozenset(restarts))
+
+
+def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:
+    return [
+        (
+            _integer(value(level, "ilvl")),
+            _Level(
+                (value(child(level, "numfmt")) or "decimal").lower(),
+                value(child(level, "lvltext")) or "",
+                _integer(value(child(level, "start")), 1),
+            ),
+        )
+        for level in (element if element is not None else ())
+        if local_name(level) == "lvl"
+    ]
+
+
+def _start(found: _List, level: int) -> int:
+    own = found.levels.get(level)
+    return own.start if own else 1
+
+
+def _integer(text: str | None, otherwise: int = 0) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else otherwise

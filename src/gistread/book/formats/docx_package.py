@@ -1,0 +1,114 @@
+"""The parts of a Word document in its archive: which is the text, what it refers to, and what it says of itself.
+
+Knows no text. Names of parts and namespaces differ between writers (Word, LibreOffice, strict or transitional), so
+parts are found by what they are to one another.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from gistread.book.formats.archive import Archive, ArchiveError, normalised
+from gistread.book.formats.markup import local_name, named, parse_lenient, plain_text
+from gistread.book.formats.one_document import Metadata
+
+_CORE = "docProps/core.xml"
+_DOCUMENT = "word/document.xml"
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+# How a run looks, how it was spelled, where a printer ended a page: most of the tags, and no text.
+_NOISE = re.compile(
+    rb"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
+    rb"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
+    rb"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
+)
+_MOST_TAGS = 3_000_000
+
+
+class PartError(Exception):
+    """Why the document cannot be read: the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    kind: str
+    """The last word of its type: "styles", "hyperlink", "image"."""
+    target: str
+    """Path in the archive, or an address."""
+    external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    root: etree._Element
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    """By id."""
+
+
+def main_part(archive: Archive) -> Part:
+    """The document itself. Raises PartError."""
+    path = next((r.target for r in _relations(archive, "").values() if r.kind == "officedocument"), _DOCUMENT)
+    try:
+        return _part(archive, path)
+    except ArchiveError as error:
+        raise PartError(f"its text {path} {error}") from error
+
+
+def related_part(archive: Archive, main: Part, kind: str) -> Part | None:
+    """The styles, numbering, notes or settings of the document; None where there are none that can be read."""
+    path = next((r.target for r in main.relations.values() if r.kind == kind and not r.external), None)
+    if path is None:
+        return None
+    try:
+        return _part(archive, path)
+    except (ArchiveError, PartError):
+        return None
+
+
+def metadata_of(archive: Archive) -> Metadata:
+    """What the core properties say; the cover and the language may show elsewhere."""
+    path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
+    try:
+        root = parse_lenient(archive.read(path))
+    except ArchiveError:
+        return Metadata()
+    if root is None:
+        return Metadata()
+    said = {local_name(element): plain_text(element) for element in root}
+    title = said.get("title", "")
+    language = said.get("language", "").replace("_", "-")
+    return Metadata(
+        # What printing to a file leaves behind names a file, not a book.
+        title="" if title.lower().startswith("microsoft word -") else title,
+        authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in said.get("creator", "").split(";"))))),
+        language=language if _LANGUAGE.fullmatch(language) else "",
+        identifiers=tuple(filter(None, (said.get("identifier", ""),))),
+    )
+
+
+def _part(archive: Archive, path: str) -> Part:
+    data = _NOISE.sub(b"", archive.read(path))
+    if data.count(b"<") > _MOST_TAGS:
+        raise PartError(f"its text {path} has more marks in it than any book")
+    root = parse_lenient(data)
+    if root is None:
+        raise PartError(f"its text {path} is not XML")
+    return Part(root, _relations(archive, path))
+
+
+def _relations(archive: Archive, path: str) -> dict[str, Relation]:
+    folder, name = posixpath.split(path)
+    try:
+        root = parse_lenient(archive.read(posixpath.join(folder, "_rels", f"{name}.rels")))
+    except ArchiveError:
+        return {}
+    found = {}
+    for element in named(root, "relationship") if root is not None else ():
+        target, external = element.get("Target", ""), element.get("TargetMode", "").lower() == "external"
+        if not external:
+            target = normalised(target if target.startswith("/") else posixpath.join(folder, target))
+        kind = element.get("Type", "").rpartition("/")[2].lower()
+        found[element.get("Id", "")] = Relation(kind, target, external)
+    return found

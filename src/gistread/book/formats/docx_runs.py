@@ -1,0 +1,385 @@
+"""What stands inside a paragraph of a Word document, as elements of XHTML: words and their looks, links, pictures.
+
+Word cuts a paragraph into runs wherever it likes; neighbours that look alike become one. What a person inserted is kept
+and what they deleted is left out, as if all changes had been accepted. Knows no blocks but the text boxes it hands on.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from gistread.book.formats.docx_equations import equation_text
+from gistread.book.formats.docx_package import Relation
+from gistread.book.formats.docx_styles import Look, Styles, child, look_of, value
+from gistread.book.formats.list_markers import counted
+from gistread.book.formats.markup import local_name
+from gistread.book.formats.semantics import EPUB_TYPE
+
+_DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
+_PASSED_OVER = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))
+_LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
+_LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
+_REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
+_CONTENTS_FIELD = re.compile(r"\s*TOC\b")
+# Signs of symbol fonts that have a place of their own.
+_SYMBOLS = {"f0b7": "•", "f0a7": "▪", "f0fc": "✓", "f0e0": "→", "f0df": "←", "f0b0": "°", "f0b4": "×", "f02d": "−"}
+_LETTER = re.compile(r"[^\W\d_]")
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A note that the text refers to."""
+
+    kind: str
+    """"footnote" or "endnote"."""
+    number: str
+    """Id in the part that holds the notes."""
+    label: str
+    """What stands in the text."""
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field is an instruction and its result; between them it has begun, then goes on."""
+
+    instruction: str = ""
+    has_result: bool = False
+    around: "tuple[RunWriter, etree._Element] | None" = None
+    """Of a field that is a link: who writes it, and what stands around it."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """What is kept from one paragraph to the next."""
+
+    styles: Styles
+    relations: Mapping[str, Relation]
+    references: list[Reference] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    """Notes so far, of each kind."""
+    characters: dict[str, int] = field(default_factory=dict)
+    """Letters in each language that runs say they are in."""
+    sample: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    """Bookmarks between paragraphs: they stand at the next one."""
+    changes: int = 0
+    comments: int = 0
+    fields: list[_Field] = field(default_factory=list)
+
+    @property
+    def is_in_contents(self) -> bool:
+        """Whether what comes now is the result of a field that makes a table of contents."""
+        return any(each.has_result and _CONTENTS_FIELD.match(each.instruction) for each in self.fields)
+
+
+@dataclass(slots=True)
+class RunWriter:
+    """Writes the runs of one paragraph into `target`."""
+
+    target: etree._Element
+    state: RunState
+    boxes: list[etree._Element] = field(default_factory=list)
+    """Text boxes that hang on this paragraph: their `txbxContent`."""
+    _leaf: etree._Element | None = None
+    _leaf_key: tuple[object, ...] = ()
+    _custom_reference: tuple[etree._Element, str, str] | None = None
+
+    def write(self, element: etree._Element) -> None:
+        """Everything inside a paragraph, or inside something that stands in one."""
+        for place in self.state.places:
+            self._place(place)
+        self.state.places.clear()
+        for inner in element:
+            self._element(inner)
+
+    def _element(self, element: etree._Element) -> None:
+        name = local_name(element)
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            handler(self, element)
+        elif name in _DELETED:
+            self.state.changes += 1
+        elif name == "omath" or name == "omathpara":
+            self._text(equation_text(element), Look())
+        elif name not in _PASSED_OVER:
+            for inner in element:
+                self._element(inner)
+
+    def _inserted(self, element: etree._Element) -> None:
+        self.state.changes += 1
+        for inner in element:
+            self._element(inner)
+
+    def _bookmark(self, element: etree._Element) -> None:
+        name = value(element, "name")
+        if name and name != "_GoBack":
+            self._place(name)
+
+    def _place(self, name: str) -> None:
+        etree.SubElement(self.target, "span").set("id", name)
+        self._leaf = None
+
+    def _hyperlink(self, element: etree._Element) -> None:
+        relation = self.state.relations.get(value(element, "id") or "")
+        anchor = value(element, "anchor")
+        href = relation.target if relation else ""
+        if anchor:
+            href = f"{href}#{anchor}"
+        self._inside(element, href)
+
+    def _inside(self, element: etree._Element, href: str) -> None:
+        """The contents of an element as a link."""
+        outer = self.target
+        if href:
+            self._begin_link(href)
+        for inner in element:
+            self._element(inner)
+        if href:
+            self.target, self._leaf = outer, None
+
+    def _begin_link(self, href: str) -> etree._Element:
+        outer = self.target
+        self.target = etree.SubElement(outer, "a")
+        self.target.set("href", href)
+        self._leaf = None
+        return outer
+
+    def _simple_field(self, element: etree._Element) -> None:
+        self._inside(element, _href(value(element, "instr") or ""))
+
+    def _alternatives(self, element: etree._Element) -> None:
+        """One of several ways to say the same, the best first."""
+        for inner in element:
+            if local_name(inner) in ("choice", "fallback"):
+                for each in inner:
+                    self._element(each)
+                return
+
+    def _run(self, element: etree._Element) -> None:
+        state = self.state
+        properties = child(element, "rpr")
+        look = look_of(properties)
+        style = value(child(properties, "rstyle")) or ""
+        if style in state.styles.looks:
+            look = look.over(state.styles.looks[style])
+        if look.hidden:
+            return
+        for inner in element:
+            self._run_part(inner, local_name(inner), look)
+
+    def _run_part(self, element: etree._Element, name: str, look: Look) -> None:
+        state = self.state
+        if name == "fldchar":
+            self._field(value(element, "fldchartype") or "")
+        elif name == "instrtext":
+            if state.fields and not state.fields[-1].has_result:
+                state.fields[-1].instruction += element.text or ""
+        elif any(not each.has_result for each in state.fields):
+            return
+        elif name == "t":
+            self._text(element.text or "", look)
+        elif name in ("tab", "ptab"):
+            self._text("\t", look)
+        elif name in ("br", "cr"):
+            if value(element, "type") not in ("page", "column"):
+                etree.SubElement(self.target, "br")
+                self._leaf = None
+        elif name == "nobreakhyphen":
+            self._text("\u2011", look)
+        elif name == "sym":
+            self._text(_symbol(value(element, "char") or ""), look)
+        elif name in ("footnotereference", "endnotereference"):
+            self._reference(element, name.removesuffix("reference"))
+        elif name == "commentreference":
+            state.comments += 1
+        elif name == "ruby":
+            self._ruby(element)
+        elif name in _DELETED:
+            state.changes += 1
+        elif name not in _PASSED_OVER:
+            self._element(element)
+
+    def _field(self, kind: str) -> None:
+        fields = self.state.fields
+        if kind == "begin":
+            fields.append(_Field())
+        elif kind == "separate" and fields:
+            fields[-1].has_result = True
+            href = _href(fields[-1].instruction)
+            if href and all(each.has_result for each in fields):
+                fields[-1].around = (self, self._begin_link(href))
+        elif kind == "end" and fields:
+            around = fields.pop().around
+            if around is not None and around[0] is self:
+                # One that began in another paragraph ended with that.
+                self.target, self._leaf = around[1], None
+
+    def _text(self, text: str, look: Look) -> None:
+        if not text:
+            return
+        if self._custom_reference is not None:
+            link, kind, number = self._custom_reference
+            self._custom_reference = None
+            link.text = text
+            self.state.references.append(Reference(kind, number, text.strip()))
+            return
+        language = self._language(text, look)
+        key = (
+            look.bold,
+            look.italic,
+            look.underline,
+            look.strike,
+            look.small_capitals,
+            look.position,
+            look.code,
+            language,
+        )
+        if self._leaf is None or key != self._leaf_key:
+            self._leaf = self._begin(look, language)
+            self._leaf_key = key
+        self._append(text)
+
+    def _begin(self, look: Look, language: str) -> etree._Element:
+        """The innermost of the elements that this look asks for; the paragraph itself where it asks for none."""
+        tags = [
+            tag
+            for tag, wanted in (
+                ("strong", look.bold),
+                ("em", look.italic),
+                ("u", look.underline),
+                ("s", look.strike),
+                ("code", look.code),
+                ("sup", look.position == "superscript"),
+                ("sub", look.position == "subscript"),
+            )
+            if wanted
+        ]
+        element = self.target
+        if look.small_capitals:
+            element = etree.SubElement(element, "span")
+            element.set("class", "small-caps")
+        if language:
+            element = etree.SubElement(element, "span")
+            element.set("lang", language)
+        for tag in tags:
+            element = etree.SubElement(element, tag)
+        return element
+
+    def _append(self, text: str) -> None:
+        leaf = self._leaf
+        if leaf is None:
+            return
+        if len(leaf):
+            leaf[-1].tail = (leaf[-1].tail or "") + text
+        else:
+            leaf.text = (leaf.text or "") + text
+
+    def _language(self, text: str, look: Look) -> str:
+        """The language of a run, as far as it has words in it."""
+        letters = len(_LETTER.findall(text))
+        if not letters:
+            return ""
+        script = "bidi" if look.right_to_left else "eastAsia" if _EAST_ASIAN.search(text) else "val"
+        language = look.languages.get(script, "") or (self.state.styles.language if script == "val" else "")
+        if language.lower().startswith(("x-", "und", "zxx")):
+            return ""
+        self.state.characters[language] = self.state.characters.get(language, 0) + letters
+        if len(self.state.sample) < 200:
+            self.state.sample.append(text[:200])
+        return language
+
+    def _reference(self, element: etree._Element, kind: str) -> None:
+        number = value(element, "id") or ""
+        link = etree.SubElement(self.target, "a")
+        link.set("href", f"#{kind} {number}")
+        link.set(EPUB_TYPE, "noteref")
+        self._leaf = None
+        if (value(element, "custommarkfollows") or "0").lower() in ("1", "true", "on"):
+            self._custom_reference = (link, kind, number)
+            return
+        count = self.state.counts[kind] = self.state.counts.get(kind, 0) + 1
+        label = counted(count, "i" if kind == "endnote" else "1")
+        link.text = label
+        self.state.references.append(Reference(kind, number, label))
+
+    def _ruby(self, element: etree._Element) -> None:
+        ruby = etree.SubElement(self.target, "ruby")
+        for name, tag in (("rubybase", "rb"), ("rt", "rt")):
+            part = etree.SubElement(ruby, tag)
+            found = child(element, name)
+            part.text = "".join(e.text or "" for e in found.iter() if local_name(e) == "t") if found is not None else ""
+        self._leaf = None
+
+    def _picture(self, element: etree._Element) -> None:
+        """A drawing: its pictures, a rule, and the text boxes in it."""
+        words = next(filter(None, (value(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), "")
+        words = words or next(filter(None, (value(e, "alt") for e in _drawn(element, "shape"))), "")
+        for inner in _drawn(element, "blip", "imagedata", "rect", "txbxcontent"):
+            name = local_name(inner)
+            if name == "txbxcontent":
+                self.boxes.append(inner)
+            elif name == "rect":
+                if (value(inner, "hr") or "").lower() in ("t", "true", "1"):
+                    self.boxes.append(etree.Element("hr"))
+            else:
+                self._image(inner, words)
+
+    def _image(self, element: etree._Element, words: str) -> None:
+        numbers = (value(element, key) for key in ("embed", "link", "id"))
+        relation = next((self.state.relations[n] for n in numbers if n and n in self.state.relations), None)
+        if relation is None:
+            return
+        image = etree.SubElement(self.target, "img")
+        image.set("src", relation.target)
+        words = words or value(element, "title") or ""
+        if words:
+            image.set("alt", words)
+        self._leaf = None
+
+
+def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
+    """What is inside a drawing by these names, in order; what a text box holds is not in the drawing."""
+    for inner in element:
+        name = local_name(inner)
+        if name in names:
+            yield inner
+        if name != "txbxcontent":
+            yield from _drawn(inner, *names)
+
+
+def _href(instruction: str) -> str:
+    """Where a field leads, if it is one that leads somewhere."""
+    match = _LINK_FIELD.match(instruction)
+    if match:
+        place = _LINK_PLACE.search(instruction)
+        return (match[1] or "") + (f"#{place[1]}" if place else "")
+    match = _REFERENCE_FIELD.match(instruction)
+    return f"#{match[1]}" if match and "\\h" in instruction else ""
+
+
+def _symbol(code: str) -> str:
+    known = _SYMBOLS.get(code.lower())
+    if known:
+        return known
+    try:
+        char = chr(int(code, 16))
+    except (ValueError, OverflowError):
+        return ""
+    return "" if "\ue000" <= char <= "\uf8ff" else char
+
+
+_HANDLERS: dict[str, Callable[[RunWriter, etree._Element], None]] = {
+    "r": RunWriter._run,
+    "ins": RunWriter._inserted,
+    "moveto": RunWriter._inserted,
+    "hyperlink": RunWriter._hyperlink,
+    "fldsimple": RunWriter._simple_field,
+    "bookmarkstart": RunWriter._bookmark,
+    "alternatecontent": RunWriter._alternatives,
+    "drawing": RunWriter._picture,
+    "pict": RunWriter._picture,
+    "object": RunWriter._picture,
+}

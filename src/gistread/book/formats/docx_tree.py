@@ -1,0 +1,328 @@
+"""The body of a Word document as a tree of XHTML: headings, lists, quotations, verse, tables, pictures, notes.
+
+What a paragraph is, its style says; what stands before it, the numbering. Knows no archive and no properties.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from gistread.book.formats.docx_numbering import Numbering
+from gistread.book.formats.docx_package import Part
+from gistread.book.formats.docx_runs import RunState, RunWriter
+from gistread.book.formats.docx_styles import ParagraphStyle, Role, child, numbering_of, value
+from gistread.book.formats.layout import is_break
+from gistread.book.formats.list_markers import BULLET, MARKER
+from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.semantics import EPUB_TYPE
+
+_DEEPEST_HEADING = 6
+_DEEPEST_LIST = 9
+_CONTENTS = "contents"
+_EMPTY = "empty"
+# Where nearly every paragraph is followed by an empty one, that is how the author spaced them and parts no scenes.
+_PARAGRAPHS_FOR_ONE_EMPTY = 6
+_OF_TEXT = frozenset(("p", "blockquote"))
+
+
+@dataclass(slots=True)
+class BodyWriter:
+    """Writes blocks into `target`."""
+
+    target: etree._Element
+    state: RunState
+    numbering: Numbering
+    has_title: bool = False
+    """A paragraph is styled as the title: headings stand one level below it."""
+    unread: int = 0
+    """Parts of other documents, which are not read."""
+    _lists: list[etree._Element] = field(default_factory=list)
+    """The lists that are open, the outermost first."""
+    _joined: etree._Element | None = None
+    """The paragraph that the next one belongs to, its end having been deleted."""
+
+    def write(self, element: etree._Element) -> None:
+        """The blocks inside an element."""
+        for inner in element:
+            name = local_name(inner)
+            handler = _HANDLERS.get(name)
+            if handler is not None:
+                handler(self, inner)
+            elif name == "altchunk":
+                self.unread += 1
+            elif name in ("del", "movefrom"):
+                self.state.changes += 1
+            elif name not in ("sectpr", "tblpr", "tblgrid", "trpr", "tcpr", "sdtpr", "sdtendpr"):
+                self.write(inner)
+
+    def _bookmark(self, element: etree._Element) -> None:
+        name = value(element, "name")
+        if name and name != "_GoBack":
+            self.state.places.append(name)
+
+    def _content_control(self, element: etree._Element) -> None:
+        gallery = value(child(element, "sdtpr", "docpartobj", "docpartgallery")) or ""
+        content = child(element, "sdtcontent")
+        if content is None:
+            return
+        if gallery.lower() != "table of contents":
+            self.write(content)
+            return
+        outer = self.target
+        self.target = etree.SubElement(outer, "div")
+        self.target.set("class", _CONTENTS)
+        self.write(content)
+        self.target = outer
+        self._lists.clear()
+
+    def _paragraph(self, element: etree._Element) -> None:
+        properties = child(element, "ppr")
+        style = self.state.styles.paragraphs.get(value(child(properties, "pstyle")) or "", ParagraphStyle())
+        in_contents = style.role is Role.CONTENTS or self.state.is_in_contents
+        level = value(child(properties, "outlinelvl")) or ""
+        if level.isdecimal() and style.role is Role.TEXT and int(level) < 9:
+            style = ParagraphStyle(Role.HEADING, int(level) + 1, style.numbering)
+        draft = self._joined if self._joined is not None else etree.Element("p")
+        writer = RunWriter(draft, self.state)
+        writer.write(element)
+        mark = child(properties, "rpr")
+        if mark is not None and child(mark, "del") is not None:
+            self._joined = draft
+            self.state.changes += 1
+            return
+        self._joined = None
+        if in_contents:
+            draft.set("class", _CONTENTS)
+            self._add(draft)
+        else:
+            self._styled(draft, style, _marker(properties, style, self.numbering))
+        for box in writer.boxes:
+            self._box(box)
+
+    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
+        """A finished paragraph, as what its style makes it."""
+        role = style.role
+        empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is Role.HEADING)
+        if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
+            draft.set("class", _EMPTY)
+            self._add(draft)
+        elif role in (Role.HEADING, Role.TITLE):
+            if not is_break(plain_text(draft)):
+                draft.tag = f"h{self._level(style)}"
+            if marker and marker[0] != BULLET:
+                _prefix(draft, marker[0])
+            self._add(draft)
+        elif marker:
+            self._item(draft, *marker)
+        elif role is Role.QUOTE:
+            quote = etree.Element("blockquote")
+            quote.append(draft)
+            self._add(quote)
+        elif role is Role.CODE:
+            self._code(draft)
+        elif role is Role.VERSE:
+            self._verse(draft)
+        else:
+            if role is Role.CAPTION:
+                draft.set("class", "caption")
+            self._add(draft)
+
+    def _level(self, style: ParagraphStyle) -> int:
+        return 1 if style.role is Role.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
+
+    def _add(self, element: etree._Element) -> None:
+        """A block that is no item: it ends the lists before it."""
+        if element.get("class") != _EMPTY:
+            self._lists.clear()
+        self.target.append(element)
+
+    def _item(self, draft: etree._Element, marker: str, level: int) -> None:
+        if not self._lists:
+            self._lists.append(etree.SubElement(self.target, "ul"))
+        del self._lists[level + 1 :]
+        while len(self._lists) <= min(level, _DEEPEST_LIST):
+            self._lists.append(etree.SubElement(self._lists[-1], "ul"))
+        draft.tag = "li"
+        draft.set(MARKER, marker)
+        self._lists[-1].append(draft)
+
+    def _code(self, draft: etree._Element) -> None:
+        """Lines of code that follow one another are one piece."""
+        for line_end in [e for e in draft.iter() if local_name(e) == "br"]:
+            line_end.tail = "\n" + (line_end.tail or "")
+        etree.strip_tags(draft, "br")
+        before = self.target[-1] if len(self.target) else None
+        if before is None or before.tag != "pre":
+            self._add(etree.Element("pre"))
+            before = self.target[-1]
+        else:
+            _append(before, "\n")
+        _append(before, draft.text or "")
+        for inner in list(draft):
+            before.append(inner)
+
+    def _verse(self, draft: etree._Element) -> None:
+        """Lines of verse that follow one another are one stanza."""
+        before = self.target[-1] if len(self.target) else None
+        if before is None or before.get("class") != "stanza":
+            stanza = etree.Element("div")
+            stanza.set("class", "stanza")
+            self._add(stanza)
+        draft.tag = "div"
+        self.target[-1].append(draft)
+
+    def _table(self, element: etree._Element) -> None:
+        rows = [row for row in element if local_name(row) == "tr"]
+        if len(rows) == 1 and sum(local_name(cell) == "tc" for cell in rows[0]) == 1:
+            # A frame around text.
+            self._within(rows[0], "div")
+        else:
+            self._within(element, "table")
+
+    def _row(self, element: etree._Element) -> None:
+        properties = child(element, "trpr")
+        if properties is not None and child(properties, "del") is not None:
+            self.state.changes += 1
+            return
+        self._within(element, "tr")
+
+    def _cell(self, element: etree._Element) -> None:
+        merged = child(element, "tcpr", "vmerge")
+        if merged is not None and value(merged) != "restart":
+            etree.SubElement(self.target, "td")
+        else:
+            self._within(element, "td")
+
+    def _box(self, element: etree._Element) -> None:
+        if local_name(element) == "hr":
+            self._add(element)
+        else:
+            self._within(element, "div")
+
+    def _within(self, element: etree._Element, tag: str) -> None:
+        """The blocks inside an element, inside a new one."""
+        outer, lists = self.target, self._lists
+        self.target, self._lists = etree.SubElement(outer, tag), []
+        self.write(element)
+        self.target, self._lists = outer, lists
+        self._lists.clear()
+
+
+_HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
+    "p": BodyWriter._paragraph,
+    "tbl": BodyWriter._table,
+    "tr": BodyWriter._row,
+    "tc": BodyWriter._cell,
+    "sdt": BodyWriter._content_control,
+    "bookmarkstart": BodyWriter._bookmark,
+}
+
+
+def write_notes(writer: BodyWriter, parts: dict[str, Part]) -> None:
+    """The notes that the text refers to, in that order, each behind the sign that stands in the text.
+
+    `parts` are those that hold notes, by kind.
+    """
+    notes = {
+        (kind, value(element, "id")): (element, part)
+        for kind, part in parts.items()
+        for element in part.root
+        if local_name(element) == kind
+    }
+    state, outer = writer.state, writer.target
+    done = 0
+    # A note may refer to another, which then comes behind it.
+    while done < len(state.references):
+        reference = state.references[done]
+        done += 1
+        found = notes.pop((reference.kind, reference.number), None)
+        if found is None:
+            continue
+        element, part = found
+        state.relations = part.relations
+        writer.target = etree.SubElement(outer, "aside")
+        writer.target.set("id", f"{reference.kind} {reference.number}")
+        writer.target.set(EPUB_TYPE, "footnote")
+        writer.write(element)
+        label = reference.label if reference.label[-1:] in ")*†‡§]" else f"{reference.label}."
+        first = next((e for e in writer.target.iter() if local_name(e) in ("p", "li")), None)
+        if first is not None:
+            _prefix(first, label)
+    writer.target = outer
+
+
+def finish(root: etree._Element) -> None:
+    """What only the whole document shows: scene breaks, captions, and that its contents need not be read again."""
+    _part_scenes(root)
+    for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
+        picture = caption.getprevious()
+        if (
+            picture is not None
+            and picture.tag == "p"
+            and not plain_text(picture)
+            and picture.find(".//img") is not None
+        ):
+            _put_in_figure(picture, caption)
+        else:
+            del caption.attrib["class"]
+    if any(e.tag in ("h1", "h2", "h3") for e in root.iter()):
+        for contents in [e for e in root.iter("p", "div") if e.get("class") == _CONTENTS]:
+            parent = contents.getparent()
+            if parent is not None:
+                parent.remove(contents)
+
+
+def _part_scenes(root: etree._Element) -> None:
+    empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
+    paragraphs = sum(1 for _ in root.iter("p"))
+    parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
+    for element in empty:
+        before, after = element.getprevious(), element.getnext()
+        if parts and _is_prose(before) and _is_prose(after):
+            element.tag = "hr"
+            del element.attrib["class"]
+
+
+def _is_prose(element: etree._Element | None) -> bool:
+    return element is not None and element.tag in _OF_TEXT and not element.get("class")
+
+
+def _put_in_figure(picture: etree._Element, caption: etree._Element) -> None:
+    figure = etree.Element("figure")
+    parent = picture.getparent()
+    if parent is None:
+        return
+    parent.replace(picture, figure)
+    del caption.attrib["class"]
+    caption.tag = "figcaption"
+    figure.append(picture)
+    figure.append(caption)
+
+
+def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
+    """What Word puts before the paragraph, and at which level of its list; None where it is in none."""
+    own = numbering_of(properties)
+    if own is None:
+        own = style.numbering
+    elif not own[0] and style.numbering:
+        own = (style.numbering[0], own[1])
+    if own is None or own[0] in ("", "0"):
+        return None
+    text = numbering.next_marker(*own)
+    return (text, own[1]) if text else None
+
+
+def _prefix(element: etree._Element, marker: str) -> None:
+    """Words before the first of an element. A keyword and its number are parted from a title by a full stop."""
+    separator = (
+        ". " if marker[-1:].isalnum() and any(char.isspace() for char in marker) and plain_text(element) else " "
+    )
+    element.text = f"{marker}{separator}{element.text or ''}"
+
+
+def _append(element: etree._Element, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text

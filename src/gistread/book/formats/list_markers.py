@@ -1,0 +1,73 @@
+"""What stands before an item of a list: a bullet, a number, a letter, as the list asks for.
+
+Knows the attributes of HTML's lists; nothing of the paragraphs that come of them.
+"""
+
+import re
+
+from lxml import etree
+
+BULLET = "•"
+_LETTERS = 26
+_ROMAN = (
+    (1000, "m"),
+    (900, "cm"),
+    (500, "d"),
+    (400, "cd"),
+    (100, "c"),
+    (90, "xc"),
+    (50, "l"),
+    (40, "xl"),
+    (10, "x"),
+    (9, "ix"),
+    (5, "v"),
+    (4, "iv"),
+    (1, "i"),
+)
+_LARGEST_ROMAN = 3999
+_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+_BY_STYLE = {
+    "lower-alpha": "a",
+    "lower-latin": "a",
+    "upper-alpha": "A",
+    "upper-latin": "A",
+    "lower-roman": "i",
+    "upper-roman": "I",
+    "decimal": "1",
+}
+MARKER = "data-marker"
+"""Attribute of an item that says what stands before it, for formats that count otherwise than HTML can."""
+
+
+def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
+    """What the item begins with, with a space behind it; empty where nothing does."""
+    own = item.get(MARKER)
+    if own is not None:
+        return f"{own} " if own else ""
+    style = _STYLE.search(parent.get("style") or "")
+    if style and style[1].lower() == "none":
+        return ""
+    if not ordered:
+        return f"{BULLET} "
+    kind = (item.get("type") or parent.get("type") or "").strip()
+    if style and style[1].lower() in _BY_STYLE:
+        kind = _BY_STYLE[style[1].lower()]
+    return f"{counted(number, kind)}. "
+
+
+def counted(number: int, kind: str) -> str:
+    """A number as `kind` counts: "1", "a", "A", "i" or "I"; whatever has no such number is counted in digits."""
+    if kind in ("a", "A") and number > 0:
+        # Past z: aa, ab, as HTML counts.
+        text, rest = "", number
+        while rest:
+            rest, letter = divmod(rest - 1, _LETTERS)
+            text = chr(ord(kind) + letter) + text
+        return text
+    if kind in ("i", "I") and 0 < number <= _LARGEST_ROMAN:
+        text, rest = "", number
+        for worth, sign in _ROMAN:
+            text += sign * (rest // worth)
+            rest %= worth
+        return text if kind == "i" else text.upper()
+    return str(number)
