@@ -101,7 +101,12 @@ examples:
 """,
     )
     parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
-    parser.add_argument("book", metavar="BOOK", nargs="?", help="a text or EPUB file; - reads standard input")
+    parser.add_argument(
+        "book",
+        metavar="BOOK",
+        nargs="?",
+        help="a book: text, EPUB, PDF, HTML, Markdown, FB2, DOCX; - reads standard input",
+    )
     parser.add_argument("--version", action="version", version=f"gistread {__version__}")
     _add_model(parser)
     return parser
@@ -207,7 +212,9 @@ def _add_paths(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_book(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("book", metavar="BOOK", help="a text or EPUB file; - reads standard input")
+    parser.add_argument(
+        "book", metavar="BOOK", help="a book: text, EPUB, PDF, HTML, Markdown, FB2, DOCX; - reads standard input"
+    )
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
