@@ -178,14 +178,27 @@ class TestFurniture:
 
     def test_the_frame_of_project_gutenberg_goes_and_says_what_the_book_is(self) -> None:
         book = read(
-            '<section id="pg-header"><h2>The Project Gutenberg eBook of Rain</h2><p>Title: The Rain</p>'
+            '<section class="pg-boilerplate pgheader" id="pg-header">'
+            "<h2>The Project Gutenberg eBook of Rain</h2><p>Title: The Rain</p>"
             "<p>Author: Jane Doe</p><p>Language: English</p>"
             "<div>*** START OF THE PROJECT GUTENBERG EBOOK RAIN ***</div></section>"
-            "<h2>I</h2><p>It rained.</p><section>*** END OF THE PROJECT GUTENBERG EBOOK RAIN ***<p>Licence.</section>",
+            "<h2>I</h2><p>It rained.</p>"
+            '<section class="pg-boilerplate">*** END OF THE PROJECT GUTENBERG EBOOK RAIN ***<p>Licence.</section>',
             "<title>The Project Gutenberg eBook of Rain</title>",
         )
         assert book.text == "I\n\nIt rained."
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en")
+
+    def test_the_frame_of_earlier_years_goes_too(self) -> None:
+        book = read(
+            "<pre>Project Gutenberg's The Rain, by Jane Doe\n\nThis eBook is for the use of anyone\n\n"
+            "Title: The Rain\n\nAuthor: Jane Doe\n\n*** START OF THIS PROJECT GUTENBERG EBOOK THE RAIN ***\n\n"
+            "Produced by John Roe\n</pre>"
+            '<h2 id="i">I</h2><p>It rained. <a href="#i">Up</a>'
+            "<pre>End of the Project Gutenberg EBook of The Rain</pre>",
+        )
+        assert book.text == "I\n\nIt rained. Up"
+        assert (book.title, book.authors, links(book)) == ("The Rain", ("Jane Doe",), [("Up", "I")])
 
 
 class TestChapters:

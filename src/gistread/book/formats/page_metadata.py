@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from lxml import etree
 
 from gistread.book.characters import one_line
+from gistread.book.formats.gutenberg import Unwrapped, unwrap
 from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.one_document import Metadata
 
@@ -28,17 +29,25 @@ _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\
 def metadata_of(root: etree._Element) -> Metadata:
     """The metadata of a page; empty where it says nothing."""
     meta = _meta(root)
+    framed = _framed(root)
+    authors = (name for value in _all(meta, _AUTHORS) if _is_name(value) for name in _names(value))
     return Metadata(
-        title=_title(root, meta),
-        authors=tuple(
-            dict.fromkeys(name for value in _all(meta, _AUTHORS) if _is_name(value) for name in _names(value))
-        ),
-        language=_language(root, meta),
+        title=framed.title or _title(root, meta),
+        authors=tuple(dict.fromkeys(framed.authors or authors)),
+        language=_language(root, meta) or framed.language,
         identifiers=tuple(
             dict.fromkeys(_SCHEMES.get(key, "") + value for key in _IDENTIFIERS for value in meta.get(key, ()))
         ),
         cover=_cover(root),
     )
+
+
+def _framed(root: etree._Element) -> Unwrapped:
+    """What the header that Project Gutenberg puts before the book says of it."""
+    header = next((element for element in root.iter() if element.get("id") == "pg-header"), None)
+    if header is None:
+        return Unwrapped("")
+    return unwrap("\n".join(plain_text(element) for element in header.iter() if local_name(element) in ("p", "div")))
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:
