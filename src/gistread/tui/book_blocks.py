@@ -8,16 +8,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gistread.book.model import Book, Kind, Paragraph, Style
 from gistread.tui.text.document import Block, Span
+from gistread.tui.text.hyphenation import Foreign
 from gistread.tui.text.scripts import can_shift
 
 FIRST_INDENT = 2
 _PARTED = {Kind.TEXT, Kind.QUOTE, Kind.LIST, Kind.NOTE}
 """Prose: its words may be parted and its lines justified."""
-_CENTRED = {Kind.HEADING, Kind.BREAK}
+_LOWEST_CENTRED = 3
+"""Level of the lowest headings that are centred; those below stand at the left, as the text they belong to."""
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
 )
@@ -44,6 +46,7 @@ class BookBlocks(Sequence[Block]):
     def __init__(self, book: Book, style: PageStyle = PLAIN) -> None:
         self._book = book
         self._style = style
+        self._foreign = _foreign_parts(book) if style.hyphenate else {}
 
     def __len__(self) -> int:
         return len(self._book.paragraphs)
@@ -61,9 +64,9 @@ class BookBlocks(Sequence[Block]):
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
-        before = book.paragraphs[index - 1].kind if index else None
-        goes_on = kind is Kind.TEXT and before is Kind.TEXT
-        language, foreign = _languages(book, paragraph) if style.hyphenate and kind in _PARTED else ("", ())
+        before = book.paragraphs[index - 1] if index else None
+        goes_on = before is not None and kind is before.kind is Kind.TEXT
+        parted = style.hyphenate and kind in _PARTED
         return Block(
             text=text,
             key=index,
@@ -76,10 +79,10 @@ class BookBlocks(Sequence[Block]):
             turnover=_turnover(kind, text),
             hanging="▧" if kind is Kind.IMAGE else "",
             rail="▏" if kind is Kind.CODE else "",
-            blank_before=_above(kind, before, style.indent),
-            align="center" if kind in _CENTRED else "justify" if style.justify and kind in _PARTED else "left",
-            language=language,
-            foreign=foreign,
+            blank_before=_above(paragraph, before, text, style.indent),
+            align=_align(paragraph, style.justify),
+            language=book.language if parted else "",
+            foreign=self._foreign.get(index, ()) if parted else (),
             spans=spans,
         )
 
@@ -117,32 +120,36 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
         yield Span(max(link.start, start) - start, min(link.end, end) - start, style, link=index)
 
 
-def _languages(book: Book, paragraph: Paragraph) -> tuple[str, tuple[tuple[int, int, str], ...]]:
-    """Language of a paragraph, and the parts of it that are in another."""
-    if not book.foreign:
-        return book.language, ()
-    start, end = paragraph.start, paragraph.end
-    first = bisect_left(book.foreign, start, key=lambda one: one.start)
-    parts: list[tuple[int, int, str]] = []
-    language = book.language
-    for one in islice(book.foreign, first, None):
-        if one.start >= end:
-            break
-        if one.start == start and one.end >= end:
-            language = one.language
-        else:
-            parts.append((one.start - start, min(one.end, end) - start, one.language))
-    return language, tuple(parts)
+def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
+    """Of each paragraph, by its index, the parts of its text in another language than the book's."""
+    parts: dict[int, tuple[Foreign, ...]] = {}
+    for one in book.foreign:
+        index = book.paragraph_index(one.start)
+        start, end = book.paragraphs[index].start, book.paragraphs[index].end
+        parts[index] = (*parts.get(index, ()), (one.start - start, min(one.end, end) - start, one.language))
+    return parts
 
 
-def _above(kind: Kind, before: Kind | None, indented: bool) -> int:
+def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "justify"]:
+    kind = paragraph.kind
+    if kind is Kind.BREAK or (kind is Kind.HEADING and paragraph.level <= _LOWEST_CENTRED):
+        return "center"
+    return "justify" if justify and kind in _PARTED else "left"
+
+
+def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool) -> int:
     """Empty rows above a paragraph."""
+    kind = paragraph.kind
     if before is None:
         return 1
     if kind is Kind.HEADING:
-        return 1 if before is Kind.HEADING else 2
-    together = kind is before and kind in (Kind.TEXT, Kind.LIST, Kind.NOTE)
-    return 0 if indented and together else 1
+        if before.kind is Kind.HEADING:
+            return 1
+        return 3 if paragraph.level == 1 else 2
+    if kind is before.kind is Kind.LIST:
+        # Items stand together; what goes on in an item, or is named by it, stands apart from the one before.
+        return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
+    return 0 if indented and kind is before.kind and kind in (Kind.TEXT, Kind.NOTE) else 1
 
 
 def _indent(paragraph: Paragraph) -> int:

@@ -45,6 +45,7 @@ def test_a_row_with_too_few_words_stays_ragged() -> None:
 def test_words_are_parted_by_the_rules_of_their_language_where_a_row_would_be_short() -> None:
     layout = lay_out(Block("It was an extraordinary day for the very good old people", language="en"), 22)
     assert drawn(layout)[0] == "It was an extraordin-"
+    assert not lay_out(layout.block, 60).parted
     assert layout.shown == layout.block.text
     german = lay_out(Block("Es war eine Donaudampfschifffahrtsgesellschaft dort", language="de"), 26)
     assert any(row.endswith("-") for row in drawn(german))
@@ -55,12 +56,15 @@ def test_without_a_known_language_no_word_is_parted(language: str) -> None:
     assert not any(row.endswith("-") for row in drawn(lay_out(Block(PROSE, language=language), 30)))
 
 
-def test_words_in_another_language_are_parted_by_its_rules() -> None:
-    text = "He said Wissenschaftlichkeit and went away to his house again and again"
-    start = text.index("Wiss")
-    block = Block(text, language="en", foreign=((start, start + 20, "de"),))
-    assert drawn(lay_out(block, 24))[0] == "He said Wissenschaft-"
-    assert "-" not in "".join(drawn(lay_out(Block(text, language="en"), 24)))  # a name, to an English eye
+def test_a_passage_in_another_language_is_parted_by_its_rules_and_a_few_words_not_at_all() -> None:
+    german = "Der wissenschaftlichkeit zuliebe ging er noch einmal in die bibliothek und las dort"
+    text = f"He said: {german}, and more."
+    start = text.index(german)
+    block = Block(text, language="en", foreign=((start, start + len(german), "de"),))
+    assert drawn(lay_out(block, 27))[0] == "He said: Der wissenschaft-"
+    word = text.index("wissenschaftlichkeit")
+    block = Block(text, language="en", foreign=((word, word + 20, "de"),))
+    assert drawn(lay_out(block, 27))[0] == "He said: Der"
 
 
 def test_never_two_parted_rows_one_after_the_other() -> None:

@@ -31,7 +31,7 @@ class Block:
     style: str = "text"
     """A style of `LongText.COMPONENT_CLASSES` without its prefix; one that is unknown there is drawn as text."""
     level: int = 0
-    """Of a heading: 1 is the highest. It chooses `heading-1` … `heading-3` on top of `heading`."""
+    """Of a heading: 1 is the highest. It chooses `heading-1` … `heading-4` on top of `heading`."""
     indent: int = 0
     """Cells between the rail and the text."""
     first_indent: int = 0

@@ -20,21 +20,24 @@ drawn, or 0. No white space stands in between."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
-_LEFT, _RIGHT = 2, 3
+_LEFT, _RIGHT = 3, 3
 """Least letters before and behind a hyphen."""
+_PASSAGE = 60
+"""Characters from which words in another language are a passage, parted by its own rules. A few stay whole: a
+dictionary of their language would take longer to read than the whole book to lay out."""
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
 
 @lru_cache(maxsize=256)
-def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker | None:
-    """What parts the words of a text in `language` (BCP 47); None where nothing is known of it."""
-    if not foreign:
-        return None if _dictionary(language) is None else lambda text, start, limit: _last(language, text, start, limit)
+def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker:
+    """What parts the words of a text in `language` (BCP 47); where nothing is known of it, none are parted."""
 
     def last(text: str, start: int, limit: int) -> int:
-        inner = (one for begin, end, one in reversed(foreign) if begin <= start < end)
-        return _last(next(inner, language), text, start, limit)
+        for begin, end, inner in reversed(foreign):
+            if begin < limit and start < end:
+                return _last(inner, text, start, limit) if end - begin >= _PASSAGE and begin <= start else 0
+        return _last(language, text, start, limit)
 
     return last
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gistread.tui.text import bidi, tables
-from gistread.tui.text.cells import cell_len, clean, crop
+from gistread.tui.text.cells import cell_len, clean, crop, is_narrow
 from gistread.tui.text.document import Block
 from gistread.tui.text.hyphenation import breaker
 from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
@@ -20,6 +20,10 @@ _LEAST_TEXT = 12
 """Cells that rail and indent leave to the text, as long as there are as many."""
 _WIDEST_GAP = 2
 """Cells by which spaces are made wider on average, at most: a row with few words rather stays ragged."""
+_NARROW = 46
+"""Cells below which words are parted also where rows are ragged; a wider edge bears a short row."""
+_SLACK = 12
+"""What part of a row may be left empty before a word is parted."""
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
@@ -111,6 +115,14 @@ class Layout:
             return 0
         return spare
 
+    def is_table_head(self, row: int) -> bool:
+        """Whether the row is the first of a record or, above figures, the names of the columns of a table."""
+        line = self.line_of(row)
+        if self.columns:
+            return not line and any(width < 0 for width in self.columns)
+        is_records = self.block.style == "table" and tables.SEPARATOR in self.shown
+        return is_records and (not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]])
+
     def row_cells(self, row: int) -> int:
         """Cells of what is drawn of the row's text."""
         span = self.span(row)
@@ -155,7 +167,8 @@ def text_cells(block: Block, width: int, left: int) -> int:
 def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
     """Break a block into rows of `width` cells (at least 1)."""
     width = max(1, width)
-    shown = clean(block.text)
+    narrow = is_narrow(block.text)
+    shown = block.text if narrow else clean(block.text)
     left = cell_len(block.rail) + block.indent
     if left:
         left = max(0, min(left, width - min(width, _LEAST_TEXT)))
@@ -166,7 +179,7 @@ def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
         first = max(first, label + 1 - left if label >= left else 0)
     spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
     first, turnover = min(first, spare), min(block.turnover, spare)
-    right_to_left = bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
+    right_to_left = not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
     columns: tuple[int, ...] = ()
     hyphens = None
     if block.style == "table" and tables.SEPARATOR in shown:
@@ -174,9 +187,9 @@ def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
         columns = tables.column_widths(shown, room)
         spans = tables.lines_of(shown) if columns else tables.record_rows(shown, room)
     else:
-        if block.language and (part := breaker(block.language, block.foreign)):
-            hyphens = Hyphens(part, max(3, room // 12))
-        spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens)
+        if block.language and (block.align == "justify" or room < _NARROW):
+            hyphens = Hyphens(breaker(block.language, block.foreign), max(3, room // _SLACK))
+        spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow)
     tail_apart = False
     if block.tail:
         start, end = spans[-1]

@@ -18,6 +18,9 @@ from gistread.tui.text.scripts import TABLES, can_shift
 from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
+_LOWEST_LEVEL = 4
+"""Headings below it look like those of it."""
+
 
 class Palette:
     """What the names of styles look like in the widget as it stands now."""
@@ -41,6 +44,7 @@ class Palette:
 
     def block(self, style: str, level: int = 0) -> Style:
         """The whole style of a block's text."""
+        level = min(level, _LOWEST_LEVEL)
         found = self._blocks.get((style, level))
         if found is None:
             found = self._widget.get_component_rich_style(PREFIX + (style if style in STYLES else "text"))
@@ -144,6 +148,8 @@ def _pieces(
         for piece in drawn
         if can_shift(layout.shown[piece.start : piece.end], piece.style)
     ]
+    if layout.is_table_head(row):
+        layers.insert(0, (start, end, palette.layer("strong")))
     if selected is not None and selected[0] < end and selected[1] > start:
         layers.append((*selected, palette.selection))
     edges = sorted({edge for first, last, _ in layers for edge in (first, last)})

@@ -4,7 +4,20 @@ Whatever a colour says, bold, italics or an underline says too, for terminals an
 """
 
 STYLES = (
-    *("text", "heading", "heading-1", "heading-2", "heading-3", "verse", "quote", "list", "table", "note", "break"),
+    *(
+        "text",
+        "heading",
+        "heading-1",
+        "heading-2",
+        "heading-3",
+        "heading-4",
+        "verse",
+        "quote",
+        "list",
+        "table",
+        "note",
+        "break",
+    ),
     *("code", "image"),
     *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
@@ -31,7 +44,7 @@ LongText {
     &:focus { scrollbar-color: $primary 70%; }
     & > .long-text--heading { color: $text-primary; text-style: bold; }
     & > .long-text--heading-3 { text-style: bold italic; }
-    & > .long-text--quote { text-style: italic; }
+    & > .long-text--heading-4 { text-style: italic; }
     & > .long-text--note { color: $text-muted; }
     & > .long-text--break { color: $text-muted; }
     & > .long-text--question { text-style: bold; }

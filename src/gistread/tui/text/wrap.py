@@ -47,7 +47,13 @@ class Hyphens:
 
 
 def wrap(
-    text: str, width: int, *, first: int = 0, turnover: int = 0, hyphens: Hyphens | None = None
+    text: str,
+    width: int,
+    *,
+    first: int = 0,
+    turnover: int = 0,
+    hyphens: Hyphens | None = None,
+    narrow: bool | None = None,
 ) -> list[tuple[int, int]]:
     """Rows of `text` as spans `(start, end)`, in order, white space at their breaks left out; never empty.
 
@@ -55,10 +61,12 @@ def wrap(
     ends a row always; white space that follows one is kept, for verse. The very first row is `first` cells
     narrower (an indent, a label), and rows that continue a line are `turnover` cells narrower. A row that ends in
     a parted word leaves a cell for the hyphen; `hyphens.parted` tells which those are.
+    `narrow` is what `is_narrow(text)` says, where that is known already.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []
-    break_line = _break_narrow if is_narrow(text) else _break_measured
+    narrow = is_narrow(text) if narrow is None else narrow
+    break_line = _break_narrow if narrow else _break_measured
     start, opening = 0, max(1, width - first)
     while True:
         feed = text.find("\n", start)
