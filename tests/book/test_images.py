@@ -92,3 +92,30 @@ def test_a_picture_that_is_too_large_is_refused(page: Path, monkeypatch: pytest.
     monkeypatch.setattr(images, "LIMIT_BYTES", 5)
     with pytest.raises(BookError, match="larger than"):
         read_image(page, "files/a b.png")
+
+
+FICTIONBOOK = f"""<?xml version="1.0" encoding="utf-8"?>
+<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><body><section><p>A boat.</p></section></body>
+<binary id="flag.png" content-type="image/png">{base64.b64encode(PIXELS).decode()}</binary></FictionBook>"""
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_picture_of_a_fictionbook_zipped_or_not(tmp_path: Path, zipped: bool) -> None:
+    path = tmp_path / ("book.fb2.zip" if zipped else "book.fb2")
+    if zipped:
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("book.fb2", FICTIONBOOK)
+    else:
+        path.write_text(FICTIONBOOK, "utf-8")
+    assert read_image(path, "flag.png") == PIXELS
+    with pytest.raises(BookError, match="missing"):
+        read_image(path, "none.png")
+
+
+def test_the_pictures_of_a_converted_book_are_not_sought_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "book.mobi"
+    path.write_bytes(bytes(60) + b"BOOKMOBI" + bytes(100))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "1.png").write_bytes(PIXELS)
+    with pytest.raises(BookError, match="converted"):
+        read_image(path, "images/1.png")

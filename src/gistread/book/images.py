@@ -13,9 +13,12 @@ from urllib.parse import unquote
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file
+from gistread.book.sniff import HEAD_BYTES, Convertible, Readable, identify, is_fb2_name
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
+LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024
+"""Of an FB2 with all its pictures."""
 _ZIP = b"PK\x03\x04"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _DATA = re.compile(r"data:[\w/+.-]*((?:;[\w=.-]+)*),(.*)", re.DOTALL)
@@ -31,16 +34,34 @@ def read_image(book: Path, source: str) -> bytes:
     if not source:
         raise BookError("The book does not say where this picture is kept.")
     with open_file(book) as stream:
-        if stream.peek(len(_ZIP))[: len(_ZIP)] == _ZIP:
+        head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        if head[: len(_ZIP)] == _ZIP:
             return _from_archive(stream, source)
+        kind = identify(head, book.name)
+        if kind is Readable.FB2:
+            return _from_fictionbook(_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
+    if isinstance(kind, Convertible):
+        raise BookError("The pictures of a converted book are not at hand.", "Open the EPUB that Calibre makes of it.")
     return _beside(book, source)
 
 
 def _from_archive(stream: BinaryIO, source: str) -> bytes:
     try:
-        return Archive(stream).read(source)
+        archive = Archive(stream)
+        if (inside := next((name for name in archive.names if is_fb2_name(name)), None)) is not None:
+            return _from_fictionbook(archive.read(inside), source)
+        return archive.read(source)
     except ArchiveError as error:
         raise BookError(f"The picture {source} {error}.") from error
+
+
+def _from_fictionbook(data: bytes, source: str) -> bytes:
+    from gistread.book.formats.fb2 import binary  # imports lxml
+
+    found = binary(data, source)
+    if found is None:
+        raise BookError(f"The picture {source} is missing, or its data are damaged.")
+    return found
 
 
 def _beside(book: Path, source: str) -> bytes:
@@ -60,13 +81,14 @@ def _beside(book: Path, source: str) -> bytes:
         return _limited(stream, source)
 
 
-def _limited(stream: BinaryIO, source: str) -> bytes:
+def _limited(stream: BinaryIO, source: str, limit: int = 0) -> bytes:
+    limit = limit or LIMIT_BYTES
     try:
-        data = stream.read(LIMIT_BYTES + 1)
+        data = stream.read(limit + 1)
     except OSError as error:
         raise BookError(f"The picture {source} cannot be read: {error.strerror or error}.") from error
-    if len(data) > LIMIT_BYTES:
-        raise BookError(f"The picture {source} is larger than {LIMIT_BYTES // 1024 // 1024} MB.")
+    if len(data) > limit:
+        raise BookError(f"The picture {source} is larger than {limit // 1024 // 1024} MB.")
     return data
 
 

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
+from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -146,21 +148,28 @@ class GistreadApp(App[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every command that works on this screen, and every theme."""
         for command in COMMANDS:
-            if command.title and command.place is not Place.MOVING and self._works_on(command.action, screen):
+            target = self._target(command, screen)
+            if command.title and target is not None:
                 keys = " ".join(commands.keys_of(command, self.keymap))
                 yield SystemCommand(
-                    command.title, f"{keys}  {command.help}".strip(), self._runner(command.action, screen)
+                    command.title, f"{keys}  {command.help}".strip(), self._runner(command.action, target)
                 )
         for name, one in self._palettes.items():
             yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))
 
-    def _works_on(self, action: str, screen: Screen[object]) -> bool:
-        name = action.removeprefix("app.").partition("(")[0]
-        return action.startswith("app.") or hasattr(screen, f"action_{name}")
+    def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
+        """What carries the command on this screen: the screen, or the pane that has the keys, or else another."""
+        if command.action.startswith("app."):
+            return self
+        if command.place is Place.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
+            return None
+        name = command.action.partition("(")[0]
+        nodes = (screen, screen.focused, *screen.query("#book, #memory"))
+        return next((node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None)
 
-    def _runner(self, action: str, screen: Screen[object]) -> Callable[[], None]:
+    def _runner(self, action: str, target: DOMNode) -> Callable[[], None]:
         def run() -> None:
-            self.call_later(self.run_action, action, screen)
+            self.call_later(self.run_action, action, target)
 
         return run
 
@@ -207,9 +216,28 @@ class GistreadApp(App[None]):
             self.register_theme(one.theme())
 
     def action_help(self) -> None:
-        from gistread.tui.screens.help import HelpScreen
+        """The keys of the screen and the pane that one is in, then all others."""
+        from gistread.tui.screens.help import HelpScreen, help_of, lines_of_panel, places_first
+        from gistread.tui.screens.library import LibraryScreen
 
-        self.push_screen(HelpScreen(self.keymap))
+        screen = self.screen
+        if isinstance(screen, HelpScreen):
+            screen.dismiss()
+            return
+        reading = screen if isinstance(screen, ReadingScreen) else None
+        first = places_first(
+            reading.pane if reading else None,
+            selecting=reading is not None and reading.book_pane.selecting,
+            library=isinstance(screen, LibraryScreen),
+        )
+        panel = [] if first else lines_of_panel(screen.active_bindings.values())
+        self.push_screen(HelpScreen(help_of(self.keymap, first, panel)))
+
+    def on_key(self, event: events.Key) -> None:
+        """Help also works over a panel, where Textual leaves the app's keys out."""
+        if self.screen.is_modal and event.key in commands.key_names(commands.BY_ID["help"], self.keymap):
+            event.stop()
+            self.action_help()
 
     def action_library(self) -> None:
         from gistread.tui.library_work import Books

@@ -115,7 +115,7 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
         page = count if share >= 1 else page_at(book, offset)
         progress.append(f"p. {page:>{len(str(count))}} of {count}")
     if "percent" in shown:
-        progress.append(f"{share:>4.0%}")
+        progress.append(f"{share:>3.0%}")
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
     return PlaceWords(
         title if "title" in shown else "", chapter.title if "chapter" in shown and several else "", tuple(progress)

@@ -20,10 +20,10 @@ class MarkScreen(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss(None)", "Close", show=False),
-        Binding("e", "dismiss('note')", show=False),
-        Binding("H,h", "dismiss('color')", show=False),
-        Binding("y", "dismiss('copy')", show=False),
-        Binding("d,delete", "dismiss('delete')", show=False),
+        Binding("e", "dismiss('note')", "Write a note", show=False),
+        Binding("H,h", "dismiss('color')", "Another colour", show=False),
+        Binding("y", "dismiss('copy')", "Copy", show=False),
+        Binding("d,delete", "dismiss('delete')", "Delete", show=False),
     ]
     AUTO_FOCUS = "VerticalScroll"
 

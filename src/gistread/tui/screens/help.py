@@ -1,15 +1,18 @@
-"""Every key, from the one table of commands."""
+"""Every key, from the one table of commands: those of where one is first, and all of them found as one types."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Input, Static
 
-from gistread.tui.commands import Place, bindings, help_lines
+from gistread.tui.commands import BY_ID, Place, display_key, help_lines
+from gistread.tui.layout import Pane
 from gistread.tui.text.document import Block, Span
 from gistread.tui.text.widget import LongText
 
@@ -19,36 +22,122 @@ _INTRODUCTION = (
     "and why. Numbers in brackets are pages: they lead to the page in the memory and to its words in the book."
 )
 _KEY_COLUMNS = 18
+_SCROLLING = ("line_down", "line_up", "page_down", "page_up", "top", "bottom")
 
 
-class HelpText(LongText):
-    """Scrolls with the keys of any pane."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command as the help shows it."""
 
-    BINDINGS = bindings(Place.MOVING)
+    heading: str
+    keys: str
+    title: str
+    about: str = ""
+
+    def says(self, words: Iterable[str]) -> bool:
+        """Whether each of these words stands in it somewhere. A word of one letter is a key."""
+        text = f"{self.heading} {self.keys} {self.title} {self.about}".casefold()
+        return all(word in self.keys.split() if len(word) == 1 else word.casefold() in text for word in words)
+
+
+def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Place, ...]:
+    """The places whose keys matter here, the nearest first; none where a panel has keys of its own."""
+    if library:
+        return (Place.LIBRARY, Place.MOVING)
+    if selecting:
+        return (Place.SELECTING, Place.READING)
+    match pane:
+        case Pane.BOOK:
+            return (Place.MOVING, Place.READING)
+        case Pane.MEMORY:
+            return (Place.MEMORY, Place.MOVING, Place.READING)
+        case Pane.ANSWERS:
+            return (Place.READING, Place.MOVING)
+        case None:
+            return ()
+
+
+def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
+    """The keys that a panel has beside those of the table, by what they do."""
+    keys: dict[str, list[str]] = {}
+    for one in active:
+        binding = one.binding
+        if isinstance(one.node, Screen) and binding.description and binding.id not in BY_ID:
+            keys.setdefault(binding.description, []).append(display_key(binding.key))
+    return [Line("On this panel", " ".join(those), what) for what, those in keys.items()]
+
+
+def help_of(keymap: Mapping[str, str], first: Sequence[Place], panel: Sequence[Line] = ()) -> list[Line]:
+    """Everything, what matters here first."""
+    table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
+    rank = {place: number for number, place in enumerate(first)}
+    table.sort(key=lambda line: rank.get(Place(line.heading), len(rank)))  # stable: otherwise as the table has it
+    return [*panel, *table]
 
 
 class HelpScreen(ModalScreen[None]):
-    """What there is and how to get at it."""
+    """What there is and how to get at it. `lines` in the order in which they are to stand."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,f1,enter", "dismiss", "Close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", show=False, priority=True),
+        Binding("enter,f1", "dismiss", show=False, priority=True),
+        *(
+            Binding(key, f"scroll('{action}')", show=False, priority=True)
+            for key, action in zip(
+                ("down", "up", "pagedown", "pageup", "ctrl+home", "ctrl+end"), _SCROLLING, strict=True
+            )
+        ),
+    ]
+    AUTO_FOCUS = "Input"
 
-    def __init__(self, keymap: Mapping[str, str]) -> None:
+    def __init__(self, lines: Sequence[Line]) -> None:
         super().__init__()
-        self._keymap = keymap
+        self._lines = lines
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="help"):
             yield Static("Help", classes="panel-title", markup=False)
-            yield HelpText(tuple(self._blocks()), side_margin=0)
+            yield Input(placeholder="Type to find a command or a key", compact=True, id="help-search")
+            yield LongText(tuple(self._blocks("")), side_margin=0)
+            yield Static("Esc closes this. Ctrl+P runs any command by its name.", classes="panel-foot", markup=False)
 
-    def _blocks(self) -> Iterator[Block]:
-        yield Block(_INTRODUCTION)
+    def on_mount(self) -> None:
+        self.query_one(LongText).can_focus = False
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the panel closes it."""
+        if event.widget is self:
+            self.dismiss()
+
+    def action_scroll(self, action: str) -> None:
+        getattr(self.query_one(LongText), f"action_{action}")()
+
+    def action_leave(self) -> None:
+        search = self.query_one(Input)
+        if search.value:
+            search.value = ""
+        else:
+            self.dismiss()
+
+    @on(Input.Changed)
+    def _search(self, event: Input.Changed) -> None:
+        text = self.query_one(LongText)
+        text.show(tuple(self._blocks(event.value)), keep_position=False)
+        text.action_top()
+
+    def _blocks(self, search: str) -> Iterator[Block]:
+        words = search.split()
+        if not words:
+            yield Block(_INTRODUCTION, blank_before=0)
         heading = ""
-        for place, keys, title, about in help_lines(self._keymap):
-            if place != heading:
-                heading = place
-                yield Block(place, style="heading", level=2)
-            text = f"{title}. {about}" if about else title
-            spans = (Span(len(title), len(text), "muted"),) if about else ()
-            yield Block(text, hanging=keys, indent=_KEY_COLUMNS, blank_before=0, spans=spans)
-        yield Block("Esc closes this. Ctrl+P finds every command by its name.", style="muted")
+        for line in self._lines:
+            if not line.says(words):
+                continue
+            if line.heading != heading:
+                heading = line.heading
+                yield Block(heading, style="heading", level=2)
+            text = f"{line.title}. {line.about}" if line.about else line.title
+            spans = (Span(len(line.title), len(text), "muted"),) if line.about else ()
+            yield Block(text, hanging=line.keys, indent=_KEY_COLUMNS, blank_before=0, spans=spans)
+        if not heading:
+            yield Block(f"No command says “{search.strip()}”.", style="muted")

@@ -38,11 +38,11 @@ class HitsScreen(ModalScreen[Chosen | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Close", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("pagedown", "move(8)", show=False, priority=True),
-        Binding("pageup", "move(-8)", show=False, priority=True),
-        Binding("tab", "next_mode", show=False, priority=True),
+        Binding("down", "move(1)", "Next hit", show=False, priority=True),
+        Binding("up", "move(-1)", "Hit before", show=False, priority=True),
+        Binding("pagedown", "move(8)", "Eight hits on", show=False, priority=True),
+        Binding("pageup", "move(-8)", "Eight hits back", show=False, priority=True),
+        Binding("tab", "next_mode", "Search otherwise", show=False, priority=True),
     ]
     AUTO_FOCUS = "#hits-words"
 

@@ -34,12 +34,12 @@ class ListScreen(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "dismiss(None)", "Close", show=False),
-        Binding("j", "list('cursor_down')", show=False),
-        Binding("k", "list('cursor_up')", show=False),
-        Binding("space,ctrl+d", "list('page_down')", show=False),
-        Binding("b,ctrl+u", "list('page_up')", show=False),
-        Binding("g", "list('first')", show=False),
-        Binding("G", "list('last')", show=False),
+        Binding("j", "list('cursor_down')", "Next", show=False),
+        Binding("k", "list('cursor_up')", "Before", show=False),
+        Binding("space,ctrl+d", "list('page_down')", "One screen on", show=False),
+        Binding("b,ctrl+u", "list('page_up')", "One screen back", show=False),
+        Binding("g", "list('first')", "To the first", show=False),
+        Binding("G", "list('last')", "To the last", show=False),
     ]
     AUTO_FOCUS = "OptionList"
 

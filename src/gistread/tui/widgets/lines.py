@@ -9,7 +9,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gistread.tui.commands import COMMANDS, keys_of
+from gistread.tui.commands import COMMANDS, Command, keys_of
 from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text.cells import clean
@@ -121,16 +121,25 @@ class KeyLine(Line):
             ]
             parts.append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
             used = parts[0].cell_length + 2
+        # Whoever finds no key here finds it in the help, so its own is always here.
+        for_help = sum(_width(command, word, keymap) for command, word in wanted if command.id == "help")
         for command, word in wanted:
             key = keys_of(command, keymap)[0]
-            width = cell_len(key) + cell_len(word) + 3
-            if used + width > self.room + 2:
+            width = _width(command, word, keymap)
+            if command.id == "help":
+                for_help = 0
+            if used + width + for_help > self.room + 2:
                 continue
             used += width
             click = Style.from_meta({_ACTION: command.action})
             parts.append(Content.assemble((key, "bold $gr-accent"), (f" {word}", "$gr-muted")).stylize(click))
         content = Content("  ").join(parts)
         self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count), content)
+
+
+def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
+    """Columns of a command in the key line, with what parts it from the next."""
+    return cell_len(keys_of(command, keymap)[0]) + cell_len(word) + 3
 
 
 class Rule(Widget):

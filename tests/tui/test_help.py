@@ -1,0 +1,114 @@
+"""Help: what matters where one is comes first, everything is found by typing, and every screen has it."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.config import Config
+from gistread.tui.commands import COMMANDS, Place
+from gistread.tui.layout import Pane
+from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
+from tests.tui.books import small_book
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+
+SIZE = (110, 40)
+
+
+@pytest.mark.parametrize(
+    ("first", "heading"),
+    [
+        (places_first(Pane.BOOK), Place.MOVING),
+        (places_first(Pane.MEMORY), Place.MEMORY),
+        (places_first(Pane.ANSWERS), Place.READING),
+        (places_first(Pane.BOOK, selecting=True), Place.SELECTING),
+        (places_first(None, library=True), Place.LIBRARY),
+    ],
+)
+def test_the_keys_of_where_one_is_come_first_and_none_is_missing(first: tuple[Place, ...], heading: Place) -> None:
+    shown = help_of({}, first)
+    assert shown[0].heading == heading
+    assert {line.title for line in shown} == {command.title for command in COMMANDS if command.title}
+
+
+def test_the_keys_of_a_panel_come_before_those_of_the_table() -> None:
+    assert help_of({}, (), [Line("On this panel", "d", "Delete")])[0].title == "Delete"
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [("half screen", "Half a screen on"), ("R", "Read aloud, or stop"), ("memory page", "Go to the page")],
+)
+def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(search: str, found: str) -> None:
+    assert any(line.says(search.split()) and line.title.startswith(found) for line in help_of({}, ()))
+
+
+async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(keys={"read-aloud": "z,Z", "focus-mode": "f5"}))
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: "Moving, in any pane" in text_of(app))
+        await pilot.press(*"aloud")
+        await until(pilot, lambda: "Pause reading aloud" in text_of(app))
+        assert "Contents" not in text_of(app)
+        assert any("z Z" in line and "Read aloud" in line for line in lines(app))
+        await pilot.press(*" nothing at all")
+        await until(pilot, lambda: "No command says “aloud nothing at all”." in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Moving, in any pane" in text_of(app))
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "Moving, in any pane" not in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, HelpScreen))
+
+
+async def test_the_memory_has_its_own_keys_first(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        screen.to_pane(Pane.MEMORY)
+        await pilot.pause()
+        await pilot.press("f1")
+        await until(pilot, lambda: "In the memory" in text_of(app))
+
+
+@pytest.mark.parametrize("key", ["t", "m", "T", "l", "L", "ctrl+f", "="])
+async def test_every_screen_has_help_and_comes_back(tmp_path: Path, key: str) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press(key)
+        await pilot.pause(0.3)
+        here = app.screen
+        assert here is not screen or key == "="
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("f1")
+        await until(pilot, lambda: app.screen is here)
+
+
+async def test_everything_of_the_table_is_in_the_command_palette(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        offered = {command.title for command in app.get_system_commands(screen)}
+        wanted = {
+            command.title
+            for command in COMMANDS
+            if command.title and command.place not in (Place.SELECTING, Place.LIBRARY)
+        }
+        assert wanted <= offered
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.2)
+        await pilot.press(*"to the end")
+        await until(pilot, lambda: "To the end" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 140])
+async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path, columns: int) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(columns, 24)) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "F1 help" in lines(app)[-1])
