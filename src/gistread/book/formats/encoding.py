@@ -17,6 +17,8 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARED = re.compile(rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE)
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
+_NEAR_BYTES = 400
 _HEADER_BYTES = 8192
 _SAMPLE_BYTES = 48 * 1024
 
@@ -157,10 +159,18 @@ def _is_western(text: str) -> bool:
 def _telling_lines(data: bytes) -> bytes:
     """The lines with bytes beyond ASCII, which alone tell encodings apart; enough of them to judge by."""
     lines: list[bytes] = []
-    size = 0
-    for match in re.finditer(rb"[^\n]{0,400}[\x80-\xff][^\n]{0,400}", data):
-        lines.append(match[0])
-        size += len(match[0])
+    size = until = 0
+    for match in _BEYOND_ASCII.finditer(data):
+        at = match.end()
+        if at <= until:
+            continue
+        # A line of a megabyte tells no more than what is near.
+        low, high = max(until, match.start() - _NEAR_BYTES), min(len(data), at + _NEAR_BYTES)
+        start = data.rfind(b"\n", low, at) + 1 or low
+        end = data.find(b"\n", at, high)
+        until = high if end < 0 else end
+        lines.append(data[start:until])
+        size += until - start
         if size > _SAMPLE_BYTES:
             break
     return b"\n".join(lines)

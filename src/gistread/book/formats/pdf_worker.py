@@ -31,6 +31,8 @@ _MOST_CHARACTERS = 400_000
 """Of one page: more is no page of a book."""
 _MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
+_FARTHEST_POINTS = 20_000
+"""From the corner of a page: PDF allows 14,400."""
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55
 """Letters of running text take less than this, with the spaces between them."""
@@ -138,7 +140,9 @@ def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[Pie
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
             for first, last in _without_gaps(page, start, stop, size, turn):
-                yield _piece(page, first, last, size, font, turn)
+                piece = _piece(page, first, last, size, font, turn)
+                if all(abs(number) < _FARTHEST_POINTS for number in piece[1:5]):  # nor is NaN
+                    yield piece
 
 
 def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:

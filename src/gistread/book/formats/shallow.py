@@ -3,6 +3,7 @@
 An element that goes leaves its text and its children in its place.
 """
 
+import re
 from collections.abc import Iterator
 
 from lxml import etree
@@ -13,6 +14,7 @@ from gistread.book.formats.semantics import BLOCKS
 # A thousand <font> that were never closed nest; a quotation in a list in a section in a page has twenty levels.
 _DEEPEST_INLINE = 60
 _DEEPEST = 160
+_NOT_OF_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def make_shallow(root: etree._Element) -> None:
@@ -53,7 +55,8 @@ def _unwrap(element: etree._Element) -> None:
 def _append_text(parent: etree._Element, before: etree._Element | None, text: str | None) -> None:
     if not text:
         return
+    # The HTML parser lets controls through that a tree does not take back.
     if before is None:
-        parent.text = (parent.text or "") + text
+        parent.text = _NOT_OF_XML.sub("", (parent.text or "") + text)
     else:
-        before.tail = (before.tail or "") + text
+        before.tail = _NOT_OF_XML.sub("", (before.tail or "") + text)

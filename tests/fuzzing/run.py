@@ -1,0 +1,170 @@
+"""Opens mutated files in worker processes with limits of time and memory, and collects what failed.
+
+A worker is forked from a process that has everything imported, opens a few hundred files and ends. One that dies or
+falls silent fails the file it was at, and another goes on behind it.
+"""
+
+import os
+import resource
+import select
+import signal
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+
+from gistread.book.formats import pdf as pdf_format
+from gistread.book.formats import pdf_worker
+from gistread.book.formats.pdf_pages import Document, Font
+from gistread.book.formats.pdf_process import add_record
+from gistread.book.model import Book
+from gistread.book.open import open_bytes
+from gistread.errors import BookError
+from tests.book.promises import assert_keeps_promises
+from tests.fuzzing.mutate import mutated
+from tests.fuzzing.seeds import seeds, suffix
+
+HANG_S = 5.0
+MEMORY_BYTES = 500 * 1024 * 1024
+_CASES_OF_A_WORKER = 400
+
+
+@dataclass(frozen=True)
+class Failure:
+    index: int
+    what: str
+    """Of the last lines of a traceback, or how the process ended."""
+
+
+@dataclass
+class Tally:
+    """What became of the files."""
+
+    read: int = 0
+    refused: int = 0
+    slowest_s: float = 0.0
+
+
+class Cases:
+    """The mutated files of a format: the same index gives the same file."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self._seed = seed
+        self._files = seeds(name)
+        # What a format imports is imported once, before any worker is forked.
+        with suppress(BookError):
+            open_bytes(self._files[0], suffix(name, self._files[0]))
+
+    def file(self, index: int) -> bytes:
+        random = Random(f"{self.name}:{self._seed}:{index}")
+        return mutated(random.choice(self._files), random, self._files)
+
+    def open(self, index: int) -> Book:
+        """Raises BookError, and whatever is wrong."""
+        data = self.file(index)
+        return open_bytes(data, suffix(self.name, data))
+
+
+def run(cases: Cases, first: int, count: int, tally: Tally, *, contained: bool = False) -> Iterator[Failure]:
+    """Open `count` files from `first` on. `contained`: a PDF in a process of its own, as the program does it."""
+    index = first
+    while index < first + count:
+        last = min(index + _CASES_OF_A_WORKER, first + count)
+        index, failures = _worker(cases, index, last, tally, contained)
+        for failure in failures:
+            if cases.name == "pdf" and not contained and failure.what.startswith("process"):
+                # PDFium died or hung: so it may, as long as the program takes it calmly.
+                yield from run(cases, failure.index, 1, tally, contained=True)
+            else:
+                yield failure
+
+
+def _worker(cases: Cases, first: int, last: int, tally: Tally, contained: bool) -> tuple[int, list[Failure]]:
+    """The index to go on with, and what failed."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        try:
+            _open_all(cases, first, last, writing, contained)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    failures: list[Failure] = []
+    index = first
+    rest = b""
+    began = time.monotonic()
+    ended = ""
+    # A contained PDF may wait for a page's limit of time before it is given up.
+    silence_s = HANG_S * (2 if contained else 1)
+    while not ended:
+        ready, _, _ = select.select([reading], [], [], max(0.0, began + silence_s - time.monotonic()))
+        if not ready:
+            ended = f"process hung for more than {silence_s:g} s"
+            os.kill(child, signal.SIGKILL)
+            break
+        block = os.read(reading, 65536)
+        if not block:
+            break
+        *lines, rest = (rest + block).split(b"\x1e")
+        for line in lines:
+            what = line.decode()
+            tally.slowest_s = max(tally.slowest_s, time.monotonic() - began)
+            began = time.monotonic()
+            tally.read += what == "read"
+            tally.refused += what == "refused"
+            if what not in ("read", "refused"):
+                failures.append(Failure(index, what))
+            index += 1
+            if what.startswith("took"):
+                ended = what  # what follows in this process would be blamed for it
+                os.kill(child, signal.SIGKILL)
+                break
+    os.close(reading)
+    _, status = os.waitpid(child, 0)
+    if index < last and not ended.startswith("took"):
+        died = f"process ended by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "process ended early"
+        failures.append(Failure(index, ended or died))
+        index += 1
+    return index, failures
+
+
+def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -> None:
+    before = _peak_bytes()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_BYTES, hard))
+    if not contained:
+        pdf_format.read_document = _read_here  # type: ignore[assignment]
+    for index in range(first, last):
+        os.write(pipe, _outcome(cases, index, before).encode(errors="replace") + b"\x1e")
+
+
+def _outcome(cases: Cases, index: int, before: int) -> str:
+    try:
+        book = cases.open(index)
+        assert_keeps_promises(book)
+        outcome = "read"
+    except BookError as error:
+        lines = str(error).splitlines()
+        harmless = all(line.isprintable() for line in lines)
+        outcome = "refused" if len(lines) <= 2 and harmless else f"its message is not fit to be shown: {lines!r}"
+    except BaseException:
+        outcome = traceback.format_exc(limit=-4)
+    used = _peak_bytes() - before
+    return f"took {used >> 20} MB" if used > MEMORY_BYTES else outcome
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _read_here(stream: object, cancelled: object) -> Document:
+    """A PDF in this process, forty times as fast."""
+    document = Document()
+    fonts: list[Font] = []
+    for record in pdf_worker.read(stream, 0):  # type: ignore[arg-type]
+        add_record(document, fonts, record)
+    return document

@@ -1,0 +1,57 @@
+"""Broken files of every format are read or refused: no traceback, no hang, no memory without end."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("the harness forks", allow_module_level=True)
+
+from tests.fuzzing import run as harness
+from tests.fuzzing.run import Cases, Tally, run
+from tests.fuzzing.seeds import formats
+
+_FEW, _MANY = 60, 20_000
+
+
+@pytest.mark.parametrize("name", formats())
+def test_a_few_broken_files_of_each_format(name: str) -> None:
+    tally = Tally()
+    assert list(run(Cases(name, seed=4), 0, _FEW, tally)) == []
+    assert tally.read + tally.refused == _FEW
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", formats())
+def test_twenty_thousand_broken_files_of_each_format(name: str) -> None:
+    assert list(run(Cases(name, seed=5), 0, _MANY, Tally())) == []
+
+
+def test_the_same_number_is_the_same_file_and_others_are_others() -> None:
+    one, other = Cases("epub", seed=1), Cases("epub", seed=1)
+    assert one.file(7) == other.file(7)
+    assert len({one.file(index) for index in range(50)}) > 45
+    assert Cases("epub", seed=2).file(7) != one.file(7)
+
+
+def test_what_raises_hangs_or_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "HANG_S", 0.3)
+
+    def broken(cases: Cases, index: int) -> None:
+        if index == 3:
+            raise ZeroDivisionError
+        if index == 5:
+            time.sleep(60)
+        if index == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(Cases, "open", lambda cases, index: broken(cases, index))
+    monkeypatch.setattr(harness, "assert_keeps_promises", lambda book: None)
+    failures = {failure.index: failure.what for failure in run(Cases("txt", seed=1), 0, 10, Tally())}
+    assert set(failures) == {3, 5, 7}
+    assert "ZeroDivisionError" in failures[3]
+    assert "hung" in failures[5]
+    assert "signal" in failures[7]
