@@ -44,7 +44,7 @@ def test_a_place_has_the_words_before_and_behind_it() -> None:
     assert place.prefix + place.exact + place.suffix == text[500 - CONTEXT : 600 + CONTEXT]
     here = place_in(text, 500)
     assert 0 < len(here.exact) <= 64
-    assert "\n" not in here.exact
+    assert here.exact == here.exact.rstrip()
     assert place_in(text, len(text) + 9) == Place(len(text), len(text), "", text[-CONTEXT:], "")
 
 

@@ -197,7 +197,7 @@ async def test_the_colour_is_chosen_by_name_and_stays(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("H")
-        await until(pilot, lambda: "■ green" in text_of(app))
+        await until(pilot, lambda: "■  green" in text_of(app))
         await pilot.press("down", "enter", "V", "h")
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].color is Color.GREEN

@@ -36,10 +36,9 @@ def place_in(text: str, start: int, end: int | None = None) -> Place:
 
 
 def _end_of_words(text: str, start: int) -> int:
-    """End of some whole words from `start` on, of one line."""
-    end = text.find("\n", start, start + _HERE)
-    if end >= 0:
-        return end
-    end = min(len(text), start + _HERE)
-    space = text.rfind(" ", start + 1, end)
-    return space if end < len(text) and space > start + _HERE // 2 else end
+    """End of some whole words from `start` on."""
+    words = text[start : start + _HERE]
+    if start + _HERE < len(text):
+        cut = max(words.rfind(" "), words.rfind("\n"))
+        words = words[:cut] if cut > _HERE // 2 else words
+    return start + len(words.rstrip())

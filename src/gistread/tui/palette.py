@@ -112,8 +112,9 @@ class Palette:
             "input-cursor-text-style": "reverse" if terminal else "none",
             "input-selection-background": c["mark" if terminal else "cursor"],
             "input-selection-foreground": c["on-mark"],
-            "screen-selection-background": c["mark"],
-            "screen-selection-foreground": c["on-mark"],
+            # Unlike any highlight: what is selected may lie on one.
+            "screen-selection-background": c["mark" if terminal else "accent"],
+            "screen-selection-foreground": c["on-mark" if terminal else "background"],
             "ansi-background": c["background"],
             "ansi-foreground": c["text"],
         }

@@ -142,16 +142,10 @@ class Marking(Moving):
         self._tell_once(f"{COLOR_SIGNS[color]} {color} highlight: a click on it shows what can be done with it.")
 
     def action_highlight_color(self) -> None:
-        """Of what is selected, of the highlight that was clicked, and of those to come."""
-        from gistread.tui.screens.listing import ListScreen, Row
+        """Of what is selected, and of those to come."""
+        from gistread.tui.marking.color import ColorScreen
 
-        current = list(Color).index(Color(self.gistread.config.highlight))
-
-        class ColorScreen(ListScreen):
-            def on_mount(self) -> None:
-                self.show_rows([Row(color, f"{COLOR_SIGNS[color]} {color}") for color in Color], current)
-
-        self.app.push_screen(ColorScreen("Colour of highlights"), self._use_color)
+        self.app.push_screen(ColorScreen(Color(self.gistread.config.highlight)), self._use_color)
 
     def _use_color(self, chosen: str | None) -> None:
         if chosen is None:
@@ -251,7 +245,7 @@ class Marking(Moving):
                 return
         mark = new_mark(MarkKind.BOOKMARK, place)
         self.marks.put(mark)
-        self.notify(f"Bookmark: {words_of(mark, 60)} …")
+        self.notify(f"Bookmark: {words_of(mark, 48)}")
 
     def action_set_mark(self) -> None:
         book, marks = self.book, self.marks

@@ -206,6 +206,8 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
             with contextlib.suppress(GistreadError):  # the disk's refusal was told when the place was kept
                 await asyncio.to_thread(self.progress.keep)
         self.parting_words = await self.end_marking()
+        if self.parting_words:
+            self.warn(self.parting_words)  # seen where another book is opened; else it is said on the way out
         if self.session is not None:
             await self.session.close()
 

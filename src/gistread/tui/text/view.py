@@ -15,7 +15,6 @@ from gistread.tui.text import messages, selecting
 from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource
 from gistread.tui.text.layout import Manner
-from gistread.tui.text.pointing import offset_below
 from gistread.tui.text.rows import Place, RowIndex
 
 _BEGINNING = Place(0, 0, -(1 << 30))
@@ -226,11 +225,8 @@ class TextView(ScrollView, inherit_bindings=False):
             self._scroll_row(row - height + 1 + spare)
 
     def offset_below(self, offset: int, rows: int) -> int | None:
-        """The book's character so many rows below the one at `offset` (above: negative), near to its column.
-
-        Rows without text of the book are passed over. None where there are no such rows.
-        """
-        return offset_below(self._index, offset, rows) if self._ready else None
+        """The book's character so many rows below the one at `offset` (above: negative); None where there is none."""
+        return selecting.offset_below(self._index, offset, rows) if self._ready else None
 
     def _run(self, index: int) -> tuple[int, int]:
         """Bounds of the neighbours that share the key of a block."""
