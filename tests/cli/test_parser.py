@@ -90,7 +90,23 @@ def test_a_book_named_almost_like_a_command_is_a_book(
     assert parse(["indx"]).book == "indx"
 
 
-@pytest.mark.parametrize("command", [[], ["index"], ["ask"], ["pages"], ["books"], ["sample"], ["models"], ["paths"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["index"],
+        ["ask"],
+        ["pages"],
+        ["books"],
+        ["sample"],
+        ["models"],
+        ["paths"],
+        ["last"],
+        ["serve"],
+        ["keys"],
+        ["completion"],
+    ],
+)
 def test_every_command_has_help_with_an_example(run: Run, command: list[str]) -> None:
     ran = run(*command, "--help")
     assert ran.status == ExitStatus.DONE

@@ -51,10 +51,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     if argv and argv[0] in _COMMANDS:
         name = argv[0]
-        command = _COMMANDS[name]
-        parser = _parser(f"gistread {name}", command.summary, command.examples)
-        command.add_arguments(parser)
-        arguments = parser.parse_args(argv[1:])
+        arguments = _command_parser(name).parse_args(argv[1:])
     else:
         name = "read"
         if near := _misspelt(argv):
@@ -62,6 +59,18 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         arguments = _main_parser().parse_args(argv)
     arguments.command = name
     return arguments
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of every command by its name, and that of `gistread [BOOK]` by an empty one."""
+    return {"": _main_parser(), **{name: _command_parser(name) for name in _COMMANDS}}
+
+
+def _command_parser(name: str) -> argparse.ArgumentParser:
+    command = _COMMANDS[name]
+    parser = _parser(f"gistread {name}", command.summary, command.examples)
+    command.add_arguments(parser)
+    return parser
 
 
 def _misspelt(argv: Sequence[str]) -> str:
@@ -96,6 +105,8 @@ def _main_parser() -> _Parser:
 examples:
   gistread sample                      the story that comes with gistread
   gistread frankenstein.epub           read, with the model reading along
+  gistread                             the library, the book that was read last chosen
+  gistread books --add ~/Books         every book in a folder, into the library
   gistread index frankenstein.epub     let the model read it, now and without the screen
   gistread ask frankenstein.epub "Who is Justine?"
 """,
@@ -189,6 +200,23 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace a file that is there already")
 
 
+def _add_keys(parser: argparse.ArgumentParser) -> None:
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    shape.add_argument("--toml", action="store_true", help="as lines for the settings file, to be changed there")
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", metavar="SHELL", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to show; without it the library")
+    _add_model(parser)
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1: this machine alone)")
+    parser.add_argument("--port", type=_port, default=8000, metavar="N", help="the port to listen on (8000; 0: any)")
+
+
 def _add_models(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=_Parser)
     listing = actions.add_parser("list", help="the GGUF models on this machine", allow_abbrev=False)
@@ -248,6 +276,12 @@ def _count(least: int) -> Callable[[str], int]:
     return number
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number up to 65535")
+    return int(text)
+
+
 def _page_numbers(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) for part in parts):
@@ -275,6 +309,11 @@ _COMMANDS = {
         "Open the story that comes with gistread.",
         "examples:\n  gistread sample\n  gistread sample --model starter",
         _add_sample,
+    ),
+    "last": _Command(
+        "Go on with the book that was read last.",
+        "examples:\n  gistread last\n  gistread last --model starter",
+        _add_model,
     ),
     "index": _Command(
         "Let the model read a book: build its gist memory, or go on where it was left.",
@@ -322,6 +361,25 @@ _COMMANDS = {
         "What the engine is on this machine, how fast it is, and what would make it faster.",
         "examples:\n  gistread doctor\n  gistread doctor --model starter --json",
         _add_doctor,
+    ),
+    "serve": _Command(
+        "The same screens in a browser, on this machine alone unless told otherwise.",
+        "examples:\n  gistread serve frankenstein.epub\n  gistread serve --port 9000 --model starter\n\n"
+        "Whoever has the address that is shown can read your files with it, as you can. Needs the extra `serve`:\n"
+        "python3 -m pip install 'gistread[serve]'. Ctrl+C ends it.",
+        _add_serve,
+    ),
+    "keys": _Command(
+        "Every key, by where it works, as your settings have it.",
+        "examples:\n  gistread keys\n  gistread keys --toml     lines to paste into the settings",
+        _add_keys,
+    ),
+    "completion": _Command(
+        "A script that lets a shell complete commands, options and files.",
+        "examples:\n  bash: echo 'eval \"$(gistread completion bash)\"' >> ~/.bashrc\n"
+        '  zsh:  gistread completion zsh > "${fpath[1]}/_gistread"\n'
+        "  fish: gistread completion fish > ~/.config/fish/completions/gistread.fish",
+        _add_completion,
     ),
     "paths": _Command("Where gistread keeps its files.", "examples:\n  gistread paths --json", _add_paths),
 }

@@ -21,7 +21,7 @@ def open_screen(path: Path | None, arguments: argparse.Namespace, *, piped: bool
 
     Raises UsageError where there is no terminal to draw on, BookError for a book that cannot be read.
     """
-    if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
+    if not _served() and (not sys.stdout.isatty() or not (piped or sys.stdin.isatty())):
         raise _no_terminal()
     config = settings(arguments)
     book: Path | Book | None = path
@@ -31,6 +31,11 @@ def open_screen(path: Path | None, arguments: argparse.Namespace, *, piped: bool
     from gistread.tui.app import run as run_screen
 
     return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=arguments.model or ""))
+
+
+def _served() -> bool:
+    """Whether a browser stands in for the terminal (`gistread serve`)."""
+    return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 
 def _take_keys_from_terminal() -> None:

@@ -333,7 +333,8 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     `path` is where a book that is open already came from. Raises UsageError without a terminal, and the error of
     a book that was named and cannot be read.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    in_browser = bool(os.environ.get("TEXTUAL_DRIVER"))
+    if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "There is no terminal to show a book on.", "`gistread index` and `gistread ask` work without one."
         )

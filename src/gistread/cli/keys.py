@@ -1,0 +1,70 @@
+"""`gistread keys`: every key by the place where it works, as the person's settings have it."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gistread.cli.output import say, write, write_json
+from gistread.config import load_config
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+
+if TYPE_CHECKING:
+    from gistread.tui.commands import Command
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.tui.commands import COMMANDS, Place, check_keys  # with Textual, which takes a third of a second
+
+    keymap, problems = check_keys(load_config(default_paths().config_file).keys)
+    for problem in problems:
+        say(problem)
+    places = list(Place)
+    commands = sorted(COMMANDS, key=lambda command: places.index(command.place))
+    if arguments.json:
+        write_json(
+            {
+                "keys": [
+                    {
+                        "command": command.id,
+                        "keys": [key.strip() for key in keymap.get(command.id, command.keys).split(",")],
+                        "default": [key.strip() for key in command.keys.split(",")],
+                        "place": command.place,
+                        "title": command.title,
+                        "help": command.help,
+                    }
+                    for command in commands
+                ]
+            }
+        )
+        return ExitStatus.DONE
+    for line in _toml(commands, keymap) if arguments.toml else _table(commands, keymap):
+        write(line)
+    return ExitStatus.DONE
+
+
+def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
+    from gistread.tui.commands import keys_of
+
+    shown = [command for command in commands if command.title]
+    widest = max(len(command.id) for command in shown)
+    for place, group in groupby(shown, key=lambda command: command.place):
+        yield f"{place}"
+        for command in group:
+            keys = " ".join(keys_of(command, keymap))
+            yield f"  {keys:18} {command.id:{widest}}  {command.title}"
+        yield ""
+    yield "They are changed under [keys] in the settings; `gistread keys --toml` prints lines for that."
+
+
+def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
+    """Every line stands behind a sign of comment, so that what is pasted changes nothing until one is taken away."""
+    yield "[keys]"
+    for place, group in groupby(commands, key=lambda command: command.place):
+        yield f"# {place}"
+        for command in group:
+            keys = keymap.get(command.id, command.keys)
+            sign = "" if command.id in keymap else "# "
+            quoted = keys.replace("\\", "\\\\").replace('"', '\\"')
+            yield f'{sign}{command.id} = "{quoted}"'.ljust(40) + (f"  # {command.title}" if command.title else "")

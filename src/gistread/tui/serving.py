@@ -1,0 +1,130 @@
+"""The screens in a browser: a server on this machine, which starts one gistread for each page that is opened.
+
+What a page may do is what the person may do at their terminal, so it is given to nobody else: without the secret in
+the address that is shown there is nothing, other sites' pages are refused, and the page itself may load nothing from
+anywhere else. Needs the extra `serve`.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import secrets
+import shlex
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp_jinja2
+from aiohttp import web
+from textual_serve.server import Server, to_int
+
+from gistread.errors import UsageError
+
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach this address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve this command until Ctrl+C. `tell` hears the address once it can be opened.
+
+    Raises UsageError where the address cannot be listened on.
+    """
+    listening = _listen(host, port)
+    asyncio.run(_Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(
+            f"Cannot listen on {host}, port {port}: {reason}.", "Choose another with --port or --host."
+        ) from None
+    return listening
+
+
+class _Gistread(Server):
+    """textual-serve's server, with a page that loads nothing from elsewhere, and closed to everybody else."""
+
+    def __init__(self, command: str, host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        super().__init__(
+            command,
+            host=host,
+            port=port,
+            title="gistread",
+            public_url=f"http://{shown}:{port}",
+            templates_path=Path(__file__).parent / "web",
+        )
+        self._secret = secrets.token_urlsafe(24)
+        self._cookie = f"gistread-{port}"
+
+    async def run(self, listening: socket.socket, tell: Callable[[str], None]) -> None:
+        """Until Ctrl+C or SIGTERM; every gistread that was started ends with it."""
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl+C cancels this task instead
+                asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        logging.getLogger("textual-serve").addHandler(logging.StreamHandler(sys.stderr))
+        app = await self._make_app()
+        app.middlewares.append(self._guard)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listening).start()
+            tell(f"{self.public_url}/?key={self._secret}")
+            await stopped.wait()
+        finally:
+            await runner.cleanup()
+
+    async def on_startup(self, app: web.Application) -> None:
+        """Says nothing; whoever called says where the page is."""
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        """The secret comes once in the address, then as a cookie that other sites cannot send."""
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.partition("://")[2] != request.host:
+            raise web.HTTPForbidden(text="Pages of other sites are refused.")
+        if not request.path.startswith("/static/"):
+            if secrets.compare_digest(request.query.get("key", "").encode(), self._secret.encode()):
+                response = web.HTTPSeeOther("/")
+                response.set_cookie(self._cookie, self._secret, httponly=True, samesite="Strict")
+                raise response
+            if not secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
+                raise web.HTTPForbidden(text="Open the address that `gistread serve` has shown, with its key.")
+        answer = await handler(request)
+        if not answer.prepared:
+            answer.headers["Content-Security-Policy"] = _POLICY.format(host=request.host)
+            answer.headers["Referrer-Policy"] = "no-referrer"
+            answer.headers["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+    @aiohttp_jinja2.template("app_index.html")
+    async def handle_index(self, request: web.Request) -> dict[str, Any]:
+        """Every address is the one the browser used, whatever this machine is called there."""
+        return {
+            "font_size": max(6, min(48, to_int(request.query.get("fontsize", "16"), 16))),
+            "app_websocket_url": f"ws://{request.host}/ws",
+            "config": {"static": {"url": "/static/"}},
+            "application": {"name": self.title},
+        }

@@ -1,0 +1,97 @@
+"""`gistread completion`: the scripts, in those shells that are installed here."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gistread.cli.completion import script
+from gistread.cli.parser import parsers
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+
+_BASH = """
+source ./completion
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gistread
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+_FISH = "source ./completion; complete -C (string join ' ' -- $argv)"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with books, one of them with a space in its name."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    for name in ("frankenstein.epub", "The Time Machine.txt"):
+        (folder / name).touch()
+    return folder
+
+
+def completed(shell: str, folder: Path, *words: str) -> list[str]:
+    """What the shell offers for the last word."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    (folder / "completion").write_text(script(shell))
+    words = ("gistread", *words)
+    run = [program, "--norc", "-c", _BASH, "bash", *words] if shell == "bash" else [program, "-c", _FISH, *words]
+    environment = {**os.environ, "HOME": str(folder)}
+    done = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=20)
+    assert done.stderr == ""
+    (folder / "completion").unlink()
+    return [line.split("\t")[0] for line in done.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("bo",), ["books"]),
+        (("index", "--rea"), ["--reading"]),
+        (("index", "--reading", ""), ["careful", "single-pass"]),
+        (("models", ""), ["convert", "list", "use"]),
+        (("completion", ""), ["bash", "fish", "zsh"]),
+        (("index", "fra"), ["frankenstein.epub"]),
+        (("frankenstein.epub", "--mod"), ["--model"]),
+        (("serve", "--port", ""), []),
+        (("keys", "--t"), ["--toml"]),
+    ],
+)
+def test_what_is_offered(shell: str, folder: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    assert sorted(completed(shell, folder, *words)) == offered
+
+
+def test_a_first_word_is_a_command_or_a_file(folder: Path) -> None:
+    offered = completed("bash", folder, "")
+    assert set(filter(None, parsers())) <= set(offered)
+    assert "The Time Machine.txt" in offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_that_the_shell_understands(shell: str, tmp_path: Path) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    file = tmp_path / "script"
+    file.write_text(script(shell))
+    done = subprocess.run([program, "-n", str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_command_and_option_is_in_every_script(shell: str) -> None:
+    text = script(shell)
+    for name, parser in parsers().items():
+        assert name in text
+        for action in parser._actions:
+            for option in action.option_strings:
+                assert option.lstrip("-") in text
+
+
+def test_another_shell_is_refused_with_those_there_are(run: Run) -> None:
+    ran = run("completion", "tcsh")
+    assert ran.status == ExitStatus.USAGE
+    assert "fish" in ran.err

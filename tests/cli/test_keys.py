@@ -1,0 +1,44 @@
+"""`gistread keys`: as the settings have them."""
+
+import tomllib
+
+from gistread.config import load_config
+from gistread.paths import default_paths
+from gistread.tui.commands import COMMANDS
+from tests.cli.conftest import Run
+
+
+def configure(text: str) -> None:
+    file = default_paths().config_file
+    file.write_text(text)
+
+
+def test_every_command_stands_under_its_place_with_its_keys(run: Run) -> None:
+    shown = run("keys").out
+    for command in COMMANDS:
+        if command.title:
+            assert command.id in shown
+            assert command.place in shown
+
+
+def test_changed_keys_are_shown_and_wrong_ones_named(run: Run) -> None:
+    configure('[keys]\nask = "ctrl+t"\nno-such-thing = "y"\n')
+    ran = run("keys", "--json")
+    ask = next(one for one in ran.json["keys"] if one["command"] == "ask")
+    assert (ask["keys"], ask["default"]) == (["ctrl+t"], ["a"])
+    assert "no-such-thing" in ran.err
+
+
+def test_the_toml_changes_nothing_as_it_stands_and_is_valid_with_every_line_taken_in(run: Run) -> None:
+    configure("")
+    skeleton = run("keys", "--toml").out
+    assert tomllib.loads(skeleton) == {"keys": {}}
+    lines = [line.removeprefix("# ") if " = " in line else line for line in skeleton.splitlines()]
+    configure("\n".join(lines))
+    keys = load_config(default_paths().config_file).keys
+    assert keys == {command.id: command.keys for command in COMMANDS}
+
+
+def test_what_is_changed_stays_changed_in_the_toml(run: Run) -> None:
+    configure('[keys]\nask = "ctrl+t"\n')
+    assert tomllib.loads(run("keys", "--toml").out) == {"keys": {"ask": "ctrl+t"}}

@@ -1,0 +1,65 @@
+"""`gistread last`: on with the book that was read last."""
+
+import argparse
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.cli import last
+from gistread.errors import BookError, ExitStatus
+from gistread.library.catalogue import Catalogue
+from gistread.library.metadata import opened
+from gistread.paths import default_paths
+from gistread.shelf import Shelf
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What the screen was opened on."""
+    paths: list[Path] = []
+
+    def open_screen(path: Path, arguments: argparse.Namespace) -> ExitStatus:
+        paths.append(path)
+        return ExitStatus.DONE
+
+    monkeypatch.setattr(last, "open_screen", open_screen)
+    return paths
+
+
+def read(path: Path) -> None:
+    paths = default_paths()
+    book = open_book(path)
+    Shelf(paths.books).opened(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    Catalogue(paths.library).add([opened(path, book)])
+    time.sleep(0.01)
+
+
+def test_the_book_that_was_opened_last_is_shown(run: Run, shown: list[Path], book: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("Another book, shorter than the first.")
+    read(other)
+    read(book)
+    assert run("last").status == ExitStatus.DONE
+    assert shown == [book]
+
+
+def test_a_renamed_book_is_found(run: Run, shown: list[Path], book: Path) -> None:
+    read(book)
+    moved = book.rename(book.with_name("renamed.txt"))
+    ran = run("last")
+    assert shown == [moved]
+    assert str(moved) in ran.err
+
+
+def test_without_a_book_or_its_file_it_says_so(run: Run, shown: list[Path], book: Path) -> None:
+    assert run("last").status == BookError.exit_status
+    book.write_text(f"No other file says this: {book}.")  # other tests' folders are beside this one
+    read(book)
+    book.unlink()
+    ran = run("last")
+    assert ran.status == BookError.exit_status
+    assert str(book) in ran.err
+    assert shown == []

@@ -1,0 +1,107 @@
+"""`gistread serve`: over real HTTP and a real websocket, closed to everybody without the key."""
+
+import asyncio
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+
+pytest.importorskip("textual_serve")
+import aiohttp
+
+NAME = 'it\'s $(touch owned) "a book".txt'
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
+    """A server of a book with a name that a shell would misread."""
+    (folder / NAME).write_text("The Harbour Bell\n\n" + "It rang once in the fog, and then again. " * 50)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "gistread", "serve", "--port", "0", NAME),
+        cwd=folder,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stderr is not None
+        address = (await asyncio.wait_for(process.stderr.readline(), 20)).decode().split()[-1]
+        yield SimpleNamespace(process=process, address=address, base=address.partition("/?")[0])
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        await asyncio.wait_for(process.wait(), 20)
+
+
+def visitor() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+
+
+async def test_the_page_needs_the_key_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, visitor() as browser:
+        for path in ("/", "/ws", "/?key=wrong", "/download/x"):
+            assert (await browser.get(server.base + path)).status == 403
+        answer = await browser.get(server.address)
+        assert (answer.status, str(answer.url)) == (200, f"{server.base}/")
+        page = await answer.text()
+        wanted = re.findall(r"(?:src|href)=\"([^\"]+)\"|url\(\"([^\"]+)\"\)", page)
+        addresses = [one or other for one, other in wanted]
+        assert any(address.endswith(".js") for address in addresses)
+        for address in addresses:
+            assert address.startswith(("/static/", "data:"))
+            if address.startswith("/"):
+                assert (await browser.get(server.base + address)).status == 200
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert server.process.returncode == ExitStatus.DONE
+
+
+async def test_the_book_is_drawn_over_the_websocket_and_no_page_of_another_site_gets_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, visitor() as browser:
+        await browser.get(server.address)
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            await browser.ws_connect(f"{server.base}/ws", origin="http://elsewhere.example")
+        socket = await browser.ws_connect(f"{server.base}/ws?width=100&height=30", origin=server.base)
+        drawn = b""
+        while b"Harbour" not in drawn:
+            message = await asyncio.wait_for(socket.receive(), 20)
+            assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT)
+            drawn += message.data if isinstance(message.data, bytes) else b""
+        await socket.close()
+    assert not (tmp_path / "owned").exists()
+
+
+def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.cli.serve.find_spec", lambda name: None)
+    ran = run("serve")
+    assert ran.status == ExitStatus.USAGE
+    assert "pip install 'gistread[serve]'" in ran.err
+
+
+def test_a_book_that_is_not_there_is_told_before_anything_is_served(run: Run) -> None:
+    assert run("serve", "nothing.epub").status == ExitStatus.BOOK
+    assert run("serve", "-").status == ExitStatus.USAGE
+
+
+def test_an_address_beyond_this_machine_is_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[str] = []
+    monkeypatch.setattr("gistread.tui.serving.serve", lambda command, host, port, tell: served.append(host))
+    assert "Warning" not in run("serve").err
+    assert "Warning" not in run("serve", "--host", "::1").err
+    assert "Warning" in run("serve", "--host", "0.0.0.0").err
+    assert served == ["127.0.0.1", "::1", "0.0.0.0"]
+
+
+def test_a_port_that_is_taken_or_none_is_one_line(run: Run) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ran = run("serve", "--port", str(taken.getsockname()[1]))
+    assert ran.status == ExitStatus.USAGE
+    assert "--port" in ran.err
+    assert run("serve", "--port", "70000").status == ExitStatus.USAGE
