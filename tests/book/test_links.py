@@ -88,6 +88,18 @@ class TestNotes:
                 "1. A note.",
                 id="a mutual link",
             ),
+            pytest.param(
+                'rain<sup><a class="x duokan-footnote" href="#n"> <img src="n.png" alt="A note."/></a></sup>',
+                '<ol class="duokan-footnote-content"><li class="duokan-footnote-item" id="n">A note.</li></ol>',
+                "1. A note.",
+                id="a picture, as in China",
+            ),
+            pytest.param(
+                'rain<span><a class="_idFootnoteLink _idGenColorInherit" id="r" href="#n">1</a></span>',
+                '<hr/><div class="_idFootnotes"><div class="_idFootnote" id="n"><p>A note.</p></div></div>',
+                "A note.",
+                id="InDesign",
+            ),
             pytest.param('rain<a href="#n">[*]</a>', '<p id="n">* A note.</p>', "* A note.", id="the same sign"),
             pytest.param(
                 'rain<a id="r" href="#n">1</a>',

@@ -41,8 +41,12 @@ NOT_TEXT = _words("pagebreak doc-pagebreak backlink doc-backlink")
 _VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
 _VERSE_CLASSES = _words("verse poem poetry stanza linegroup lg lyrics strophe")
 _NOTE_TYPES = _words("footnote endnote rearnote note doc-footnote doc-endnote")
-_NOTES_CLASSES = _words("footnotes endnotes")
-_NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text")
+_NOTES_CLASSES = _words("footnotes endnotes _idfootnotes _idendnotes duokan-footnote-content")
+_NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text _idfootnote _idendnote duokan-footnote-item")
+_REFERENCE_CLASSES = _words(
+    """noteref footnoteref footnote-ref endnoteref endnote-ref fnref fnanchor footnotelink footnote-reference
+    _idfootnotelink _idendnotelink duokan-footnote"""
+)
 _FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustration illus illo picture")
 _CAPTION_CLASSES = _words("caption figcaption")
 _FURNITURE_CLASSES = _words("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
@@ -94,8 +98,9 @@ def is_caption(element: etree._Element, name: str) -> bool:
 
 def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> bool:
     """Whether <a> or <sup> is the mark of a note, which without brackets would grow into the word before it."""
-    if "noteref" in types or "doc-noteref" in types:
-        return bool(plain_text(element))
+    if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _REFERENCE_CLASSES):
+        # Chinese publishers put a picture there.
+        return bool(plain_text(element)) or any(local_name(each) == "img" for each in element.iter())
     inner = "sup" if name == "a" else "a"
     if not any(local_name(child) == inner and (child.get("href") or element.get("href")) for child in element):
         return False

@@ -56,6 +56,7 @@ BREAK_TEXT = "* * *"
 # Within Python's limit on recursion wherever this is called from, so that a book is the same on every machine.
 _DEEPEST = 150
 _MOST_HIDDEN_ANCHORS = 1000
+_DRAWN_REFERENCE = "*"
 _NO_SHEET: Sheet = {}
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
@@ -340,7 +341,7 @@ class _Walker:
         """The mark of a note, in brackets, lest it grow into the word before it."""
         for inner in element.iter():
             self._anchor(inner)
-        text = plain_text(element)
+        text = plain_text(element) or _DRAWN_REFERENCE
         address = next(filter(None, (address_of(each, local_name(each)) for each in element.iter())), "")
         marks = (Mark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
