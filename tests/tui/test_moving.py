@@ -140,7 +140,7 @@ async def test_go_to_says_in_words_what_it_does_not_understand(tmp_path: Path) -
         screen = await opened(pilot)
         for words, said in (
             ("zebra", "No chapter is called that"),
-            ("page 3", "it has read none yet"),
+            ("page 300", "The book has pages 1 to"),
             ("140%", "A book has 100%"),
             ("@99999999", "The book ends at"),
         ):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from gistread.book.formats.numbering import number_of
 from gistread.book.model import Book
+from gistread.book.print_pages import page_count, page_start
 from gistread.search.tokens import folded
 
 MOST = 8
-HINT = "40% · +5% · page 12 · chapter 7 or how its title begins · @ and an offset"
+HINT = "40% · p12 · chapter 7 or how its title begins · +5% · @ and an offset"
 
 _PERCENT = re.compile(r"([+-]?)\s*(\d+(?:[.,]\d+)?)\s*%$")
 _PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)
@@ -50,7 +51,7 @@ def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) ->
     if match := _PERCENT.match(typed):
         return _percent(book, here, match[1], float(match[2].replace(",", ".")))
     if match := _PAGE.match(typed):
-        return _page(int(match[1]), page_starts)
+        return _page(book, int(match[1]), page_starts)
     if match := _OFFSET.match(typed):
         offset = int(match[1])
         if offset > length:
@@ -64,8 +65,7 @@ def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) ->
         number = int(typed)
         if number <= 100:
             found.append(Destination(round(length * number / 100), f"{number}% of the book"))
-        if 1 <= number <= len(page_starts):
-            found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
+        found += _page(book, number, page_starts).destinations
         if number <= length:
             found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
     if not found:
@@ -83,12 +83,15 @@ def _percent(book: Book, here: int, sign: str, number: float) -> Meant:
     return Meant((Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),))
 
 
-def _page(number: int, page_starts: Sequence[int]) -> Meant:
-    if not page_starts:
-        return Meant(problem="Pages are the model's, and it has read none yet; a percentage or a chapter works.")
-    if not 1 <= number <= len(page_starts):
-        return Meant(problem=f"The model has read pages 1 to {len(page_starts)} so far.")
-    return Meant((Destination(page_starts[number - 1], f"page {number} of the memory"),))
+def _page(book: Book, number: int, page_starts: Sequence[int]) -> Meant:
+    """A page of the book, as the line above the text counts them, or one of the memory."""
+    count = page_count(book)
+    found = []
+    if 1 <= number <= count:
+        found.append(Destination(page_start(book, number), f"page {number} of {count}"))
+    if 1 <= number <= len(page_starts):
+        found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
+    return Meant(tuple(found)) if found else Meant(problem=f"The book has pages 1 to {count}.")
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:

@@ -3,6 +3,8 @@
 A part of the reading screen. What a typed place means is known by `destination.py`, how a screen scrolls by the pane.
 """
 
+from typing import TYPE_CHECKING
+
 from textual import events, on
 from textual.screen import Screen
 from textual.timer import Timer
@@ -11,9 +13,13 @@ from gistread.book.model import Book
 from gistread.tui.destination import HINT, Destination, chapter_step, meant, paragraph_step
 from gistread.tui.jumps import JumpList
 from gistread.tui.layout import Pane
+from gistread.tui.progress import Progress
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import AnswersPane, BookPane
 from gistread.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from gistread.tui.contents_tree import ContentsTree
 
 GO_TO = "go to"
 CITATION_PAUSE_S = 0.6
@@ -27,6 +33,7 @@ class Moving(Screen[None]):
     book_pane: BookPane
     memory_pane: MemoryPane
     answers_pane: AnswersPane
+    progress: Progress
     pane: Pane
 
     def __init__(self) -> None:
@@ -34,6 +41,8 @@ class Moving(Screen[None]):
         self.jumps = JumpList()
         self._destinations: tuple[Destination, ...] = ()
         self._citation_timer: Timer | None = None
+        self._contents: ContentsTree | None = None
+        """Kept while the book is open, so that what was folded stays folded."""
 
     @property
     def prompt(self) -> Prompt:
@@ -154,6 +163,26 @@ class Moving(Screen[None]):
     def _to_share(self, share: float) -> None:
         assert self.book is not None
         self.jump(round(len(self.book.text) * share))
+
+    def action_contents(self) -> None:
+        """The tree of chapters, as it was left."""
+        book = self.book
+        if book is None:
+            return
+        from gistread.tui.contents_tree import ContentsTree
+        from gistread.tui.screens.contents import ContentsScreen
+
+        place = self.book_pane.place
+        if self._contents is None:
+            self._contents = ContentsTree(book)
+            self._contents.fold_all_but(book.chapter_index(place))
+
+        def go(chapter: int | None) -> None:
+            if chapter is not None:
+                self.jump(book.chapters[chapter].start)
+                self.to_pane(Pane.BOOK)
+
+        self.app.push_screen(ContentsScreen(self._contents, place, self.progress.words_per_minute), go)
 
     # Go to
 

@@ -1,21 +1,178 @@
-"""The contents of a book: choose a chapter."""
+"""The contents of a book as a tree: choose a chapter; fold and unfold; see how long each is and how far it is read."""
 
-from gistread.book.model import Book
-from gistread.tui.screens.listing import ListScreen, Row
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from gistread.tui.contents_tree import ContentsTree, Node
+from gistread.tui.progress import short_minutes
+from gistread.tui.text.cells import clean
+from gistread.tui.text.document import Block
+from gistread.tui.text.messages import Clicked
+from gistread.tui.text.widget import LongText
+
+_STEP = 2
+"""Cells by which a chapter stands further in than the one it belongs to."""
 
 
-class ContentsScreen(ListScreen):
-    """Dismissed with the number of the chapter, from 0."""
+class ContentsScreen(ModalScreen[int | None]):
+    """Dismissed with the index of a chapter. Letters filter; arrows go through the tree."""
 
-    def __init__(self, book: Book, chapter: int) -> None:
-        super().__init__(book.title)
-        self._book = book
-        self._chapter = chapter
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("pagedown", "move(10)", show=False, priority=True),
+        Binding("pageup", "move(-10)", show=False, priority=True),
+        Binding("ctrl+home", "edge(False)", show=False, priority=True),
+        Binding("ctrl+end", "edge(True)", show=False, priority=True),
+        Binding("left", "fold", show=False, priority=True),
+        Binding("right", "unfold", show=False, priority=True),
+        Binding("shift+left", "fold_all(True)", show=False, priority=True),
+        Binding("shift+right", "fold_all(False)", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "#contents-filter"
+
+    def __init__(self, tree: ContentsTree, place: int, words_per_minute: float) -> None:
+        """`place`: where the person reads."""
+        super().__init__()
+        self._tree = tree
+        self._place = place
+        self._words_per_minute = words_per_minute
+        self._here = tree.book.chapter_index(place)
+        self._lines: list[Node] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="contents-panel"):
+            yield Static(clean(self._tree.book.title or "Contents"), classes="panel-title", markup=False)
+            yield Input(
+                placeholder="letters filter · ← → fold, with Shift all · Enter", compact=True, id="contents-filter"
+            )
+            rows = LongText(cursor=True, side_margin=0, id="contents-rows")
+            rows.can_focus = False
+            yield rows
 
     def on_mount(self) -> None:
-        length = max(1, len(self._book.text))
-        rows = [
-            Row(str(index), f"{chapter.start / length:>4.0%}  {'  ' * (chapter.level - 1)}{chapter.title}")
-            for index, chapter in enumerate(self._book.chapters)
-        ]
-        self.show_rows(rows, self._chapter)
+        self._draw(self._here)
+
+    @property
+    def _rows(self) -> LongText:
+        return self.query_one("#contents-rows", LongText)
+
+    @property
+    def _wanted(self) -> str:
+        return self.query_one("#contents-filter", Input).value
+
+    # Drawing
+
+    def _draw(self, cursor: int) -> None:
+        """The tree anew, the cursor on this chapter or, where it is hidden, on the one it is in."""
+        self._lines = self._tree.nodes(self._wanted)
+        shown = {node.index for node in self._lines}
+        # One marks the place where the person is: the chapter itself, or the folded one it is in.
+        here = next((index for index in (self._here, *self._tree.above(self._here)) if index in shown), None)
+        if self._lines:
+            self._rows.show([self._block(node, here) for node in self._lines], keep_position=False)
+            at = next((index for index in (cursor, *self._tree.above(cursor)) if index in shown), self._lines[0].index)
+            self._rows.set_cursor(at, scroll=False)
+            self._rows.scroll_to_key(at, top=0.4)
+        else:
+            self._rows.show([Block("No chapter is called that.", style="muted", blank_before=0)], keep_position=False)
+
+    def _block(self, node: Node, here: int | None) -> Block:
+        tree = self._tree
+        share = tree.share_read(node.index, self._place)
+        read = "read" if share >= 1 else f"{max(1, round(100 * share))}%" if share > 0 else ""
+        minutes = short_minutes(tree.words(node.index) / max(1.0, self._words_per_minute))
+        you = "← you" if node.index == here else ""
+        marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
+        tail = "  ".join(part for part in (you, f"{read:>4}", f"{minutes:>8}") if part)
+        return Block(
+            tree.book.chapters[node.index].title or "Untitled",
+            key=node.index,
+            style="strong" if node.index == here else "text",
+            indent=_STEP * (node.depth + 1),
+            hanging=" " * (_STEP * node.depth) + marker if marker else "",
+            tail=tail,
+            blank_before=0,
+        )
+
+    # Moving and folding
+
+    @on(Input.Changed, "#contents-filter")
+    def _filtered(self) -> None:
+        nodes = self._tree.nodes(self._wanted)
+        best = next((node.index for node in nodes if self._tree.matches(node.index, self._wanted)), self._here)
+        self._draw(best if self._wanted.strip() else self._here)
+
+    @property
+    def _at(self) -> int:
+        key = self._rows.cursor_key
+        return key if isinstance(key, int) else self._here
+
+    def action_move(self, step: int) -> None:
+        self._rows.move_cursor(step)
+
+    def action_edge(self, last: bool) -> None:
+        if self._lines:
+            self._rows.set_cursor(self._lines[-1 if last else 0].index)
+
+    def action_fold(self) -> None:
+        """Fold what is open; what cannot be folded leads to what it is in."""
+        node = next((one for one in self._lines if one.index == self._at), None)
+        if node is None or self._wanted.strip():
+            return
+        if node.has_children and not node.is_folded:
+            self._toggle(node.index)
+        elif (parent := next(self._tree.above(node.index), None)) is not None:
+            self._rows.set_cursor(parent)
+
+    def action_unfold(self) -> None:
+        """Unfold; what is open already leads to what is in it."""
+        node = next((one for one in self._lines if one.index == self._at), None)
+        if node is None or self._wanted.strip() or not node.has_children:
+            return
+        if node.is_folded:
+            self._toggle(node.index)
+        else:
+            self._rows.move_cursor(1)
+
+    def action_fold_all(self, fold: bool) -> None:
+        self._tree.fold_everything(fold=fold)
+        self._draw(self._at)
+
+    def _toggle(self, index: int) -> None:
+        self._tree.toggle(index)
+        top = self._rows.scroll_offset.y
+        self._draw(index)
+        self._rows.scroll_to(y=top, animate=False, force=True)
+
+    # Choosing
+
+    def action_leave(self) -> None:
+        """Escape empties the filter first."""
+        line = self.query_one("#contents-filter", Input)
+        if line.value:
+            line.value = ""
+        else:
+            self.dismiss(None)
+
+    @on(Input.Submitted, "#contents-filter")
+    def _entered(self) -> None:
+        if self._lines:
+            self.dismiss(self._at)
+
+    @on(Clicked, "#contents-rows")
+    def _clicked(self, event: Clicked) -> None:
+        """On the title: go there. On the mark before it: fold or unfold."""
+        if not isinstance(event.block_key, int):
+            return
+        if event.offset_in_block is None and event.block_key in {one.index for one in self._lines if one.has_children}:
+            self._toggle(event.block_key)
+        else:
+            self.dismiss(event.block_key)

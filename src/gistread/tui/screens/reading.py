@@ -481,15 +481,3 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
             self._go_to_citation(citations[number - 1])
         else:
             self.warn(f"The last answer has no source {number}.")
-
-    def action_contents(self) -> None:
-        book = self.book
-        if book is None:
-            return
-        from gistread.tui.screens.contents import ContentsScreen
-
-        def go(chapter: str | None) -> None:
-            if chapter is not None:
-                self.jump(book.chapters[int(chapter)].start)
-
-        self.app.push_screen(ContentsScreen(book, book.chapter_index(self.book_pane.place)), go)

@@ -1,0 +1,153 @@
+"""The contents are a tree that can be folded, filtered, walked and clicked, and say how far each chapter is read."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.tui.contents_tree import ContentsTree
+from gistread.tui.screens.contents import ContentsScreen
+from tests.tui.books import small_book
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+
+NARROW = (80, 24)
+SHAPE = (
+    ("Preface", 1),
+    ("Part One", 1),
+    ("The Élan", 2),
+    ("A Scene", 4),
+    ("The Storm", 2),
+    ("Part Two", 1),
+    ("The Calm", 2),
+)
+
+
+def nested_book(repeat: int = 1) -> Book:
+    text, paragraphs, chapters = "", [], []
+    for title, level in SHAPE * repeat:
+        begin = len(text)
+        for words in (title, "word " * 499 + "word."):
+            kind = Kind.HEADING if words == title else Kind.TEXT
+            paragraphs.append(Paragraph(len(text), len(text) + len(words), kind))
+            text += words + "\n\n"
+        chapters.append(Chapter(title, begin, len(text), level))
+    return Book(text, "Nested", tuple(paragraphs), tuple(chapters))
+
+
+def shown(tree: ContentsTree, wanted: str = "") -> list[str]:
+    return [f"{'-' * node.depth}{tree.book.chapters[node.index].title}" for node in tree.nodes(wanted)]
+
+
+def test_chapters_stand_under_the_last_of_a_higher_level() -> None:
+    tree = ContentsTree(nested_book())
+    assert shown(tree) == [
+        "Preface",
+        "Part One",
+        "-The Élan",
+        "--A Scene",
+        "-The Storm",
+        "Part Two",
+        "-The Calm",
+    ]
+    tree.toggle(1)
+    assert shown(tree) == ["Preface", "Part One", "Part Two", "-The Calm"]
+    tree.toggle(0)
+    assert shown(tree) == ["Preface", "Part One", "Part Two", "-The Calm"], "what has nothing under it does not fold"
+    tree.fold_everything(fold=True)
+    assert shown(tree) == ["Preface", "Part One", "Part Two"]
+
+
+def test_filtering_keeps_what_a_chapter_is_in_and_needs_no_diacritics() -> None:
+    tree = ContentsTree(nested_book())
+    tree.fold_everything(fold=True)
+    assert shown(tree, "elan") == ["Part One", "-The Élan"]
+    assert shown(tree, "the o") == ["Part One", "-The Storm"]
+    assert shown(tree, "zebra") == []
+
+
+def test_words_and_shares_are_of_a_chapter_with_all_under_it() -> None:
+    tree = ContentsTree(nested_book())
+    assert tree.words(0) == 501
+    assert tree.words(1) == tree.words(2) + tree.words(4) + 502
+    start, end = tree.book.chapters[1].start, tree.book.chapters[4].end
+    assert tree.share_read(1, start) == 0
+    assert tree.share_read(1, (start + end) // 2) == pytest.approx(0.5, abs=0.01)
+    assert tree.share_read(0, end) == 1
+
+
+def test_a_long_tree_begins_with_only_the_way_to_the_reader_unfolded() -> None:
+    tree = ContentsTree(nested_book(12))
+    tree.fold_all_but(10)
+    unfolded = [line for line in shown(tree) if line.startswith("-")]
+    assert unfolded == ["-The Élan", "--A Scene", "-The Storm"]
+
+
+async def test_the_tree_says_where_one_is_and_how_much_of_each_is_read(tmp_path: Path) -> None:
+    app = app_on(nested_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("4", "]")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[4].start)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app))
+        rows = {title: next(line for line in lines(app)[1:] if title in line) for title, _ in SHAPE}
+        assert "← you" in rows["The Storm"]
+        assert "read" in rows["Preface"]
+        assert "75%" in rows["Part One"]
+        assert "%" not in rows["Part Two"]
+        assert "2 min" in rows["Preface"]
+        assert all("▾" in rows[title] for title in ("Part One", "Part Two", "The Élan"))
+
+
+async def test_arrows_fold_and_go_and_what_was_folded_stays_so(tmp_path: Path) -> None:
+    app = app_on(nested_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t", "down", "left")
+        await until(pilot, lambda: "▸ Part One" in text_of(app) and "A Scene" not in text_of(app))
+        await pilot.press("escape", "t")
+        await until(pilot, lambda: "▸ Part One" in text_of(app))
+        await pilot.press("down", "right", "right", "right")
+        await until(pilot, lambda: "A Scene" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
+        await pilot.press("t", "left")
+        await pilot.press("left", "enter")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[2].start)
+
+
+async def test_letters_filter_and_escape_takes_the_filter_away_first(tmp_path: Path) -> None:
+    app = app_on(nested_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t", *"zeb")
+        await until(pilot, lambda: "No chapter is called that" in text_of(app))
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: "Preface" in text_of(app))
+        await pilot.press(*"calm", "enter")
+        await until(pilot, lambda: app.screen is screen)
+        assert screen.book.chapters[6].start >= screen.book_pane.place > screen.book.chapters[5].start
+
+
+async def test_the_mouse_folds_and_goes(tmp_path: Path) -> None:
+    app = app_on(nested_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: "Part One" in text_of(app))
+        row = next(n for n, line in enumerate(lines(app)) if "Part One" in line)
+        column = lines(app)[row].index("▾")
+        await pilot.click(offset=(column, row))
+        await until(pilot, lambda: "▸ Part One" in text_of(app))
+        await pilot.click(offset=(column + 3, row))
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (200, 60)])
+async def test_the_tree_fits_any_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t", "down", "down", "up", "pagedown", "pageup", "shift+left", "shift+right", "ctrl+end")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is screen)
