@@ -23,10 +23,12 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from gistread.book.formats.pdf_ligatures import WIDE, restored
 from gistread.book.formats.pdf_pages import HYPHEN, turned
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
+_F = re.compile("f")
 _MOST_CHARACTERS = 400_000
 """Of one page: more is no page of a book."""
 _MOST_LINKS = 2_000
@@ -58,6 +60,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         "outline": list(_outline(document)),
     }
     fonts: dict[tuple[bytes, int, int], int] = {}
+    narrow_f: dict[int, float] = {}
     for number in range(first_page, len(document)):
         known = len(fonts)
         try:
@@ -66,7 +69,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        pieces = list(_pieces(text.raw, fonts))
+        pieces = list(_pieces(text.raw, fonts, narrow_f))
         yield {
             "page": number,
             "size": page.get_size(),
@@ -86,6 +89,8 @@ class _Reader:
         self.text = text
         self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
         self.characters = self._characters()
+        self.ligatures: set[int] = set()
+        """Where an f stands for more than its letter."""
         self._box = tuple(ctypes.c_double() for _ in range(4))
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._matrix = pdfium.FS_MATRIX()
@@ -133,8 +138,10 @@ class _Reader:
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
 
-def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[Piece]:
+def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[Piece]:
+    """`narrow_f` is the width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
+    _find_ligatures(page, fonts, narrow_f)
     for line in _LINE.finditer(page.characters):
         for start, stop in _one_object_each(page, *line.span()):
             size, turn = page.size_and_turn(start)
@@ -143,6 +150,22 @@ def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[Pie
                 piece = _piece(page, first, last, size, font, turn)
                 if all(abs(number) < _FARTHEST_POINTS for number in piece[1:5]):  # nor is NaN
                     yield piece
+
+
+def _find_ligatures(page: _Reader, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> None:
+    found: list[tuple[int, int, float]] = []
+    for match in _F.finditer(page.characters):
+        index = match.start()
+        size, turn = page.size_and_turn(index)
+        if size <= 0 or turn < 0:
+            continue
+        left, _, right, _ = turned(page.box(index), turn)
+        font = fonts.setdefault(page.font(index), len(fonts))
+        width = abs(right - left) / size
+        if width > 0:
+            found.append((index, font, width))
+            narrow_f[font] = min(width, narrow_f.get(font, width))
+    page.ligatures = {index for index, font, width in found if width >= WIDE * narrow_f[font]}
 
 
 def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -190,7 +213,9 @@ def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: i
     last = turned(page.box(stop - 1), turn)
     x, y = page.origin(start)
     baseline = turned((x, y, x, y), turn)[1]
-    text = " ".join(page.characters[start:stop].replace("\x02", HYPHEN).split())
+    wide = {index - start for index in page.ligatures if start <= index < stop} if page.ligatures else set()
+    text = restored(page.characters[start:stop], wide)
+    text = " ".join(text.replace("\x02", HYPHEN).split())
     if page.characters[stop : stop + 1].isspace():
         text += " "
     right = max(first[2], last[2])

@@ -1,0 +1,34 @@
+"""Letters that a PDF loses in its ligatures are put back."""
+
+import pytest
+
+from gistread.book.formats.pdf_ligatures import restored
+
+
+@pytest.mark.parametrize(
+    ("lost", "place", "word"),
+    [
+        ("fnd", 0, "find"),
+        ("diffcult", 3, "difficult"),
+        ("signifcant", 5, "significant"),
+        ("fve", 0, "five"),
+        ("feld", 0, "field"),
+        ("modifed", 4, "modified"),
+        ("modifes", 4, "modifies"),
+        ("fow", 0, "flow"),
+        ("conficts", 3, "conflicts"),
+        ("refect", 2, "reflect"),
+        ("fed", 0, "fled"),
+        ("fesh", 0, "flesh"),
+        ("shuffing", 4, "shuffling"),
+        ("wi-f", 3, "wi-fi"),
+        ("afrm", 1, "afirm"),
+    ],
+)
+def test_the_letter_is_told_by_what_follows(lost: str, place: int, word: str) -> None:
+    assert restored(lost, {place}) == word
+
+
+def test_several_at_once_and_none() -> None:
+    assert restored("a fne fow of feld work", {2, 6, 13}) == "a fine flow of field work"
+    assert restored("after", set()) == "after"
