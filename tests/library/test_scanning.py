@@ -25,6 +25,24 @@ def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp
     assert all(not entry.was_opened and not entry.sha256 for entry in books.entries)
 
 
+def test_every_format_is_found_and_named_by_as_little_as_will_do(books: Books, tmp_path: Path) -> None:
+    folder = tmp_path / "shelves"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\ntitle: On Marks\nauthor: A. Writer\n---\n\n# One\n\n" + "Words. " * 20_000)
+    (folder / "b.html").write_text("<html><head><title>On Pages</title></head><body><p>Words.</p></body></html>")
+    (folder / "c.fb2").write_text(
+        '<?xml version="1.0"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"><description><title-info>'
+        "<book-title>On Fiction</book-title></title-info></description><body><section><p>Words.</p></section></body>"
+        "</FictionBook>"
+    )
+    (folder / "On Paper.pdf").write_bytes(b"%PDF-1.4\n")
+    (folder / "On Kindles.mobi").write_bytes(b"\0" * 60 + b"BOOKMOBI" + b"\0" * 100)
+    added = add_folder(books.catalogue, folder, never)
+    assert added.failed == []
+    assert books.titles == ["On Fiction", "On Kindles", "On Marks", "On Pages", "On Paper"]
+    assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf", "mobi"}
+
+
 def test_broken_files_are_counted_with_their_reasons_and_the_others_are_added(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     (folder / "empty.txt").touch()
@@ -92,7 +110,7 @@ def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: 
     from gistread.library import scanning
 
     describe = scanning.describe
-    monkeypatch.setattr(scanning, "describe", lambda path: (read.append(path.name), describe(path))[1])
+    monkeypatch.setattr(scanning, "describe", lambda path, stopped: (read.append(path.name), describe(path))[1])
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from gistread.book.open import open_book
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
-from gistread.library.metadata import SUFFIXES
+from gistread.library.metadata import is_called_like_a_book
 from gistread.library.model import BookFile, Entry
 from gistread.library.scanning import DEEPEST
 
@@ -62,4 +62,4 @@ def _files(roots: Iterable[tuple[Path, int]]) -> Iterable[Path]:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if len(folder.parts) - base >= deepest:
                 folders.clear()
-            yield from (folder / name for name in sorted(names) if Path(name).suffix.lower() in SUFFIXES)
+            yield from (folder / name for name in sorted(names) if is_called_like_a_book(name))

@@ -5,43 +5,57 @@ would be slow the file's name has to do until the book is opened.
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.open import open_file, read_book
-from gistread.book.sniff import HEAD_BYTES, Readable, identify, identify_zip
+from gistread.book.sniff import HEAD_BYTES, Convertible, Kind, Readable, identify, identify_zip
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
 from gistread.library.model import BookFile
 
-SUFFIXES = frozenset((".epub", ".txt", ".text"))
-"""Of files that are looked into when a folder is searched. What a file then is, its content says."""
-
+_SUFFIXES = (
+    *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
+    *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc"),
+)
 _TITLE_PAGES = 64 * 1024
-"""Bytes of a plain text in which title and author stand, if anywhere."""
+"""Bytes of a text in which title and author stand, if anywhere."""
 
 
-def describe(path: Path) -> BookFile:
+def is_called_like_a_book(name: str) -> bool:
+    """Whether a file of this name is looked into when a folder is searched. What it is, its content says."""
+    return name.lower().endswith(_SUFFIXES)
+
+
+def describe(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
     """The file and what its book is called. Raises BookError where it holds no book that can be read."""
     with open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if not head:
             raise BookError(f"{path.name} is empty.")
-        kind = identify(head)
-        stream.seek(0)
-        if kind is Readable.TEXT:
-            named = _named(_text(stream.read(_TITLE_PAGES), path.name))
-        elif kind is None and (found := _epub(path)) is not None:
-            named = found
-        else:
-            named = _whole(read_book(stream, path.name))
+        named = _told(path, stream, identify(head, path.name), cancelled)
     try:
         file = look_at(path)
     except OSError as error:
         raise BookError(f"{path.name} cannot be read: {error.strerror or error}.") from error
     return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
+
+
+def _told(path: Path, stream: BinaryIO, kind: Kind | None, cancelled: Callable[[], bool]) -> BookFile:
+    stream.seek(0)
+    if kind is Readable.TEXT or kind is Readable.MARKDOWN:
+        return _named(_beginning(stream.read(_TITLE_PAGES), path.name, kind))
+    if kind is Readable.PDF or isinstance(kind, Convertible):
+        # Another process would have to read it: for hours, in a folder of hundreds.
+        return _file(path.stem.replace("_", " "), (), "pdf" if kind is Readable.PDF else path.suffix[1:].lower())
+    if kind is None and (found := _zipped(path, stream)) is not None:
+        return found
+    stream.seek(0)
+    return _whole(read_book(stream, path.name, cancelled=cancelled))
 
 
 def opened(path: Path, book: Book) -> BookFile:
@@ -50,27 +64,43 @@ def opened(path: Path, book: Book) -> BookFile:
     return replace(_whole(book), path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
-def _text(data: bytes, name: str) -> Book:
+def _beginning(data: bytes, name: str, kind: Kind) -> Book:
+    whole_lines = data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data
+    if kind is Readable.MARKDOWN:
+        from gistread.book.formats.markdown import read_markdown
+
+        return read_markdown(whole_lines or data, name)
     from gistread.book.formats.text import read_text
 
-    whole_lines = data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data
     return read_text(whole_lines or data, name)
 
 
-def _epub(path: Path) -> BookFile | None:
-    """None: another kind of zip archive."""
+def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
+    """An EPUB or a DOCX, by what it says of itself; None: another kind of zip archive."""
+    try:
+        archive = Archive(stream)
+        kind = identify_zip(archive)
+        if kind is Readable.EPUB:
+            return _epub(path, archive)
+        if kind is Readable.DOCX:
+            from gistread.book.formats.docx_package import metadata_of
+
+            metadata = metadata_of(archive)
+            return _file(metadata.title or path.stem, metadata.authors, "docx")
+    except ArchiveError as error:
+        raise BookError(f"{path.name} cannot be read: {error}.") from error
+    return None
+
+
+def _epub(path: Path, archive: Archive) -> BookFile:
+    """Raises ArchiveError, BookError."""
     from gistread.book.formats.package import PackageError, encrypted_paths, read_package
 
-    with open_file(path) as stream:
-        try:
-            archive = Archive(stream)
-            if identify_zip(archive) is not Readable.EPUB:
-                return None
-            package = read_package(archive)
-            locked = encrypted_paths(archive) & frozenset(package.spine)
-        except (ArchiveError, PackageError) as error:
-            raise BookError(f"{path.name} cannot be read: {error}.") from error
-    if locked:
+    try:
+        package = read_package(archive)
+    except PackageError as error:
+        raise BookError(f"{path.name} cannot be read: {error}.") from error
+    if encrypted_paths(archive) & frozenset(package.spine):
         raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
     return _file(package.title or path.stem, package.authors, "epub")
 

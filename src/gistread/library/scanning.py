@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.errors import BookError, GistreadError
-from gistread.library.metadata import SUFFIXES, describe
+from gistread.library.metadata import describe, is_called_like_a_book
 from gistread.library.model import BookFile, absolute
 
 MOST_BOOKS = 20_000
@@ -81,7 +81,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
         yield Looking(step.parent, files)
         try:
             file = _unchanged(step, known.get(step))
-            yield Found(file or describe(step), is_new=file is None)
+            yield Found(file or describe(step, stopped), is_new=file is None)
             found += 1
         except BookError as error:
             yield Failed(step, error.message)
@@ -117,7 +117,7 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | Failed |
             try:
                 if entry.is_dir():
                     folders.append((Path(entry.path), depth + 1))
-                elif Path(entry.name).suffix.lower() in SUFFIXES and entry.is_file():
+                elif is_called_like_a_book(entry.name) and entry.is_file():
                     yield Path(entry.path)
             except OSError as error:
                 yield Failed(Path(entry.path), f"{entry.name} cannot be looked at: {error.strerror or error}.")
