@@ -45,6 +45,7 @@ PARTS = {
     "novel": ["Counted, not run"],
     "cancel": ["in the prefill of", "while loading"],
     "memory": ["Resident memory"],
+    "moving": ["a key of an exact search", "a jump anywhere"],
 }
 """Those that take a few seconds, and what they must speak of."""
 SLOW_PARTS = {

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     exactness,
     first_token,
     indexing,
+    moving,
     naive,
     novel,
     raw,
@@ -43,6 +44,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "memory": worker_memory.measure,
         "exactness": exactness.measure,
         "screen": screen.measure,
+        "moving": moving.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""

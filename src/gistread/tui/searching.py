@@ -168,6 +168,7 @@ class Searching(Moving):
             return
         except GistreadError as error:
             self._set_hits(Hits(words, mode), None)
+            self._show(self._before.place)
             self._say(error.message, problem=True)
             return
         if stop.is_set():
