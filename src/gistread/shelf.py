@@ -23,7 +23,7 @@ from gistread.marking.places import Place
 _VERSION = 1
 _WAIT_S = 2.0
 """How long a write waits for another gistread's; each takes a few milliseconds."""
-_SUPERSEDED = 200
+_SUPERSEDED = 50
 """Positions that were replaced by later ones, before the file is written anew without them."""
 
 

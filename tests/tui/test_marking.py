@@ -192,6 +192,29 @@ async def test_without_a_selection_h_takes_a_sentence_and_h_again_highlights_it(
         assert kept(tmp_path)[0].place.exact == "She trimmed it at dusk and again at midnight."
 
 
+async def test_highlighting_the_same_words_again_takes_it_away_and_u_brings_it_back(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("V", "h")
+        await until(pilot, lambda: len(kept(tmp_path)) == 1)
+        await pilot.press("V", "h")
+        await until(pilot, lambda: kept(tmp_path) == [])
+        await pilot.press("U")
+        await until(pilot, lambda: len(kept(tmp_path)) == 1)
+
+
+async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        start = BOOK.text.index("ennan kept")
+        screen.book_pane.select_range(start, start + 8)
+        await pilot.press("h")
+        await until(pilot, lambda: kept(tmp_path))
+        assert kept(tmp_path)[0].place.exact == "Brennan kept"
+
+
 async def test_the_colour_is_chosen_by_name_and_stays(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

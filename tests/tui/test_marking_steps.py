@@ -49,6 +49,21 @@ def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_ar
     assert words == ["mother-in-law’s", "lamp", "灯", "台", "の", "光", "и", "лампа"]
 
 
+def test_a_range_that_begins_or_ends_inside_a_word_takes_the_whole_word() -> None:
+    book = as_book("He said, “the lucid lamp.” And went.")
+    for words, whole in (
+        ("cid la", "lucid lamp"),
+        (" lucid ", "lucid"),
+        ("lamp.”", "lamp.”"),
+        ("“the", "“the"),
+        (", “", ", “"),
+        (" ", " "),
+    ):
+        start = book.text.index(words)
+        found = steps.whole_words(book, (start, start + len(words)))
+        assert book.text[slice(*found)] == whole, words
+
+
 def test_a_book_without_words_or_without_text_has_no_trap() -> None:
     for book in (as_book("* * *", "—"), Book("", "", (), (Chapter("", 0, 0),))):
         for step in (steps.word_at, steps.next_word, steps.previous_word):

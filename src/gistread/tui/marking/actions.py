@@ -20,6 +20,7 @@ from gistread.tui.marking.caret import Selecting, Unit
 from gistread.tui.marking.drawn import COLOR_SIGNS, at, drawn, name_of, title_of, words_of
 from gistread.tui.marking.keeping import POLL_S, MarkKeeping
 from gistread.tui.marking.layers import Layer, Layers
+from gistread.tui.marking.steps import whole_words
 from gistread.tui.moving import Moving
 from gistread.tui.text.messages import Clicked
 
@@ -131,14 +132,18 @@ class Marking(Moving):
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
         if self.book is None or self.marks is None:
             return
-        same = next(
-            (mark for mark in self.marks.marks if (mark.start, mark.end) == selected and _is_passage(mark)), None
-        )
+        selected = whole_words(self.book, selected)
+        passages = filter(_is_passage, self.marks.marks)
+        same = next((mark for mark in passages if (mark.start, mark.end) == selected), None)
+        self.book_pane.drop_selection()
+        if same is not None and same.color is color and not same.note:
+            self.marks.remove(same)
+            self.notify("The highlight was taken away. U brings it back.")
+            return
         if same is not None:
             self.marks.put(changed(same, kind=MarkKind.HIGHLIGHT, color=color), same)
         else:
             self.marks.put(new_mark(MarkKind.HIGHLIGHT, place_in(self.book.text, *selected), color=color))
-        self.book_pane.drop_selection()
         self._tell_once(f"{COLOR_SIGNS[color]} {color} highlight: a click on it shows what can be done with it.")
 
     def action_highlight_color(self) -> None:
@@ -170,6 +175,7 @@ class Marking(Moving):
         if selected is None:
             self._selection("writes a note on it")
             return
+        selected = whole_words(self.book, selected)
         passages = [mark for mark in self.marks.marks if _is_passage(mark) and not mark.lost]
         known = next((mark for mark in passages if (mark.start, mark.end) == selected), None)
         if known is None:

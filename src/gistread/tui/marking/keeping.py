@@ -88,7 +88,7 @@ class MarkKeeping:
                 return
             if self._pending:  # the person was quicker; the next look sees both
                 return
-            self._stamp = stamp
+            self._stamp, self._refused = stamp, False
             self._marks = {mark.id: mark for mark in marks}
         self._changed()
 

@@ -22,6 +22,17 @@ def word_at(book: Book, offset: int) -> Range:
     return previous_word(book, len(book.text))
 
 
+def whole_words(book: Book, chosen: Range) -> Range:
+    """A range as a person means it who was not quite exact: whole words, and no white space at its ends."""
+    start, end = chosen
+    words = book.text[start:end]
+    if not words.strip():
+        return chosen
+    start, end = end - len(words.lstrip()), start + len(words.rstrip())
+    first, last = word_at(book, start), word_at(book, end - 1)
+    return min(start, first[0]), max(end, last[1]) if last[0] < end else end
+
+
 def next_word(book: Book, offset: int) -> Range:
     """The first word that begins behind an offset, or the last of the book."""
     match = _WORD.search(book.text, offset)
