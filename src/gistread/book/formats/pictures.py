@@ -3,6 +3,7 @@
 Knows nothing of where its words will stand, and opens no picture.
 """
 
+import re
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +14,7 @@ from gistread.book.formats.markup import local_name, plain_text
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # As far as is looked for words beside a picture: a page of a thousand pictures has them soon, or never.
 _NEAR_ELEMENTS = 40
+_FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -71,4 +73,6 @@ def _reference(element: etree._Element) -> str:
 
 
 def _description(element: etree._Element) -> str:
-    return next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
+    """What the author says; the name of a file, which some tools put there, says nothing."""
+    words = next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
+    return "" if _FILE_NAME.fullmatch(words) else words
