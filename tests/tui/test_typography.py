@@ -136,3 +136,10 @@ def test_who_orders_words_from_right_to_left() -> None:
     assert not reorders("auto", {"KONSOLE_VERSION": "230800"})
     assert reorders("on", {"KONSOLE_VERSION": "230800"})
     assert not reorders("off", {})
+
+
+async def test_no_pane_orders_words_that_the_terminal_orders(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, config=Config(bidi="off"))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        assert not any(pane.reorder for pane in (screen.book_pane, screen.memory_pane, screen.answers_pane))

@@ -18,6 +18,8 @@ from gistread.tui.text.scripts import can_shift
 FIRST_INDENT = 2
 _PARTED = {Kind.TEXT, Kind.QUOTE, Kind.LIST, Kind.NOTE}
 """Prose: its words may be parted and its lines justified."""
+_PARAGRAPHS = (Kind.TEXT, Kind.QUOTE)
+"""Of these, one after another is told apart by its indent, where the person wants it so."""
 _LOWEST_CENTRED = 3
 """Level of the lowest headings that are centred; those below stand at the left, as the text they belong to."""
 _MARKER = re.compile(
@@ -65,7 +67,7 @@ class BookBlocks(Sequence[Block]):
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
         before = book.paragraphs[index - 1] if index else None
-        goes_on = before is not None and kind is before.kind is Kind.TEXT
+        goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
         return Block(
             text=text,
@@ -76,7 +78,7 @@ class BookBlocks(Sequence[Block]):
             indent=_indent(paragraph),
             # The first paragraph of a section needs no sign that it begins.
             first_indent=FIRST_INDENT if style.indent and goes_on else 0,
-            turnover=_turnover(kind, text),
+            turnover=turnover(kind, text),
             hanging="▧" if kind is Kind.IMAGE else "",
             rail="▏" if kind is Kind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
@@ -149,7 +151,7 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
     if kind is before.kind is Kind.LIST:
         # Items stand together; what goes on in an item, or is named by it, stands apart from the one before.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
-    return 0 if indented and kind is before.kind and kind in (Kind.TEXT, Kind.NOTE) else 1
+    return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, Kind.NOTE) else 1
 
 
 def _indent(paragraph: Paragraph) -> int:
@@ -166,7 +168,7 @@ def _indent(paragraph: Paragraph) -> int:
             return 0
 
 
-def _turnover(kind: Kind, text: str) -> int:
+def turnover(kind: Kind, text: str) -> int:
     """Cells by which a row that goes on from the one before stands further in."""
     if kind is Kind.VERSE:
         return _TURNOVER

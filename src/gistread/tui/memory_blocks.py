@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gistread.memory.model import Entry, GistMemory, GistSource, Page
 from gistread.readers.events import Who
-from gistread.tui.book_blocks import inline_spans
+from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text.document import Block
 
 PageKey = tuple[str, int]
@@ -84,6 +84,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
                 spans=inline_spans(book, start + lead, start + len(text.rstrip())),
                 style=paragraph.kind.value,
                 level=paragraph.level,
+                turnover=turnover(paragraph.kind, text.strip()),
                 rail=_rail(memory),
                 blank_before=1 if len(blocks) > 1 else 0,
             )

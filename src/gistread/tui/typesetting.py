@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from gistread.config import Value
 from gistread.tui.text.columns import least_width
+from gistread.tui.text.widget import LongText
 from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
 
@@ -27,6 +28,11 @@ class Typesetting(Screen[None]):
     """What a screen with a book pane can do to the look of its page."""
 
     book_pane: BookPane
+
+    def show_order(self) -> None:
+        """All long texts leave the order of their words to the terminal, or none."""
+        for text in self.query(LongText):
+            text.reorder = self.book_pane.reorder
 
     def leave_focus_mode(self) -> None:
         """Show again what stands around the text."""
@@ -88,5 +94,6 @@ class Typesetting(Screen[None]):
         app.config = replace(app.config, **{key: value})  # type: ignore[arg-type]  # the panel offers what is allowed
         app.save(key, value)
         self.book_pane.set_typography(app.config)
+        self.show_order()
         for panel in self.query(TypographyPanel):
             panel.show_config(app.config)

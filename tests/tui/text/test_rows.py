@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gistread.tui.text.document import Block
-from gistread.tui.text.layout import lay_out
+from gistread.tui.text.layout import Manner, lay_out
 from gistread.tui.text.marks import Mark, MarkIndex
 from gistread.tui.text.rows import Place, RowIndex
 
@@ -21,7 +21,7 @@ BLOCKS = st.builds(
     rail=st.sampled_from(["", "╎ "]),
     tail=st.sampled_from(["", "(410 w)", "字"]),
     blank_before=st.integers(0, 2),
-    align=st.sampled_from(["left", "center"]),
+    align=st.sampled_from(["left", "center", "justify"]),
     max_width=st.sampled_from([0, 8]),
 )
 DOCUMENTS = st.lists(BLOCKS, max_size=12)
@@ -78,6 +78,14 @@ def test_indent_text_and_tail_fit_into_the_row(block: Block, width: int) -> None
     for row in range(layout.rows):
         if (span := layout.span(row)) is not None:
             assert layout.text_cell(row) + cell_len(layout.shown[slice(*span)]) <= width
+
+
+@given(DOCUMENTS, st.integers(1, 30), st.integers(0, 2))
+def test_each_row_is_found_again_with_rows_set_apart(blocks: list[Block], width: int, spacing: int) -> None:
+    index = RowIndex(blocks, width, Manner(spacing))
+    assert [index.row_of(index.place_of(row)) for row in range(index.height)] == list(range(index.height))
+    index.resize(width, Manner(0))
+    assert index.height == RowIndex(blocks, width).height
 
 
 def test_a_row_belongs_to_the_block_that_draws_it() -> None:

@@ -106,6 +106,7 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
         self.mark_layers = Layers(self.book_pane, self.memory_pane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)
+        self.show_order()
         self.run_worker(self._open(), exit_on_error=True)
 
     def on_resize(self, event: events.Resize) -> None:
