@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import images
+from gistread.book import images, open_book
 from gistread.book.images import read_image
 from gistread.errors import BookError
 
@@ -119,3 +119,12 @@ def test_the_pictures_of_a_converted_book_are_not_sought_beside_it(tmp_path: Pat
     (tmp_path / "images" / "1.png").write_bytes(PIXELS)
     with pytest.raises(BookError, match="converted"):
         read_image(path, "images/1.png")
+
+
+def test_a_picture_that_a_page_holds_itself_is_found_by_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "rain.html"
+    address = "data:image/png;base64," + base64.b64encode(PIXELS).decode()
+    shown = f'<img src="a.png" alt="a"><img src="{address}" alt="rain">'
+    path.write_text(f'<nav><img src="data:,x"></nav><p>Rain {shown}</p>')
+    source = open_book(path).images[-1].source
+    assert read_image(path, source) == PIXELS

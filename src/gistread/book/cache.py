@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
-from gistread.book.open import open_file, read_book
+from gistread.book.open import Cancelled, never, open_file, read_book
 
 EXTRACTION = 2
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
@@ -27,8 +27,10 @@ _KINDS = tuple(Kind)
 _STYLES = tuple(Style)
 
 
-def open_cached(source: Path, directory: Path) -> Book:
+def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
     """`open_book`, by way of what `directory` keeps of the same file. Raises BookError as that does.
+
+    So too where `cancelled`, asked while a converter runs, says that nobody waits any more.
 
     The directory is made when there is something to keep; one that cannot be written to is no error.
     """
@@ -36,7 +38,7 @@ def open_cached(source: Path, directory: Path) -> Book:
         kept = directory / f"{_digest(stream)}-{EXTRACTION}{_SUFFIX}"
         book = _load(kept)
         if book is None:
-            book = read_book(stream, source.name)
+            book = read_book(stream, source.name, cancelled=cancelled)
             _store(kept, book)
         return book
 

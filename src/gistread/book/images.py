@@ -12,7 +12,7 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.open import open_file
+from gistread.book.open import open_file, read_limited
 from gistread.book.sniff import HEAD_BYTES, Convertible, Readable, identify, is_fb2_name
 from gistread.errors import BookError
 
@@ -40,6 +40,8 @@ def read_image(book: Path, source: str) -> bytes:
         kind = identify(head, book.name)
         if kind is Readable.FB2:
             return _from_fictionbook(_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
+        if kind is Readable.HTML and (address := _from_page(stream, book.name, source)):
+            return _embedded(address)
     if isinstance(kind, Convertible):
         raise BookError("The pictures of a converted book are not at hand.", "Open the EPUB that Calibre makes of it.")
     return _beside(book, source)
@@ -62,6 +64,13 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
     if found is None:
         raise BookError(f"The picture {source} is missing, or its data are damaged.")
     return found
+
+
+def _from_page(stream: BinaryIO, name: str, source: str) -> str:
+    """The `data:` address of a picture that a page holds itself; empty where it lies beside the page."""
+    from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
+
+    return embedded_picture(read_limited(stream, name), source) if is_embedded(source) else ""
 
 
 def _beside(book: Path, source: str) -> bytes:

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from gistread.tui.session import MakeEngine, Session
 
 
-def read_book(wanted: Book | Path, texts: Path, shelf: Shelf, marks: Path) -> tuple[Book, int, str]:
+def read_book(
+    wanted: Book | Path, texts: Path, shelf: Shelf, marks: Path, cancelled: Callable[[], bool]
+) -> tuple[Book, int, str]:
     """The book, with what is slow to know of it, where the person was in it, and a notice. Raises BookError.
 
     `texts` is the folder that keeps what was extracted from books before, `marks` that of the person's marks. What
-    is kept of an earlier version of the book's text is carried over.
+    is kept of an earlier version of the book's text is carried over. `cancelled` ends a conversion that takes long.
     """
     if isinstance(wanted, Book):
         book = wanted
     else:
         from gistread.book.cache import open_cached
 
-        book = open_cached(wanted, texts)
+        book = open_cached(wanted, texts, cancelled)
     _ = book.words
     try:
         notice = "" if shelf.knows(book.sha256) else _carry(book, wanted, shelf, marks)

@@ -29,6 +29,8 @@ DECLARATION = re.compile(
 _IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
+_EMBEDDED = "embedded:"
+
 # A page whose text stands in one <pre> is a plain text with a few tags around it.
 _SHARE_OF_PRE = 0.8
 _FEWEST_CHARACTERS_OF_PRE = 2000
@@ -51,10 +53,11 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     if plain:
         return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")
     metadata = metadata_of(root)
+    for number, picture in enumerate(_embedded(root), start=1):
+        picture.set("src", f"{_EMBEDDED}{number}")
     remove_furniture(root)
     undecorate_notes(root)
     part_at_empty_lines(root)
-    _number_pictures(root)
     return read_tree(root, name, "html", metadata, notices=notices)
 
 
@@ -65,13 +68,29 @@ def _tree(text: str) -> etree._Element | None:
     return parse_page(text)
 
 
-def _number_pictures(root: etree._Element) -> None:
-    """A picture that stands in the page itself is called by its number: "embedded:3" for the third."""
-    number = 0
-    for element in root.iter():
-        if local_name(element) == "img" and (element.get("src") or "").lstrip()[:5].lower() == "data:":
-            number += 1
-            element.set("src", f"embedded:{number}")
+def is_embedded(source: str) -> bool:
+    """Whether an `Image.source` means a picture that the page holds itself."""
+    return source.startswith(_EMBEDDED)
+
+
+def embedded_picture(data: bytes, source: str) -> str:
+    """The `data:` address of a picture that the page in `data` holds itself; empty where it is none of these."""
+    number = source.removeprefix(_EMBEDDED)
+    if not number.isdecimal():
+        return ""
+    decoded = decode_declared(data, DECLARATION)
+    root = _tree(decoded.text.lstrip("\ufeff")) if decoded else None
+    pictures = _embedded(root) if root is not None else []
+    return (pictures[int(number) - 1].get("src") or "").strip() if 0 < int(number) <= len(pictures) else ""
+
+
+def _embedded(root: etree._Element) -> list[etree._Element]:
+    """The pictures that stand in the page itself. In the book each is called by its number among them."""
+    return [
+        element
+        for element in root.iter()
+        if local_name(element) == "img" and (element.get("src") or "").lstrip()[:5].lower() == "data:"
+    ]
 
 
 def _preformatted(root: etree._Element) -> str:

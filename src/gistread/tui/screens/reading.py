@@ -8,6 +8,7 @@ before the first page can be read.
 import asyncio
 import contextlib
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
         super().__init__()
         self._wanted = book
         self._path = book if isinstance(book, Path) else path
+        self._given_up = threading.Event()
+        """The person has left before the book was open."""
         self._model = model
         self.book: Book | None = None
         self.session: Session | None = None
@@ -109,6 +112,9 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
         self.show_order()
         self.run_worker(self._open(), exit_on_error=True)
 
+    def on_unmount(self) -> None:
+        self._given_up.set()
+
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(self.narrow, "-narrow")
         self.set_class(event.size.height < KEY_LINE_ROWS, "-short")
@@ -156,7 +162,7 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
         app = self.gistread
         try:
             book, offset, notice = await asyncio.to_thread(
-                read_book, self._wanted, app.paths.texts, app.shelf, app.paths.marks
+                read_book, self._wanted, app.paths.texts, app.shelf, app.paths.marks, self._given_up.is_set
             )
         except GistreadError as error:
             app.cannot_open(error)
