@@ -23,7 +23,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "books"
 
 
-def never_read(*_: object) -> None:
+def never_read(*_: object, **__: object) -> None:
     raise AssertionError("the file was read again")
 
 

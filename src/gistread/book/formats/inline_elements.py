@@ -103,7 +103,9 @@ def address_of(element: etree._Element, name: str) -> str:
 
 def language_of(element: etree._Element) -> str:
     """The language that the element declares for itself, in BCP 47, or nothing."""
-    match = _LANGUAGE.fullmatch((element.get(_XML_LANG) or element.get("lang") or "").strip().replace("_", "-"))
+    # In a page of HTML the prefix is but a part of the name.
+    said = element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or ""
+    match = _LANGUAGE.fullmatch(said.strip().replace("_", "-"))
     return match[0] if match and match[0].lower() not in _NO_LANGUAGE else ""
 
 
