@@ -100,7 +100,7 @@ async def test_progress_and_time_left_are_in_the_header(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
         assert "min left" in lines(app)[0]
-        assert lines(app)[0].rstrip().endswith(" 0%")
+        assert lines(app)[0].rstrip().endswith("· 0%")
         await pilot.press("G")
         await until(pilot, lambda: "book <1 min left" in lines(app)[0])
 

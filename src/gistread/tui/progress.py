@@ -15,6 +15,8 @@ from gistread.pace import PaceShelf, Sample, pace
 
 _SAMPLE_WORDS = 80
 """Passed before a time is believed: a row at a time measures the thumb."""
+_NUMBER_CHARACTERS = 7
+"""`XXXVIII` says little by itself."""
 _AWAY_S = 300.0
 """Nobody looks at one screen for longer."""
 
@@ -98,8 +100,12 @@ class PlaceWords:
 
 
 def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:
-    """Everything that `shown` names, as far as the book has it. Numbers keep their width as they grow."""
-    chapter = book.chapters[book.chapter_index(offset)]
+    """Everything that `shown` names, as far as the book has it.
+
+    What changes most often stands at the left: the rest keeps its place at the right edge.
+    """
+    index = book.chapter_index(offset)
+    chapter = book.chapters[index]
     several = len(book.chapters) > 1
     density = book.words / max(1, len(book.text))
     behind = round(share * len(book.text))
@@ -113,13 +119,24 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     if "page" in shown:
         count = page_count(book)
         page = count if share >= 1 else page_at(book, offset)
-        progress.append(f"p. {page:>{len(str(count))}} of {count}")
+        progress.append(f"p. {page} of {count}")
     if "percent" in shown:
-        progress.append(f"{share:>3.0%}")
+        progress.append(f"{share:.0%}")
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
     return PlaceWords(
-        title if "title" in shown else "", chapter.title if "chapter" in shown and several else "", tuple(progress)
+        title if "title" in shown else "",
+        chapter_words(book, index) if "chapter" in shown and several else "",
+        tuple(progress),
     )
+
+
+def chapter_words(book: Book, index: int) -> str:
+    """The title of a chapter; where that is hardly more than a number, with the part that it belongs to."""
+    chapter = book.chapters[index]
+    if len(chapter.title) > _NUMBER_CHARACTERS:
+        return chapter.title
+    part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)
+    return f"{part.title} · {chapter.title}" if part else chapter.title
 
 
 def short_minutes(minutes: float) -> str:

@@ -72,7 +72,9 @@ class ListScreen(ModalScreen[str | None]):
 
     def say(self, note: str) -> None:
         """The words above the list."""
-        self.query_one("#note", Static).update(note)
+        said = self.query_one("#note", Static)
+        said.update(note)
+        said.display = bool(note)
 
     def on_click(self, event: events.Click) -> None:
         """A click beside the panel closes it, as Esc does."""
