@@ -92,3 +92,10 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
         await pilot.click(offset=(row(widget, 1).index("the end") + 2, 1))
         await pilot.pause()
         assert [event.link for event in app.heard_of(LongText.Clicked)] == [1]
+
+
+def test_a_chapter_deep_in_its_parts_is_seen_to_begin_and_a_low_heading_stands_at_the_left() -> None:
+    text = "XIV\n\nOf Small Matters"
+    parts = (Paragraph(0, 3, Kind.HEADING, 4), Paragraph(5, len(text), Kind.HEADING, 4))
+    blocks = BookBlocks(Book(text, "T", parts, (Chapter("XIV", 0, len(text)),)))
+    assert [(block.align, block.level) for block in blocks] == [("center", 2), ("left", 4)]

@@ -7,6 +7,7 @@ How rows are broken and what a style looks like is the affair of `text`.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,8 @@ _PARTED = {Kind.TEXT, Kind.QUOTE, Kind.LIST, Kind.NOTE}
 """Prose: its words may be parted and its lines justified."""
 _PARAGRAPHS = (Kind.TEXT, Kind.QUOTE)
 """Of these, one after another is told apart by its indent, where the person wants it so."""
+_NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
+"""A chapter's heading of so few characters is a number, and is set as one of this level."""
 _LOWEST_CENTRED = 3
 """Level of the lowest headings that are centred; those below stand at the left, as the text they belong to."""
 _MARKER = re.compile(
@@ -48,6 +51,7 @@ class BookBlocks(Sequence[Block]):
     def __init__(self, book: Book, style: PageStyle = PLAIN) -> None:
         self._book = book
         self._style = style
+        self._chapters = {chapter.start for chapter in book.chapters}
         self._foreign = _foreign_parts(book) if style.hyphenate else {}
 
     def __len__(self) -> int:
@@ -66,6 +70,10 @@ class BookBlocks(Sequence[Block]):
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
+        if kind is Kind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
+            # However deep in its parts a chapter lies, where it begins is to be seen.
+            level = _NUMBER_LEVEL if len(text) <= _LONGEST_NUMBER else min(paragraph.level, _LOWEST_CENTRED)
+            paragraph = replace(paragraph, level=level)
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
