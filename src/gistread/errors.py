@@ -4,7 +4,11 @@ An error says in one or two lines what happened and what to do. Anything that is
 reaches the top is a defect of the program.
 """
 
+import re
 from enum import IntEnum
+
+# A message names files, and parts of files, that may be called anything.
+_UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
 class ExitStatus(IntEnum):
@@ -24,9 +28,10 @@ class GistreadError(Exception):
     exit_status = ExitStatus.FAILED
 
     def __init__(self, message: str, hint: str = "") -> None:
+        message = _UNSEEN.sub("\ufffd", message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = _UNSEEN.sub("\ufffd", hint)
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.hint}" if self.hint else self.message

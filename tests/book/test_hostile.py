@@ -205,6 +205,21 @@ def test_entries_that_lead_out_of_an_archive_write_nothing(tmp_path: Path, monke
     assert not (tmp_path.parent / "outside.xhtml").exists()
 
 
+def test_entries_without_a_name_and_names_with_controls() -> None:
+    files = {"a.xhtml": page(f"<p>{PROSE}</p>"), "/nameless": "", "c\x1b[2J\u202e.xhtml": page("<p>odd</p>")}
+    book = opened(epub(files).replace(b"nameless", b"\0ameless"), "book.epub")
+    assert book is not None
+    assert "\x1b" not in "".join(book.notices)
+
+
+def test_a_book_of_controls_and_spaces_is_refused() -> None:
+    for data, name in (
+        (epub({"a.xhtml": page("<p>\u200b\u00ad \u2066</p>")}), "b.epub"),
+        (html("<p>\u200b</p>"), "b.html"),
+    ):
+        assert opened(data, name) is None
+
+
 def test_a_link_to_a_book_is_the_book_and_a_circle_of_links_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text(PROSE)
     (tmp_path / "link.txt").symlink_to("real.txt")

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from gistread.book.formats.pdf import read_pdf
+from gistread.book.formats.pdf_hyphens import Words
 from gistread.book.model import Book, Kind, Style
 from gistread.errors import BookError
 from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
@@ -80,6 +81,15 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
         assert f"{OTHER} So ends {number}." in book.text
 
 
+def test_a_head_of_a_single_page_goes_where_others_have_theirs() -> None:
+    heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
+    sheets = [
+        Sheet([Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")])
+        for head, number in zip(heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True)
+    ]
+    assert not any(head in read(*sheets).text for head in heads)
+
+
 def test_pages_that_are_all_alike_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 
@@ -109,6 +119,25 @@ def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
     (text,) = texts(read(Sheet(puts)))
     assert "only a wonderful lamp" in text
     assert "a light-house made of wood" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "joined"),
+    [
+        ("they were else-", "where at night", "they were elsewhere at night"),
+        ("he kept bow-", "ing to all", "he kept bowing to all"),
+        ("a self-", "made lamp", "a self-made lamp"),
+        ("an old-", "fashioned lamp", "an old-fashioned lamp"),
+        ("the Anglo-", "Saxon lamp", "the Anglo-Saxon lamp"),
+        ("in 1850-", "1860 only", "in 1850-1860 only"),
+        ("the lamp\u2014", "it was black", "the lamp\u2014it was black"),
+        ("he said--", "or so they say", "he said--or so they say"),
+        ("of the tower", "and the sea", "of the tower and the sea"),
+    ],
+)
+def test_two_ends_of_lines_make_one_text(before: str, after: str, joined: str) -> None:
+    drop, between = Words(["x bow where made fashioned lamp night"]).junction(before, after)
+    assert before[: len(before) - drop] + between + after == joined
 
 
 def test_two_columns_are_read_one_after_the_other() -> None:

@@ -10,6 +10,7 @@ import select
 import signal
 import time
 import traceback
+import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -149,7 +150,9 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
         outcome = "read"
     except BookError as error:
         lines = str(error).splitlines()
-        harmless = all(line.isprintable() for line in lines)
+        harmless = not any(
+            unicodedata.category(character) in ("Cc", "Cf", "Cs") for line in lines for character in line
+        )
         outcome = "refused" if len(lines) <= 2 and harmless else f"its message is not fit to be shown: {lines!r}"
     except BaseException:
         outcome = traceback.format_exc(limit=-4)

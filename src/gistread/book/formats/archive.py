@@ -56,7 +56,7 @@ class Archive:
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error
-        entries = [info for info in self._zip.infolist() if not info.is_dir()]
+        entries = [info for info in self._zip.infolist() if info.filename and not info.is_dir()]
         if len(entries) > ENTRIES_LIMIT:
             raise ArchiveError(f"its archive holds {len(entries):,} files, more than any book")
         self.names = tuple(info.filename for info in entries)

@@ -76,6 +76,8 @@ def read_epub(archive: Archive, name: str) -> Book:
     resolve = assemble(
         builder, linked(documents, references.place, references.picture), lambda path, document: begins[path]
     )
+    if not builder.characters:  # its words are controls and spaces
+        raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,

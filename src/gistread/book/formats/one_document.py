@@ -76,6 +76,8 @@ def read_tree(
         begins.setdefault(division.index, []).append((division.title, division.level))
     builder = BookBuilder()
     resolve = assemble(builder, links, lambda path, document: begins)
+    if not builder.characters:  # its words are controls and spaces
+        raise BookError(f"{name} has no text in it that can be read.")
     return builder.build(
         title=title or _title_heading(document.pieces, begins) or PurePath(name).stem,
         authors=framed.authors or metadata.authors,

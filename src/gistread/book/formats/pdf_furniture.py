@@ -5,7 +5,7 @@ that counts with the pages. Knows nothing of what is between the edges.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from gistread.book.formats.numbering import roman
@@ -15,6 +15,7 @@ _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
+_USUAL_SHARE = 0.4
 _NEAR_PAGES = 4
 """A head that names the chapter comes back within so many pages: on every other one, with a figure between."""
 _LEAST_PAGES = 3
@@ -40,10 +41,21 @@ def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         ]
         for number, sides in enumerate(edges)
     ]
+    found = _with_strays(edges, found)
     # Pages that are all alike (forms, slides) would lose what they say.
     letters = sum(len(row.text) for rows in pages for row in rows)
     gone = sum(len(row.text) for rows in found for row in rows)
     return found if gone <= _MOST_SHARE * letters else [[] for _ in pages]
+
+
+def _with_strays(edges: Sequence[tuple[list[Line], list[Line]]], found: list[list[Line]]) -> list[list[Line]]:
+    """What stands alone where other pages have their furniture: the head of a chapter of one page."""
+    where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
+    usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
+    return [
+        own or [side[0] for side in sides if side and (round(side[0].baseline), round(side[0].size * 2)) in usual]
+        for sides, own in zip(edges, found, strict=True)
+    ]
 
 
 def _edge(rows: Sequence[Line]) -> list[Line]:

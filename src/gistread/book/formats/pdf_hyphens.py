@@ -17,6 +17,26 @@ _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3
 _DASHES = "—–―"
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Where the book itself gives no evidence, its parts may: these are of English.
+_BEGINNINGS = _words(
+    """after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under
+    with"""
+)
+_ENDINGS = _words(
+    """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
+    ings
+    ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive some
+    son
+    ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
+)
+_APART = _words("all cold cross five four good half high hot ill left long low new old self six three two well")
+"""Before a word of four letters and more."""
+
+
 class Words:
     """How often words stand in a document, apart from those at the ends of lines."""
 
@@ -43,7 +63,8 @@ class Words:
             return 0, "" if before[-1] in _DASHES and before[-2:-1] not in ("", " ") else " "
         stem = before[:-1]
         if not stem or stem[-1] in " -":
-            return 1, "- "
+            # A dash, written with hyphens.
+            return (0, "") if before[-2:] == "--" and before[-3:-2] not in ("", " ") else (1, "- ")
         return 1, "" if self._is_one_word(stem, after) else "-"
 
     def _is_one_word(self, stem: str, after: str) -> bool:
@@ -58,8 +79,10 @@ class Words:
             return not (self._counts[first] and self._counts[second])
         if tail[0][0].isupper() and not head[0].isupper():
             return False
+        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
+            return True
         # "multiple-choice", "self-made": both are words of the book.
-        return len(second) < 3 or not (self._is_known(first) and self._is_known(second))
+        return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
 
     def _is_known(self, word: str) -> bool:
         return bool(self._counts[word] or self._halves[word])

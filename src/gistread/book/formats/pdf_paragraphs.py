@@ -324,6 +324,7 @@ def _may_be_verse(block: Block) -> bool:
         block.kind in (Kind.TEXT, Kind.QUOTE)
         and len(block.lines) <= 2
         and not block.lines[0].cells
+        and not any(line.text.endswith((HYPHEN, "-")) for line in block.lines)
         and block.lines[-1].right < block.right - 1.5 * block.lines[0].size
     )
 

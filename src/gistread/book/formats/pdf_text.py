@@ -4,7 +4,6 @@ Joins lines, undoes hyphenation, takes ligatures apart. Knows nothing of chapter
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from gistread.book.inline import Mark
 from gistread.book.model import Kind, Style
 
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
+_UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x1f\x7f-\x9f]")
 _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 
@@ -204,9 +204,5 @@ def _over_spaces(chunks: list[Chunk]) -> list[Chunk]:
 
 def share_of_unreadable(lines: Sequence[Line]) -> float:
     """Of all characters, those that the document gives no meaning to: fonts without a table of their letters."""
-    counts = Counter("�" if _is_unreadable(char) else "" for line in lines for char in line.text)
-    return counts["�"] / max(1, counts.total())
-
-
-def _is_unreadable(char: str) -> bool:
-    return char == "\ufffd" or "\ue000" <= char <= "\uf8ff" or char < " " or "\x7f" <= char <= "\x9f"
+    unreadable = sum(len(_UNREADABLE.findall(line.text)) for line in lines if not line.text.isascii())
+    return unreadable / max(1, sum(len(line.text) for line in lines))
