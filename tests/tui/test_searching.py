@@ -221,3 +221,32 @@ async def test_a_book_of_one_line_can_be_searched(tmp_path: Path) -> None:
         await pilot.press("5", "0", "%", "backspace", ":", "1", "enter")
         await pilot.pause()
         assert current(screen) == "Ishmael"
+
+
+async def test_a_search_can_be_done_with_the_mouse_but_for_its_words(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+
+        async def click(words: str) -> None:
+            row = next(n for n, line in reversed(list(enumerate(lines(app)))) if words in line)
+            await pilot.click(offset=(lines(app)[row].index(words) + 1, row))
+
+        await click("/ search")
+        await until(pilot, lambda: screen.query_one(Prompt).is_open)
+        await pilot.press(*"tea")
+        await until(pilot, lambda: "1 of 2" in text_of(app))
+        await click("Tab: regular")
+        await until(pilot, lambda: "1 of 2 · regular expression" in text_of(app))
+        await pilot.click(screen.book_pane, offset=(2, 1))
+        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        await click("n next")
+        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
+        await click("N previous")
+        await until(pilot, lambda: "/tea  1 of 2" in lines(app)[-2])
+        await click("all hits")
+        await until(pilot, lambda: isinstance(app.screen, HitsScreen))
+        await pilot.click(offset=(1, 1))
+        await until(pilot, lambda: app.screen is screen)
+        await click("Esc clear")
+        await until(pilot, lambda: not screen.mark_layers.of(Layer.HITS))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gistread.tui.screens.reading import ReadingScreen
 
 GATHER_S = 0.1
+_FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
+"""Keys after a search."""
 _SELECTING = (
     ("caret-next-word", "move"),
     ("caret-anchor", "begin here"),
@@ -147,6 +149,8 @@ class Hearing:
         """The key line: a count that waits for its command, or the keys that matter here."""
         screen = self._screen
         leading = self._leading(screen.session.activity) if screen.session is not None else []
+        if screen.search_note and screen.pane is Pane.BOOK:
+            leading = [*_FOUND, *leading]
         if screen.book_pane.selecting:
             leading = list(_SELECTING)
         if screen.aloud.running or screen.aloud.paused:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -153,6 +153,11 @@ class ContentsScreen(ModalScreen[int | None]):
         self._rows.scroll_to(y=top, animate=False, force=True)
 
     # Choosing
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the panel: close."""
+        if not self.query_one(".panel").region.contains_point(event.screen_offset):
+            self.dismiss(None)
 
     def action_leave(self) -> None:
         """Escape empties the filter first."""

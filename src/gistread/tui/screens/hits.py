@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -124,6 +124,11 @@ class HitsScreen(ModalScreen[Chosen | None]):
         self.query_one("#hits-note", Static).update(f"{words} · {way}" if words else way)
 
     # Choosing
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the panel: close."""
+        if not self.query_one(".panel").region.contains_point(event.screen_offset):
+            self.dismiss(None)
 
     def action_move(self, step: int) -> None:
         self.query_one("#hits-rows", LongText).move_cursor(step)

@@ -6,7 +6,7 @@ It shows what its owner gives it and tells what was typed and chosen. What the w
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -148,6 +148,11 @@ class Prompt(Vertical):
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.post_message(self.Accepted(self.kind, self.words, event.option_index))
+
+    def on_click(self, event: events.Click) -> None:
+        """On the note: the same as Tab, for the mouse."""
+        if self.query_one("#prompt-note").region.contains_point(event.screen_offset):
+            self.switch()
 
     @property
     def _chosen(self) -> int | None:
