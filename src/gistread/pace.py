@@ -65,6 +65,13 @@ class PaceShelf:
         records, _ = read(self._file, independent=True)
         return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
 
+    def words_per_minute(self, language: str) -> float:
+        """This person's pace; `USUAL` also where the file cannot be read."""
+        try:
+            return pace(self.samples(language))
+        except StorageError:
+            return USUAL
+
     def add(self, language: str, samples: list[Sample]) -> None:
         """Raises StorageError."""
         new = [

@@ -30,6 +30,13 @@ def test_a_book_that_was_opened_is_listed_with_place_and_size(books: Books, text
     assert entry.was_opened
 
 
+def test_what_is_left_is_told_by_the_pace_of_this_person_in_that_language(books: Books, text: Make) -> None:
+    books.open(text("tale.txt", "A Tale"))
+    usual = books.entries[0].minutes_left
+    slow = list_entries(books.shelf, books.catalogue, lambda language: 115)[0][0].minutes_left
+    assert slow == pytest.approx(2 * usual)
+
+
 def test_books_that_were_added_and_never_opened_are_listed_as_such_and_become_the_same_book_when_opened(
     books: Books, text: Make
 ) -> None:

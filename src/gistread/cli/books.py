@@ -15,6 +15,7 @@ from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.model import Entry, absolute
 from gistread.library.saying import bar, percent, time_left, when
 from gistread.memory.progress import ReadBy, furthest
+from gistread.pace import PaceShelf
 from gistread.paths import default_paths
 from gistread.shelf import Shelf
 
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     shelf, catalogue = Shelf(paths.books), Catalogue(paths.library)
     if arguments.add or arguments.remove:
         return _change(shelf, catalogue, arguments)
-    entries, problem = list_entries(shelf, catalogue)
+    entries, problem = list_entries(shelf, catalogue, PaceShelf(paths.pace).words_per_minute)
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
@@ -121,7 +122,7 @@ def _lines(entry: Entry, read: ReadBy | None, now_s: float) -> str:
         progress = f"{percent(entry.share):>4} {bar(entry.share, _BAR_COLUMNS)}  {when(entry.opened_at, now_s):12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
-    facts = [entry.format, f"{time_left(entry.words_left)} left" if entry.words_left else "", _read_by(entry, read)]
+    facts = [entry.format, f"{time_left(entry.minutes_left)} left" if entry.minutes_left else "", _read_by(entry, read)]
     where = _shown(entry.path) if entry.path else "read from standard input"
     facts.append(f"{where} (no longer there)" if entry.missing else where)
     return f"{progress}  {title}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"

@@ -116,8 +116,10 @@ def _known(records: Iterable[Record], path: Path) -> Known:
 
 def _merged(before: BookFile | None, now: BookFile) -> BookFile:
     """A look at a file's cover does not forget what reading it told."""
-    if before is None or now.sha256 or not before.sha256:
+    if before is None or not before.sha256:
         return now
+    if now.sha256:
+        return replace(now, language=now.language or before.language)
     return replace(before, path=now.path, size=now.size, modified_ns=now.modified_ns, at=now.at)
 
 
@@ -140,6 +142,7 @@ def _file_record(file: BookFile) -> Record:
         "title": file.title,
         "authors": list(file.authors),
         "format": file.format,
+        "language": file.language,
         "sha256": file.sha256,
         "words": file.words,
         "length": file.length,
@@ -156,6 +159,7 @@ def _file(record: Record) -> BookFile:
         title=str(record["title"]),
         authors=tuple(map(str, record["authors"])),
         format=str(record["format"]),
+        language=str(record["language"]),
         sha256=str(record["sha256"]),
         words=int(record["words"]),
         length=int(record["length"]),

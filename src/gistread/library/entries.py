@@ -8,12 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue, Known
 from gistread.library.model import BookFile, Entry, absolute, folded
+from gistread.pace import USUAL
 from gistread.shelf import Shelf, ShelfBook
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
@@ -29,8 +31,12 @@ class Order(StrEnum):
     PROGRESS = "progress"
 
 
-def list_entries(shelf: Shelf, catalogue: Catalogue) -> tuple[list[Entry], str]:
+def list_entries(
+    shelf: Shelf, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: USUAL
+) -> tuple[list[Entry], str]:
     """Every book that is not taken out of the list, the last read first, and what could not be read of the list.
+
+    `words_per_minute`: how fast the person reads a language.
 
     Looks at the disk once a book, whether its file is there: for a thread.
     """
@@ -39,7 +45,7 @@ def list_entries(shelf: Shelf, catalogue: Catalogue) -> tuple[list[Entry], str]:
         known = catalogue.read()
     except StorageError as error:
         known, problem = Known(), str(error)
-    entries = list(_entries(shelf.recent(), known))
+    entries = list(_entries(shelf.recent(), known, cache(words_per_minute)))
     return in_order(entries, Order.LAST_READ), problem
 
 
@@ -60,7 +66,7 @@ def matching(entries: Iterable[Entry], typed: str) -> list[Entry]:
     return [entry for entry in entries if all(word in entry.folded for word in words)]
 
 
-def _entries(opened: Sequence[ShelfBook], known: Known) -> Iterable[Entry]:
+def _entries(opened: Sequence[ShelfBook], known: Known, words_per_minute: Callable[[str], float]) -> Iterable[Entry]:
     """`opened`: the last first."""
     by_text: dict[str, BookFile] = {}
     for file in sorted(known.files.values(), key=lambda file: file.at):
@@ -69,7 +75,7 @@ def _entries(opened: Sequence[ShelfBook], known: Known) -> Iterable[Entry]:
     taken: set[Path] = set()
     listed: set[str] = set()
     for book in opened:
-        entry = _opened(book, by_text.get(book.sha256))
+        entry = _opened(book, by_text.get(book.sha256), words_per_minute)
         if entry.path is not None and entry.path in taken:
             continue  # the file holds another text now, and that was read later
         if entry.path is not None:
@@ -83,7 +89,7 @@ def _entries(opened: Sequence[ShelfBook], known: Known) -> Iterable[Entry]:
             yield _on_disk(entry)
 
 
-def _opened(book: ShelfBook, file: BookFile | None) -> Entry:
+def _opened(book: ShelfBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> Entry:
     # A file that was located after it was moved is written down later than the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
@@ -100,6 +106,7 @@ def _opened(book: ShelfBook, file: BookFile | None) -> Entry:
             position=book.position,
             length=book.length,
             opened_at=book.opened_at,
+            words_per_minute=words_per_minute(file.language if file else ""),
         )
     )
 

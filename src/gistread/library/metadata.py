@@ -110,7 +110,7 @@ def _named(book: Book) -> BookFile:
 
 
 def _whole(book: Book) -> BookFile:
-    return replace(_named(book), sha256=book.sha256, words=book.words, length=len(book.text))
+    return replace(_named(book), language=book.language, sha256=book.sha256, words=book.words, length=len(book.text))
 
 
 def _file(title: str, authors: tuple[str, ...], source_format: str) -> BookFile:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from gistread.pace import USUAL
+
 _FINISHED_CHARACTERS = 2_000
 """A place with less than this behind it (a screenful) is the last one a person sees of a book."""
 
@@ -24,6 +26,7 @@ class BookFile:
     authors: tuple[str, ...] = ()
     format: str = ""
     """As `Book.source_format`."""
+    language: str = ""
     sha256: str = ""
     """Of the book's text; empty until it was opened once."""
     words: int = 0
@@ -53,6 +56,8 @@ class Entry:
     length: int = 0
     opened_at: float = 0.0
     """Seconds since the epoch; 0 for a book that was added and never opened."""
+    words_per_minute: float = USUAL
+    """How fast the person reads this language."""
     missing: bool = False
     """There is no file at `path`."""
 
@@ -78,6 +83,11 @@ class Entry:
     @property
     def words_left(self) -> int:
         return round(self.words * (1 - self.share))
+
+    @property
+    def minutes_left(self) -> float:
+        """0 where that is not known, or nothing is left."""
+        return self.words_left / self.words_per_minute
 
     @cached_property
     def folded(self) -> str:

@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-WORDS_PER_MINUTE = 230
-"""Silent reading of fiction in English averages about this (Brysbaert 2019: 260; non-fiction 238)."""
 _MONTHS_AS_DAYS = 60
 _MIN_S, _H_S = 60, 3600
 
@@ -41,12 +39,11 @@ def percent(share: float) -> str:
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
 
 
-def time_left(words: int) -> str:
-    """How long these words take to read: `40 min`, `2 h 10 min`, `38 h`."""
-    minutes = round(words / WORDS_PER_MINUTE)
-    if minutes < 1:
-        return "1 min" if words else ""
-    hours, minutes = divmod(minutes, 60)
+def time_left(minutes: float) -> str:
+    """`40 min`, `2 h 10 min`, `38 h`; nothing where nothing is left."""
+    if minutes <= 0:
+        return ""
+    hours, minutes = divmod(max(1, round(minutes)), 60)
     if hours >= 10:
         return f"{hours + (minutes >= 30)} h"
     if not hours:

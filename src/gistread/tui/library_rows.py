@@ -57,20 +57,21 @@ def lines(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[
     return _one_line(entry, read, now_s, width) if width >= ONE_LINE else _two_lines(entry, now_s, width)
 
 
-def about(entry: Entry, read: ReadBy | None, now_s: float) -> tuple[str, str]:
-    """Everything that is known of a book, and where its file is."""
-    facts = [", ".join(entry.authors) or "unknown author", entry.format]
+def about(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[str, str]:
+    """What is known of a book beyond its row, and where its file is."""
+    brief = width < ONE_LINE  # the row says the rest in two lines
+    facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
     if entry.words:
         facts.append(f"{entry.words:,} words")
     if entry.was_opened:
-        facts.append(f"opened {when(entry.opened_at, now_s)}")
+        facts.append("" if brief else f"opened {when(entry.opened_at, now_s)}")
         facts.append("read to its end" if entry.finished else f"{percent(entry.share)} read")
     else:
         facts.append("not opened yet")
-    if entry.words_left and not entry.finished:
-        facts.append(f"{time_left(entry.words_left)} left")
+    if entry.minutes_left and not entry.finished and not brief:
+        facts.append(f"{time_left(entry.minutes_left)} left")
     if read is not None and read.pages:
-        facts.append(f"{read.model_name} has read {_model(entry, read)}")
+        facts.append(f"{read.model_name} has read {_model(entry, read)} of it")
     else:
         facts.append("no model has read it")
     if entry.path is None:
@@ -87,7 +88,7 @@ def _one_line(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tu
     texts = {
         PROGRESS: Cell(_progress(entry), "accent"),
         LAST: _last(entry, now_s),
-        LEFT: Cell(time_left(entry.words_left) if not entry.finished else "", "muted"),
+        LEFT: Cell(time_left(entry.minutes_left) if not entry.finished else "", "muted"),
         MODEL: Cell(_model(entry, read), "muted"),
         FORMAT: Cell(entry.format, "muted"),
     }
@@ -107,7 +108,7 @@ def _two_lines(entry: Entry, now_s: float, width: int) -> tuple[tuple[Cell, ...]
     progress = _progress(entry).strip()
     progress_columns = cell_len(progress) + _GAP if progress else 0
     last = _last(entry, now_s)
-    left = time_left(entry.words_left) if not entry.finished else ""
+    left = time_left(entry.minutes_left) if not entry.finished else ""
     right = f"{last.text} · {left} left" if left and not entry.missing else last.text
     right_columns = min(cell_len(right) + _GAP, max(_GAP, room))
     return (

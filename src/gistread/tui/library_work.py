@@ -14,6 +14,7 @@ from gistread.library.catalogue import Catalogue, look_at
 from gistread.library.entries import list_entries
 from gistread.library.model import Entry
 from gistread.memory.progress import ReadBy, furthest
+from gistread.pace import PaceShelf
 from gistread.paths import Paths
 from gistread.shelf import Shelf
 
@@ -27,6 +28,7 @@ class Books:
     def __init__(self, paths: Paths) -> None:
         self._shelf = Shelf(paths.books)
         self._catalogue = Catalogue(paths.library)
+        self._pace = PaceShelf(paths.pace)
         self._memories = paths.memories
         self.read_by: Mapping[str, ReadBy] = {}
         """The memory of each book that got furthest, by the SHA-256 of its text."""
@@ -35,7 +37,7 @@ class Books:
         """Every book, with the sample where there are few, and what could not be read of the list."""
         from gistread.sample import story_path
 
-        entries, problem = list_entries(self._shelf, self._catalogue)
+        entries, problem = list_entries(self._shelf, self._catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(Entry("The sample story", ("comes with gistread, half an hour to read",), story))

@@ -155,7 +155,11 @@ class LibraryScreen(Screen[str | None]):
     @on(BookList.Moved)
     def _show_about(self) -> None:
         entry = self._list.current
-        facts, where = about(entry, self._books.read_by.get(entry.sha256), self._list.now_s) if entry else ("", "")
+        facts, where = (
+            about(entry, self._books.read_by.get(entry.sha256), self._list.now_s, self.size.width)
+            if entry
+            else ("", "")
+        )
         if entry is not None and entry.missing:
             where += f"  {self._key('library-find')} looks for it."
         line = self.query_one("#facts", Line)

@@ -1,0 +1,31 @@
+"""How far models have read the books of a library."""
+
+from pathlib import Path
+
+from gistread.journal import encode
+from gistread.memory.progress import furthest
+
+
+def write(file: Path, sha256: str, model: str, *pages: tuple[int, int]) -> None:
+    records = [{"format": "gistread memory", "version": 1, "book": sha256, "model": model}]
+    records += [{"start": start, "end": end} for start, end in pages]
+    file.write_bytes(b"".join(map(encode, records)))
+
+
+def test_the_memory_that_got_furthest_is_told_up_to_its_first_gap(tmp_path: Path) -> None:
+    write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), (100, 250))
+    write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
+    write(tmp_path / "b-1.memory", "b" * 64, "small")
+    found = furthest(tmp_path)
+    assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == ("small", 250, 2)
+    assert found["b" * 64].pages == 0
+
+
+def test_what_is_no_memory_or_damaged_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "c.memory").write_bytes(b"\x00 nothing \n")
+    (tmp_path / "d.memory").mkdir()
+    write(tmp_path / "a.memory", "a" * 64, "small", (0, 10))
+    with (tmp_path / "a.memory").open("ab") as file:
+        file.write(b"torn")
+    assert list(furthest(tmp_path)) == ["a" * 64]
+    assert furthest(tmp_path / "nowhere") == {}
