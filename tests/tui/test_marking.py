@@ -552,3 +552,22 @@ async def test_export_writes_a_file_and_replaces_none_unasked(tmp_path: Path, mo
         await pilot.press("E", "tab", "tab", "enter")
         await until(pilot, (tmp_path / "The Lamp at Skerry Point.txt").exists)
         assert (tmp_path / "The Lamp at Skerry Point.txt").read_text() == BOOK.text
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (30, 12), (300, 80)])
+async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path: Path, size: tuple[int, int]) -> None:
+    put(tmp_path, "Ada Brennan", color=Color.GREEN, note="She " * 300)
+    app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
+    async with app.run_test(size=size) as pilot:
+        screen = await marking(pilot)
+        await until(pilot, lambda: screen.marks.marks)
+        for keys in (
+            ["V", "down", "V", "right", "down", ")", "}", "H", "escape", "h"],
+            ["V", "e", "x", "ctrl+s", "B", "M", "a", "'", "escape", "'", "a"],
+            ["l", "down", "e", "escape", "l", "slash", "x", "escape", "escape", "E", "tab", "escape"],
+            ["V", "w", "pagedown", "escape", "V", "y", "U"],
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+        assert isinstance(app.screen, ReadingScreen)
+        assert len(screen.marks.marks) >= 3

@@ -65,3 +65,35 @@ async def test_a_range_of_the_book_is_selected_and_named_again_at_any_width() ->
         assert widget.selected_range == (start, end)
         widget.select_range(5, 5)
         assert widget.selected_range is None
+
+
+async def test_a_place_is_brought_into_view_only_where_it_is_in_none_of_the_columns() -> None:
+    book = Book()
+    app = Screen(LongText(book))
+    async with app.run_test(size=(120, 20)) as pilot:
+        widget = app.long_text
+        widget.columns = 2
+        await settle(pilot)
+        view = widget.visible_range
+        assert view is not None
+        widget.bring_into_view(view[1] - 200)
+        await settle(pilot)
+        assert widget.scroll_offset.y == 0
+        widget.bring_into_view(view[1] + 2000)
+        await settle(pilot)
+        assert widget.scroll_offset.y > 0
+        shown = widget.visible_range
+        assert shown is not None
+        assert shown[0] <= view[1] + 2000 < shown[1]
+
+
+async def test_the_character_below_is_in_the_next_row_with_text_and_near_to_the_column() -> None:
+    app = Screen(LongText([Block("abcdef ghijkl", start=0), Block("title"), Block("mnopqr", start=100)], text_width=6))
+    async with app.run_test(size=(40, 20)) as pilot:
+        widget = app.long_text
+        await settle(pilot)
+        assert widget.offset_below(2, 1) == 9
+        assert widget.offset_below(2, 2) == 102
+        assert widget.offset_below(102, -1) == 9
+        assert widget.offset_below(102, 1) is None
+        assert widget.offset_below(2, -1) is None

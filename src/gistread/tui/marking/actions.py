@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from gistread.tui.app import GistreadApp
 
 
+_MUCH = 70_000
+"""Characters from which on a terminal may refuse what is copied (OSC 52 has no limit of its own)."""
+
+
 class Marking(Moving):
     """What a screen with a book pane can do with the marks of its book."""
 
@@ -120,7 +124,8 @@ class Marking(Moving):
         count = count_words(words)
         line = " ".join(words.split())
         shown = line if len(line) <= 48 else f"{line[:48].rsplit(' ', 1)[0]} …"
-        self.notify(f"Copied {count} {'word' if count == 1 else 'words'}: {shown}")
+        limit = " Some terminals take less at once." if len(words) > _MUCH else ""
+        self.notify(f"Copied {count} {'word' if count == 1 else 'words'}: {shown}{limit}")
 
     # Highlights and notes
 

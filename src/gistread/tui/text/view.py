@@ -217,7 +217,7 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset) if self._ready else None
         if place is None:
             return
-        row, top, height = self._index.row_of(place), self.scroll_offset.y, self.size.height
+        row, top, height = self._index.row_of(place), self.scroll_offset.y, self.rows_shown
         spare = 1 if height > 2 else 0
         if row < top + spare:
             self._scroll_row(row - spare)
