@@ -24,6 +24,7 @@ from tests.benchmarks import (
     novel,
     raw,
     screen,
+    typesetting,
     worker_memory,
 )
 from tests.benchmarks.figures import Aim, Finding, aims_table, as_json, as_text
@@ -45,6 +46,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "exactness": exactness.measure,
         "screen": screen.measure,
         "moving": moving.measure,
+        "typesetting": typesetting.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""
