@@ -99,7 +99,8 @@ class MarkKeeping:
             await self._write()
         if not self._pending:
             return ""
-        return f"{len(self._pending)} changes of your marks could not be kept."
+        changes = "1 change" if len(self._pending) == 1 else f"{len(self._pending)} changes"
+        return f"{changes} of your marks could not be kept: the disk refused to the end."
 
     def _do(self, change: _Put | _Remove) -> None:
         self._pending.append(change)
@@ -114,7 +115,7 @@ class MarkKeeping:
             try:
                 kept = await asyncio.to_thread(self._keep, change)
             except StorageError as error:
-                self._refuse(f"Your marks cannot be kept yet, and are tried again: {error}")
+                self._refuse(f"Your marks cannot be kept yet; it is tried again, and E exports them. {error}")
                 return
             self._pending.pop(0)
             self._refused = False
