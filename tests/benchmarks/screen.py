@@ -1,5 +1,6 @@
 """What a person at the screen waits for: start-up, the first page, a key, and what the program takes of the memory."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from tests.benchmarks.figures import Finding, Skipped, Spread, Table
+import pexpect
+
+from gistread.tui.themes import packaged_themes, read_themes
+from tests.benchmarks.figures import Aim, Finding, Skipped, Spread, Table
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE
 from tests.terminal import Terminal, environment, terminal
@@ -29,6 +33,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         if WAR_AND_PEACE.exists():
             for table in _opening(home, runs):
                 yield table
+            for finding in _themes(home):
+                yield finding
         else:
             yield Skipped("opening a long book", f"{WAR_AND_PEACE.name} is not there")
         yield _keys(setting, home)
@@ -50,6 +56,34 @@ def _opening(home: Path, runs: int) -> Iterator[Table]:
     rows = (("first", times[0]), ("later", Spread.of(times[1:])))
     yield Table("War and Peace opened", ("opening", "text on screen after [s]"), rows)
     yield Table("… and its memory", ("process", "resident [MiB]"), (("the program", Spread.of(sizes[1:])),))
+
+
+def _themes(home: Path) -> Iterator[Finding]:
+    """From a key in the chooser to the last of what another theme changes on the screen, the longest book behind it."""
+    themes, _ = read_themes(packaged_themes())
+    with terminal([str(WAR_AND_PEACE)], home, columns=160, rows=50) as run:
+        run.wait_for("BOOK ONE")
+        run.press("T")
+        run.wait_for("Choose a theme")
+        run.look(1)
+        times = [_until_quiet(run, "\x1b[B") for _ in themes]
+        run.press("\r")
+        run.look(1)
+        _quit(run)
+    spread = Spread.of(times)
+    yield Table("Another theme on War and Peace", ("key", "drawn after [s]"), (("next theme", spread),))
+    yield Aim("a theme change on War and Peace [s]", spread.median, at_most=0.25)
+
+
+def _until_quiet(run: Terminal, key: str, rest_s: float = 0.4) -> float:
+    """Seconds from a key to the last byte that it made the program write."""
+    pressed = last = time.monotonic()
+    run.press(key)
+    while time.monotonic() - max(last, pressed + rest_s) < rest_s:
+        with contextlib.suppress(pexpect.TIMEOUT):
+            run.process.read_nonblocking(2**16, timeout=0.02)
+            last = time.monotonic()
+    return last - pressed
 
 
 def _until_drawn(run: Terminal, text: bytes) -> float:
