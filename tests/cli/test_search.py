@@ -47,7 +47,7 @@ def test_nothing_found_is_status_one_and_an_empty_list(run: Run, book: Path) -> 
     ran = run("search", book, "zebra", "--json")
     assert (ran.status, ran.json) == (ExitStatus.FAILED, {"hits": []})
     assert "'zebra' is not in" in ran.err
-    assert run("search", book, "").status == ExitStatus.FAILED
+    assert run("search", book, "").status == ExitStatus.USAGE
 
 
 @pytest.mark.parametrize("expression", ["(", "((a{1000}){1000}){1000}"])

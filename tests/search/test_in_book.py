@@ -1,7 +1,10 @@
 """A book is searched in three ways, and the hits are where they are said to be."""
 
+import time
+
 import pytest
 
+from gistread.book.model import Book, Chapter, Paragraph
 from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
 from gistread.search.pattern import PatternError
 from tests.tui.books import long_book, small_book
@@ -55,3 +58,11 @@ def test_hits_are_found_again_by_their_place() -> None:
     assert [hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)] == [0, 1, 2]
     assert list(hits.between(hits.starts[1], hits.starts[1] + 1)) == [1]
     assert Hits().index_at(5) == 0
+
+
+def test_a_book_that_is_one_long_paragraph_is_ranked_in_linear_time() -> None:
+    text = "wort " * 60_000 + "ende"
+    book = Book(text, "", (Paragraph(0, len(text)),), (Chapter("", 0, len(text)),))
+    started = time.process_time()
+    assert len(BookSearch(book).find("wort", Mode.RANKED)) == 1
+    assert time.process_time() - started < 5

@@ -6,7 +6,7 @@ from gistread.book.model import Book
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.cli.shapes import Json, chapter_title
-from gistread.errors import ExitStatus
+from gistread.errors import ExitStatus, UsageError
 from gistread.search.in_book import BookSearch, Hits, Mode
 
 _AROUND = 60
@@ -14,8 +14,10 @@ _AROUND = 60
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    book = open_named(arguments.book)
     words = " ".join(arguments.words)
+    if not words.strip():
+        raise UsageError("There are no words to search for.")
+    book = open_named(arguments.book)
     mode = Mode.REGEX if arguments.regex else Mode.RANKED if arguments.ranked else Mode.EXACT
     hits = BookSearch(book).find(words, mode, whole_words=arguments.whole_words)
     shown = range(min(len(hits), arguments.limit or len(hits)))

@@ -139,20 +139,22 @@ class BookSearch:
             paragraph = book.paragraphs[index]
             text = book.text[paragraph.start : paragraph.end]
             found = ranker.places(text, words)
-            start, end = _richest(text, [(first, last) for first, last, _ in found], [term for _, _, term in found])
+            start, end = _richest(text, found)
             starts.append(paragraph.start + start)
             ends.append(paragraph.start + end)
             parts[number] = tuple((paragraph.start + first, paragraph.start + last) for first, last, _ in found)
         return Hits(words, Mode.RANKED, starts, ends, parts)
 
 
-def _richest(text: str, places: Sequence[tuple[int, int]], terms: Sequence[str]) -> tuple[int, int]:
-    """Bounds of the sentence with the most different terms, of equals the first."""
+def _richest(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
+    """Bounds of the sentence with the most different terms, of equals the first. `places`: (start, end, term)."""
+    firsts = [first for first, _, _ in places]
     best, most = (0, len(text)), 0
     for start, end in sentence_spans(text):
-        within = {term for (first, _), term in zip(places, terms, strict=True) if start <= first < end}
-        if len(within) > most:
-            best, most = (start, end), len(within)
+        inside = places[bisect_left(firsts, start) : bisect_left(firsts, end)]
+        terms = {term for _, _, term in inside}
+        if len(terms) > most:
+            best, most = (start, end), len(terms)
     start, end = best
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -158,10 +158,11 @@ class HitBlocks(Sequence[Block]):
     def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # slices are never asked for
         book, (start, end) = self._book, self._hits.span(index)
         left, right = max(0, start - _BEFORE), min(len(book.text), end + _AFTER)
-        while left > 0 and left < start and not book.text[left - 1].isspace():
-            left += 1
-        while right < len(book.text) and right > end and not book.text[right].isspace():
-            right -= 1
+        # Whole words, where words are parted by spaces.
+        if left > 0 and (space := book.text.find(" ", left, start)) >= 0:
+            left = space + 1
+        if right < len(book.text) and (space := book.text.rfind(" ", end, right)) >= 0:
+            right = space
         opening = "… " if left > 0 else ""
         closing = " …" if right < len(book.text) else ""
         text = opening + book.text[left:right].replace("\n\n", " ¶").replace("\n", " ") + closing
