@@ -144,6 +144,16 @@ class TestMetadata:
         files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
         assert open_bytes(epub(files), "x").language == "cy"
 
+    def test_pages_of_a_book_in_two_languages_are_known_and_a_wrong_package_is_not_believed(self) -> None:
+        files = {
+            f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace("<html ", f'<html xml:lang="{name}" ')
+            for name in ("en", "de", "en-GB")
+        }
+        for language, foreign in (("en", ["de x"]), ("fr", [])):
+            metadata = f"<dc:language>{language}</dc:language>"
+            book = open_bytes(epub(files, package(list(files), metadata=metadata)), "x")
+            assert [book.text[f.start : f.end] for f in book.foreign] == foreign
+
 
 class TestParagraphs:
     def test_kinds_follow_the_elements(self) -> None:

@@ -7,7 +7,7 @@ be read, is refused. Knows nothing of paths on disk.
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from lxml import etree
@@ -15,12 +15,14 @@ from lxml import etree
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.assembly import assemble
+from gistread.book.formats.inline_elements import is_same_language
 from gistread.book.formats.linking import Place, linked
 from gistread.book.formats.markup import parse
 from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
 from gistread.book.formats.pieces import Piece
 from gistread.book.formats.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
 from gistread.book.formats.xhtml import Document, in_head, read_document
+from gistread.book.inline import Mark
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError
 
@@ -70,6 +72,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     documents = dict(_documents(archive, package, report))
     if not any(document.has_words for document in documents.values()):
         raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
+    documents = _with_languages(documents, package.language)
     references = _References(archive)
     builder = BookBuilder()
     begins = _chapters(archive, package, documents)
@@ -131,6 +134,22 @@ class _Sheets:
             except ArchiveError:
                 self._read[path] = {}
         return self._read[path]
+
+
+def _with_languages(documents: Mapping[str, Document], language: str) -> dict[str, Document]:
+    """Of a book in two languages, the pages in the other one marked so.
+
+    Where most pages are in another language than the package says, one of the two is wrong, and nothing is marked.
+    """
+    others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
+    if len(others) * 2 > len(documents):
+        others = set()
+    return {path: _in_its_language(each) if path in others else each for path, each in documents.items()}
+
+
+def _in_its_language(document: Document) -> Document:
+    mark = Mark(language=document.language)
+    return replace(document, pieces=tuple(piece.under(mark) for piece in document.pieces))
 
 
 def _chapters(

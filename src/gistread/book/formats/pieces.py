@@ -40,6 +40,14 @@ class Piece:
         """The text without its marks."""
         return inline.without_marks(self.text) if self.marks else self.text
 
+    def under(self, mark: Mark) -> "Piece":
+        """The same paragraph, all of it under one more mark."""
+        index = len(self.marks)
+        if index >= inline.MOST_MARKS:
+            return self
+        text = inline.opening(index) + self.text + inline.closing(index)
+        return replace(self, text=text, marks=(*self.marks, mark))
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
