@@ -79,6 +79,20 @@ class TestArchives:
                 new.writestr(name, container if name.endswith("container.xml") else old.read(name))
         assert open_bytes(target.getvalue(), "x").text == "It rained."
 
+    def test_names_cannot_steer_the_terminal_from_a_notice_or_an_error(self) -> None:
+        odd = "a%1B%5B2J%E2%80%AE%0Ab%C2%AD.xhtml"
+        book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml", odd])), "x")
+        assert book.notices == ("OEBPS/a[2J b.xhtml is missing; it was left out.",)
+        with pytest.raises(BookError) as caught:
+            open_bytes(epub({}, package([odd])), "x")
+        assert not set("\x1b\u202e\xad") & set(str(caught.value))
+        assert len(str(caught.value).splitlines()) <= 2
+
+    def test_identifiers_cannot_either(self) -> None:
+        metadata = "<dc:identifier>a&#x202e;&#x9b;b</dc:identifier>"
+        book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=metadata)), "x")
+        assert book.identifiers == ("ab",)
+
 
 class TestXml:
     LAUGHS = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))

@@ -127,15 +127,15 @@ class BookBuilder:
             title=name,
             paragraphs=tuple(self._paragraphs),
             chapters=self._chapters(text, name),
-            authors=tuple(author for author in (one_line(clean(a)) for a in authors) if author),
+            authors=_shown(authors),
             language=language,
             source_format=source_format,
-            notices=notices,
+            notices=_shown(notices),
             spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
             links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
             images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
             foreign=tuple(Foreign(start, end, mark.language) for start, end, mark in self._inline if mark.language),
-            identifiers=identifiers,
+            identifiers=_shown(identifiers),
             cover=cover,
         )
 
@@ -153,6 +153,11 @@ class BookBuilder:
         return tuple(
             Chapter(mark.title or title, mark.start, end, mark.level) for mark, end in zip(marks, ends, strict=True)
         )
+
+
+def _shown(lines: Sequence[str]) -> tuple[str, ...]:
+    """What a file says of itself, a line each; a notice may name a part of it that is called anything."""
+    return tuple(line for line in (one_line(clean(each)) for each in lines) if line)
 
 
 def _link(start: int, end: int, mark: Mark, target: Target | None) -> Link:

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
+from gistread.book.characters import one_line
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.assembly import assemble
 from gistread.book.formats.inline_elements import is_same_language
@@ -44,7 +45,7 @@ class _Report:
     def reason(self) -> str:
         """Why nothing at all could be read."""
         if self.failed:
-            return self.failed[0]
+            return one_line(self.failed[0])
         return f"{self.repaired[0]} is damaged." if self.repaired else "It may hold pictures alone."
 
     def notices(self, package: Package) -> tuple[str, ...]:
@@ -62,7 +63,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     try:
         package = read_package(archive)
     except PackageError as error:
-        raise BookError(f"{name} cannot be read as an EPUB: {error}.", _FRESH_COPY) from error
+        raise BookError(f"{name} cannot be read as an EPUB: {one_line(str(error))}.", _FRESH_COPY) from error
     if encrypted_paths(archive) & frozenset(package.spine):
         raise BookError(
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
