@@ -55,6 +55,19 @@ def test_the_same_book_in_two_files_is_one_entry(books: Books, text: Make) -> No
     assert sorted(books.titles) == ["A Tale", "Another"]
 
 
+def test_a_copy_in_a_folder_does_not_take_the_place_of_the_file_that_was_opened_but_a_moved_file_does(
+    books: Books, text: Make
+) -> None:
+    path = text("tale.txt", "A Tale")
+    books.open(path)
+    copy = text("copies/tale.txt", "A Tale")
+    add_folder(books.catalogue, copy.parent, never)
+    assert [entry.path for entry in books.entries] == [path]
+    path.unlink()
+    add_folder(books.catalogue, copy.parent, never)
+    assert [(entry.path, entry.missing) for entry in books.entries] == [(copy, False)]
+
+
 def test_a_renamed_file_opened_again_is_the_same_book_at_the_same_place(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path, position=700)

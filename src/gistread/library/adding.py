@@ -67,7 +67,9 @@ def add_folder(
                     added.folder, added.files = at, files
                 case Found(file=file, is_new=is_new):
                     _count(added, file, digests, known.removed)
-                    if is_new:
+                    before = known.files.get(file.digest)
+                    # A copy is no reason to forget where the book was opened; a file that moved is.
+                    if is_new and (before is None or before.path == file.path or not before.path.exists()):
                         found.append(file)
                 case Failed():
                     added.failed.append(step)
