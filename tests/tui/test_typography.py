@@ -143,3 +143,37 @@ async def test_no_pane_orders_words_that_the_terminal_orders(tmp_path: Path) -> 
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         assert not any(pane.reorder for pane in (screen.book_pane, screen.memory_pane, screen.answers_pane))
+
+
+async def test_the_panel_of_a_small_screen_leaves_the_book_some_rows_and_shows_every_setting(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(50, 12)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("tab", "equals_sign")
+        await pilot.pause()
+        assert screen.book_pane.size.height >= 3
+        for setting in SETTINGS:
+            assert any(f"▌{setting.name}" in line for line in lines(app))
+            await pilot.press("down")
+            await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.focused is screen.book_pane
+
+
+async def test_words_found_and_selected_in_a_justified_spread_are_those_of_the_book(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, config=Config(justify=True, columns=2, paragraphs="indent"))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("z")
+        await pilot.pause()
+        pane = screen.book_pane
+        text = screen.book.text
+        start = text.index("paragraph 9.")
+        pane.select_range(start, start + 12)
+        await pilot.pause()
+        assert pane.selected_range == (start, start + 12)
+        assert screen.get_selected_text() == "paragraph 9."
+        below = pane.offset_below(start, 1)
+        assert pane.offset_below(below, -1) is not None
+        assert start < below < start + 200

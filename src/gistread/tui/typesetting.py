@@ -11,6 +11,7 @@ from textual import on
 from textual.screen import Screen
 
 from gistread.config import Value
+from gistread.tui.layout import Pane
 from gistread.tui.text.columns import least_width
 from gistread.tui.text.widget import LongText
 from gistread.tui.widgets.panes import BookPane
@@ -28,6 +29,10 @@ class Typesetting(Screen[None]):
     """What a screen with a book pane can do to the look of its page."""
 
     book_pane: BookPane
+
+    def to_pane(self, pane: Pane) -> None:
+        """Give the keys to a pane, and the screen where only one fits."""
+        raise NotImplementedError
 
     def show_order(self) -> None:
         """All long texts leave the order of their words to the terminal, or none."""
@@ -59,16 +64,15 @@ class Typesetting(Screen[None]):
             self.notify(f"Two columns appear where the book has {least} columns of the screen: z gives it all of them.")
 
     def action_focus_mode(self) -> None:
+        self.to_pane(Pane.BOOK)
         self.toggle_class(FOCUS_MODE)
-        self.book_pane.focus()
 
     def action_typography(self) -> None:
         panels = self.query(TypographyPanel)
         if panels:
             self._close_panel()
             return
-        self.leave_focus_mode()
-        self.book_pane.focus()
+        self.to_pane(Pane.BOOK)
         panel = TypographyPanel(self._app.config)
         self.mount(panel, after="#panes")
         panel.focus()
@@ -80,7 +84,7 @@ class Typesetting(Screen[None]):
     @on(TypographyPanel.Closed)
     def _close_panel(self) -> None:
         self.query(TypographyPanel).remove()
-        self.book_pane.focus()
+        self.to_pane(Pane.BOOK)
 
     @property
     def _app(self) -> "GistreadApp":

@@ -1,5 +1,6 @@
 """What is drawn between the words of a row fills it to the cell, and is never part of the text."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -173,3 +174,14 @@ def test_chinese_stays_on_its_grid() -> None:
     text = "时间旅行者，机器的故事。" * 4
     rows = drawn(lay_out(Block(text, align="justify"), 21))
     assert "".join(rows) == text
+
+
+@pytest.mark.parametrize("piece", ["x", "א", "ab-", "א b ", "a | b\n", "ä ", "字a"])
+def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    for style in ("text", "table"):
+        started = time.process_time()
+        layout = lay_out(Block(text, style=style, align="justify", language="en"), 60)
+        for row in range(1, 40):
+            set_row(layout, row)
+        assert time.process_time() - started < 10

@@ -25,6 +25,8 @@ _LEFT, _RIGHT = 3, 3
 _PASSAGE = 60
 """Characters from which words in another language are a passage, parted by its own rules. A few stay whole: a
 dictionary of their language would take longer to read than the whole book to lay out."""
+_LONGEST = 64
+"""Letters of a word that may follow the edge of a row."""
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
@@ -43,15 +45,17 @@ def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker:
 
 
 def _last(language: str, text: str, start: int, limit: int) -> int:
-    for word in _LETTERS.finditer(text, start):
+    bound = limit + _LONGEST
+    for word in _LETTERS.finditer(text, start, bound):
         first, end = word.span()
-        if end >= limit or end - first > limit - start + 64:
+        if end >= limit:
             break
     else:
         return 0
     # A compound has its own hyphens, an address none, and a name is known by its shape.
     if (
         first >= limit
+        or end == bound  # what goes on so long is no word
         or end - first < _LEAST_LETTERS
         or (first and text[first - 1] in _JOINTS)
         or text[end : end + 1] in _JOINTS

@@ -14,6 +14,8 @@ from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.layout import Layout
 
 HYPHEN = "-"
+_LONGEST_ORDERED = 20_000
+"""Characters of a paragraph that is put in order as a whole; of a longer one each row is by itself."""
 
 
 class Run(NamedTuple):
@@ -96,7 +98,10 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
     """The runs in the order of the screen."""
-    levels = bidi.levels_of(text, base)
+    if len(text) <= _LONGEST_ORDERED:
+        levels, before = bidi.levels_of(text, base), 0
+    else:
+        levels, before = bidi.levels_of(text[start:end], base), start
     units: list[Run] = []
     for run in runs:
         if not run.plain:
@@ -104,7 +109,7 @@ def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> lis
             continue
         graphemes, _ = split_graphemes(run.text)
         units += (Run(run.text[a:b], run.start + a, run.start + b) for a, b, _ in graphemes)
-    of_units = bytes(levels[unit.start] if unit.start < end else base for unit in units)
+    of_units = bytes(levels[unit.start - before] if unit.start < end else base for unit in units)
     ordered = []
     for index in bidi.visual_order(of_units):
         unit = units[index]

@@ -66,7 +66,7 @@ class TypographyPanel(Widget, can_focus=True):
         Binding("escape,enter,q,equals_sign", "close", show=False),
     ]
     DEFAULT_CSS = """
-    TypographyPanel { height: auto; padding: 0 2; background: $surface; border-top: solid $gr-rule; }
+    TypographyPanel { height: auto; max-height: 60%; padding: 0 2; background: $surface; border-top: solid $gr-rule; }
     """
 
     current: reactive[int] = reactive(0)
@@ -101,7 +101,9 @@ class TypographyPanel(Widget, can_focus=True):
         rows = self._rows(width)
         half = width // 2 if rows < len(SETTINGS) else width
         lines = [Content.assemble(("Typography", "bold $gr-accent"))]
-        for row in range(rows):
+        room = max(1, self.size.height - 2)  # of a small terminal, less than all
+        first = max(0, min(self.current % rows - room // 2, rows - room))
+        for row in range(first, min(first + room, rows)):
             parts = [self._setting(number, half) for number in range(row, len(SETTINGS), rows)]
             lines.append(Content.assemble(*parts))
         hint = "↑ ↓ choose   ← → change   ⌫ default   Esc done"
