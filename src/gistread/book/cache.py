@@ -17,7 +17,7 @@ import orjson
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
 from gistread.book.open import Cancelled, never, open_file, read_book
 
-EXTRACTION = 2
+EXTRACTION = 3
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
 
 _KEPT_BOOKS = 40
