@@ -313,6 +313,15 @@ class TestDocument:
         deep = "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
         assert texts(p("It rained."), deep)[0] == "It rained."
 
+    @pytest.mark.parametrize("what", ["&#xd800;", "&#1;", "\x01"])
+    def test_that_holds_what_xml_cannot_is_read_all_the_same(self, what: str) -> None:
+        assert read(p(f"It {what}rained.")).text.replace("\ufffd", "") == "It rained."
+
+    def test_that_is_not_well_formed_is_read_and_said_to_be(self) -> None:
+        book = read(p("It rained."), p("<w:r><w:t>And <b>it</i> went on.</w:t></w:r>"))
+        assert book.text == "It rained.\n\nAnd it went on."
+        assert "not well-formed" in book.notices[0]
+
     def test_resolves_no_entity(self) -> None:
         data = docx(p("It &p; rained."))
         assert b"root:" not in open_bytes(data, "x.docx").text.encode()

@@ -66,6 +66,12 @@ class TestFile:
         data = fb2("<body><section>" + "<p>Шёл дождь.</p>" * 50 + "</section></body>")
         assert open_bytes(data[: len(data) // 2], "x").text.startswith("Шёл дождь.")
 
+    @pytest.mark.parametrize("what", ["&#xd800;", "&#0;", "&#x110000;", "&#99999999;", "\x01", "\ufffe"])
+    def test_that_holds_what_xml_cannot_is_read_all_the_same(self, what: str) -> None:
+        book = open_bytes(fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"), "x")
+        assert_keeps_promises(book)
+        assert "снег" in book.text
+
     def test_gives_its_pictures_by_name(self) -> None:
         assert binary(fb2("<body/>"), "cover.jpg") == b"\xff\xd8\xff\xe0\x00\x10"
         assert binary(fb2("<body/>"), "other.jpg") is None

@@ -84,7 +84,7 @@ def read_docx(archive: Archive, name: str) -> Book:
     finish(root)
     metadata = metadata_of(archive)
     metadata = replace(metadata, language=_language(metadata, state))
-    return read_tree(root, name, "docx", metadata, notices=tuple(_notices(writer)))
+    return read_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
@@ -113,7 +113,9 @@ def _is_possible(language: str, sample: str) -> bool:
     return (latin >= len(letters) * _LATIN_SHARE) is (language.lower().partition("-")[0] not in _NOT_LATIN)
 
 
-def _notices(writer: BodyWriter) -> Iterator[str]:
+def _notices(writer: BodyWriter, *, repaired: bool) -> Iterator[str]:
+    if repaired:
+        yield "The document is not well-formed XML; what could be understood of it was read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
     if writer.state.comments:

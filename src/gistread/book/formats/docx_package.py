@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.markup import local_name, named, parse_lenient, plain_text
+from gistread.book.formats.markup import local_name, named, parse_foreign, parse_lenient, plain_text
 from gistread.book.formats.one_document import Metadata
 
 _CORE = "docProps/core.xml"
@@ -20,10 +20,11 @@ _DOCUMENT = "word/document.xml"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 # How a run looks, how it was spelled, where a printer ended a page: most of the tags, and no text.
 _NOISE = re.compile(
-    rb"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
-    rb"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
-    rb"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
+    r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
+    r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
+    r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
 )
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MOST_TAGS = 3_000_000
 
 
@@ -45,6 +46,8 @@ class Part:
     root: etree._Element
     relations: Mapping[str, Relation] = field(default_factory=dict)
     """By id."""
+    repaired: bool = False
+    """It was not well-formed."""
 
 
 def main_part(archive: Archive) -> Part:
@@ -89,13 +92,15 @@ def metadata_of(archive: Archive) -> Metadata:
 
 
 def _part(archive: Archive, path: str) -> Part:
-    data = _NOISE.sub(b"", archive.read(path))
-    if data.count(b"<") > _MOST_TAGS:
+    data = archive.read(path)
+    text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", errors="replace")
+    text = _NOISE.sub("", text)
+    if text.count("<") > _MOST_TAGS:
         raise PartError(f"its text {path} has more marks in it than any book")
-    root = parse_lenient(data)
-    if root is None:
+    tree = parse_foreign(text, most_tags=_MOST_TAGS)
+    if tree is None:
         raise PartError(f"its text {path} is not XML")
-    return Part(root, _relations(archive, path))
+    return Part(tree.root, _relations(archive, path), tree.repaired)
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:

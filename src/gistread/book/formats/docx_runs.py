@@ -180,7 +180,8 @@ class RunWriter:
         elif any(not each.has_result for each in state.fields):
             return
         elif name == "t":
-            self._text(element.text or "", look)
+            # There is nothing but text in it, unless the file was damaged and repaired.
+            self._text("".join(map(str, element.itertext())) if len(element) else element.text or "", look)
         elif name in ("tab", "ptab"):
             self._text("\t", look)
         elif name in ("br", "cr"):

@@ -14,6 +14,8 @@ from lxml import etree, html
 from gistread.book.formats.encoding import decode
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
+_CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -57,7 +59,7 @@ def parse_page(text: str) -> etree._Element | None:
     """The tree of a page of HTML, as a browser would read it; None where there is nothing in it, or far too much."""
     if text.count("<") > _MOST_TAGS:
         return None
-    data = text.encode("utf-8", errors="replace")
+    data = _holdable(text).encode("utf-8", errors="replace")
     return _html(data, deep=True)
 
 
@@ -67,14 +69,17 @@ def parse_lenient(data: bytes) -> etree._Element | None:
     if data.count(b"<") > _MOST_TAGS:
         return None
     root = _xml(data)
-    return root if root is not None else _xml(data, recover=True)
+    if root is not None:
+        return root
+    return _xml(_holdable(data.decode("utf-8", errors="replace")).encode("utf-8", errors="replace"), recover=True)
 
 
-def parse_foreign(text: str) -> Tree | None:
+def parse_foreign(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
     """The tree of an XML document that is not XHTML, from its text; repaired where it is not well-formed."""
-    if text.count("<") > _MOST_TAGS:
+    if text.count("<") > most_tags:
         return None
-    data = _numeric_entities(_XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace"))
+    text = _holdable(_XML_DECLARATION.sub("", text, count=1)).lstrip()
+    data = _numeric_entities(text.encode("utf-8", errors="replace"))
     root = _xml(data)
     if root is not None:
         return Tree(root, repaired=False)
@@ -147,6 +152,17 @@ def _numeric(match: re.Match[bytes]) -> bytes:
     value = html5.get(name.decode("ascii") + ";")
     # A name that nobody knows stays as the person would see it in the file.
     return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
+
+
+def _holdable(text: str) -> str:
+    """Text without what a tree cannot hold: a repairing parser lets it in, and it fails when it is taken out."""
+    return _CHARACTER_REFERENCE.sub(_held, _NOT_IN_XML.sub("", text))
+
+
+def _held(match: re.Match[str]) -> str:
+    digits = match[1]
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return match[0] if code < 0x110000 and not _NOT_IN_XML.match(chr(code)) else "\ufffd"
 
 
 def _closed(match: re.Match[bytes]) -> bytes:
