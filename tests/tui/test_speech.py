@@ -216,8 +216,8 @@ async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["q", "hangup"])
-def test_at_the_end_of_the_program_nothing_speaks_on(tmp_path: Path, end: str) -> None:
+@pytest.mark.parametrize("end", ["q", "a hangup", "a request to end", "a terminal that is gone"])
+def test_at_the_end_of_the_program_nothing_speaks_on_and_nothing_hangs(tmp_path: Path, end: str) -> None:
     recorder = Recorder(tmp_path, 60)
     settings = tmp_path / "xdg_config_home" / "gistread"
     settings.mkdir(parents=True)
@@ -229,11 +229,20 @@ def test_at_the_end_of_the_program_nothing_speaks_on(tmp_path: Path, end: str) -
         while not recorder.spoken and time.monotonic() < deadline:
             run.look(0.05)
         assert recorder.processes
-        if end == "q":
-            run.press("q")
-            run.wait_for_end()
-        else:
-            os.kill(run.process.pid, signal.SIGHUP)
-            run.wait_for_end()
+        app = run.app
+        match end:
+            case "q":
+                run.press("q")
+                run.wait_for_end()
+            case "a hangup":
+                os.kill(run.process.pid, signal.SIGHUP)
+                run.wait_for_end()
+            case "a request to end":
+                os.kill(run.process.pid, signal.SIGTERM)
+                run.wait_for_end()
+            case _:
+                run.process.ptyproc.fileobj.close()
+                run.process.ptyproc.closed = True
+                app.wait(timeout=8)
     time.sleep(0.3)
     assert not recorder.processes

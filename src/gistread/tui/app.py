@@ -9,7 +9,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -208,8 +209,21 @@ class GistreadApp(App[None]):
         if self.is_headless or sys.platform == "win32":
             return
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            loop.add_signal_handler(number, lambda: self.call_later(self.action_quit))
+        loop.add_signal_handler(signal.SIGTERM, lambda: self._end_soon(signal.SIGTERM, self.action_quit))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._end_soon(signal.SIGHUP, self._hang_up))
+
+    def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
+        """Begin to end, and see to it that there is an end: Textual waits for ever for a terminal that is gone."""
+        watchdog = threading.Timer(QUIT_S + 1.0, os._exit, (128 + number,))
+        watchdog.daemon = True
+        watchdog.start()
+        self.call_later(end)
+
+    async def _hang_up(self) -> None:
+        if self.reading is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.reading.close(), QUIT_S)
+        os._exit(128 + signal.SIGHUP)
 
     def _register_themes(self) -> None:
         for one in self._palettes.values():
