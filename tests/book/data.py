@@ -6,12 +6,17 @@ import pytest
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_books = pytest.mark.skipif(not (_DATA / "books").is_dir(), reason="needs ../shared/data/books")
+needs_pdfs = pytest.mark.skipif(not (_DATA / "pdf").is_dir(), reason="needs ../shared/data/pdf")
 needs_epubs = pytest.mark.skipif(not (_DATA / "epub").is_dir(), reason="needs ../shared/data/epub")
 
 
 def text_book(name: str) -> Path:
     """The plain-text book whose file name contains `name`."""
     return next(path for path in sorted((_DATA / "books").iterdir()) if name in path.name)
+
+
+def pdf_book(name: str) -> Path:
+    return next(path for path in sorted((_DATA / "pdf").iterdir()) if name in path.name)
 
 
 def epub_book(name: str) -> Path:

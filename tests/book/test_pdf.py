@@ -1,13 +1,18 @@
 """What reading a PDF promises: the author's paragraphs, in order, and nothing of the paper they stood on."""
 
 import io
+import os
+from pathlib import Path
 
 import pytest
 
+from gistread.book import open_book
+from gistread.book.formats import pdf_process
 from gistread.book.formats.pdf import read_pdf
 from gistread.book.formats.pdf_hyphens import Words
 from gistread.book.model import Book, Kind, Style
 from gistread.errors import BookError
+from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
 from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
 from tests.book.promises import assert_keeps_promises
 
@@ -245,6 +250,26 @@ def test_pages_that_are_pictures_are_named() -> None:
     assert book.notices == ("Page 2 is a picture without text.",)
 
 
+@pytest.mark.parametrize("how", ["dead", "silent"])
+def test_a_page_that_pdfium_does_not_survive_is_left_out_and_named(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
+    monkeypatch.setattr(pdf_process, "_PAGE_S", 1.5)
+    root = Path(__file__).resolve().parents[2]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(root / "src"), str(root))))
+    monkeypatch.setenv("BROKEN_PDF_WORKER", how)
+    book = read(Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD)))
+    assert texts(book) == [LONG, THIRD]
+    assert book.notices == ("Page 2 could not be read and was left out.",)
+
+
+@pytest.mark.parametrize("handler", ["Standard", "Adobe.APS"])
+def test_a_locked_file_is_refused_and_told_what_would_help(handler: str) -> None:
+    lock = f"/Encrypt << /Filter /{handler} /V 1 /R 2 /O <{'41' * 32}> /U <{'42' * 32}> /P -4 >> /ID [<01> <02>]"
+    data = pdf([Sheet(prose(LONG))]).replace(b"/Root", lock.encode() + b" /Root")
+    with pytest.raises(BookError, match=r"password|DRM"):
+        read_pdf(io.BytesIO(data), "locked.pdf")
+
+
 def test_a_damaged_file_is_refused() -> None:
     with pytest.raises(BookError, match="damaged"):
         read_pdf(io.BytesIO(b"%PDF-1.7\nnothing of the kind"), "broken.pdf")
@@ -268,3 +293,40 @@ def test_the_same_file_is_the_same_book() -> None:
     data = pdf([Sheet(prose(LONG, OTHER, THIRD))])
     assert len({read_pdf(io.BytesIO(data), "a.pdf").sha256 for _ in range(2)}) == 1
     assert HEIGHT == 600
+
+
+@needs_pdfs
+@needs_books
+def test_the_paragraphs_of_a_printed_novel_are_those_of_its_text_edition() -> None:
+    def letters(text: str) -> str:
+        return "".join(filter(str.isalpha, text)).casefold()
+
+    book = open_book(pdf_book("pride"))
+    plain = {letters(text) for text in texts(open_book(text_book("Pride")))}
+    same = sum(letters(text) in plain for text in texts(book))
+    assert same > 2_100
+    assert [chapter.title for chapter in book.chapters[1:]] == [f"Chapter {number}" for number in range(1, 62)]
+    assert_keeps_promises(book)
+
+
+@needs_pdfs
+def test_a_paper_in_two_columns() -> None:
+    book = open_book(pdf_book("debate"))
+    whole = texts(book)
+    assert_keeps_promises(book)
+    assert book.title.startswith("Single-Turn Debate Does Not Help Humans")
+    assert [chapter.title for chapter in book.chapters][1:5] == [
+        "Introduction",
+        "Related Work",
+        "Argument Writing Protocol",
+        "Judging Protocol",
+    ]
+    # Over the end of a column, and of a page with a table above.
+    assert any("but current models do not reliably provide" in text for text in whole)
+    assert any("To determine whether the arguments affect" in text for text in whole)
+    notes = [link for link in book.links if link.target_end]
+    assert {book.text[link.start : link.end] for link in notes} >= {"2", "3", "4", "5", "6", "7"}
+    assert len(texts(book, Kind.IMAGE)) == 9
+    cited = next(link for link in book.links if book.text[link.start : link.end] == "Irving et al.")
+    assert cited.target is not None
+    assert book.text[cited.target :].startswith("Geoffrey Irving")
