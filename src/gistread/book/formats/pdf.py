@@ -215,9 +215,8 @@ def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str
 def _notices(document: Document) -> list[str]:
     notices = []
     if document.unread:
-        notices.append(
-            f"{_pages(document.unread)} could not be read and {'was' if len(set(document.unread)) == 1 else 'were'} left out."
-        )
+        were = "was" if len(set(document.unread)) == 1 else "were"
+        notices.append(f"{_pages(document.unread)} could not be read and {were} left out.")
     empty = [page.number for page in document.pages if not page.pieces and page.has_pictures]
     if empty:
         have = "is a picture" if len(empty) == 1 else "are pictures"
