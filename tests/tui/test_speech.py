@@ -229,7 +229,6 @@ def test_at_the_end_of_the_program_nothing_speaks_on_and_nothing_hangs(tmp_path:
         while not recorder.spoken and time.monotonic() < deadline:
             run.look(0.05)
         assert recorder.processes
-        app = run.app
         match end:
             case "q":
                 run.press("q")
@@ -243,6 +242,9 @@ def test_at_the_end_of_the_program_nothing_speaks_on_and_nothing_hangs(tmp_path:
             case _:
                 run.process.ptyproc.fileobj.close()
                 run.process.ptyproc.closed = True
-                app.wait(timeout=8)
+                deadline = time.monotonic() + 8
+                while run.process.isalive():
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
     time.sleep(0.3)
     assert not recorder.processes
