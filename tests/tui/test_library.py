@@ -3,6 +3,9 @@
 import asyncio
 import os
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from gistread.errors import BookError
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
-from gistread.library.model import Entry
+from gistread.library.model import BookFile, Entry
 from gistread.shelf import Shelf
 from gistread.tui.library_rows import heading, lines
 from gistread.tui.screens.library import FailedScreen, LibraryScreen
@@ -299,3 +302,30 @@ def test_rows_fit_the_list_whatever_their_words(width: int) -> None:
         for line in lines(entry, None, 2e9, width):
             assert sum(cell_len(cell.text) for cell in line) <= width
             assert all("\n" not in cell.text for cell in line)
+
+
+async def test_adding_can_be_stopped_and_keeps_what_was_found(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gistread.library import scanning
+
+    asked = threading.Event()
+    describe = scanning.describe
+
+    def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
+        if path.name != "A Short Tale.txt":
+            asked.set()
+            while not stopped():
+                time.sleep(0.01)
+        return describe(path, stopped)
+
+    monkeypatch.setattr(scanning, "describe", slowly)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("a", *str(folder), "enter")
+        await until(pilot, lambda: asked.is_set() and "Esc stops" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "The search was stopped." in text_of(app))
+        assert isinstance(app.screen, LibraryScreen)
+    assert "A Short Tale" in [entry.title for entry in entries(tmp_path)]
+    assert len(entries(tmp_path)) < 3
