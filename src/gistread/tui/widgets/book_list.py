@@ -166,4 +166,8 @@ class BookList(ScrollView, can_focus=True):
 
     def _style(self, role: str, here: bool) -> Style:
         style = self.get_component_rich_style(_PREFIX + role, partial=here)
-        return self.get_component_rich_style(_PREFIX + "cursor") + style if here else style
+        if not here:
+            return style
+        cursor = self.get_component_rich_style(_PREFIX + "cursor")
+        # Where the cursor is drawn by reversing, the colours of words would become grounds.
+        return cursor if cursor.reverse else cursor + style
