@@ -14,7 +14,7 @@ from gistread.book.formats.docx_package import PartError, main_part, metadata_of
 from gistread.book.formats.docx_runs import RunState
 from gistread.book.formats.docx_styles import Role, Styles, child, read_styles, value
 from gistread.book.formats.docx_tree import BodyWriter, finish, write_notes
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.one_document import Metadata, read_tree
 from gistread.book.model import Book
 from gistread.errors import BookError
@@ -83,7 +83,9 @@ def read_docx(archive: Archive, name: str) -> Book:
         raise BookError(f"{name} cannot be read: it is nested beyond all sense.") from error
     finish(root)
     metadata = metadata_of(archive)
-    metadata = replace(metadata, language=_language(metadata, state))
+    metadata = replace(
+        metadata, title=metadata.title or _styled_title(root, writer), language=_language(metadata, state)
+    )
     return read_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
 
 
@@ -94,6 +96,12 @@ def _has_title(body: etree._Element, styles: Styles) -> bool:
         for element in body.iter()
         if local_name(element) == "pstyle" and (style := value(element) or "") in styles.paragraphs
     )
+
+
+def _styled_title(root: etree._Element, writer: BodyWriter) -> str:
+    """What is styled as the title, where the properties name none."""
+    heading = next(root.iter("h1"), None) if writer.has_title else None
+    return plain_text(heading) if heading is not None else ""
 
 
 def _language(metadata: Metadata, state: RunState) -> str:

@@ -49,7 +49,7 @@ def divisions(headings: Sequence[HeadingPiece], title: str = "") -> tuple[Divisi
         return ()
     found = {one.index: candidate(one.index, Block((one_line(one.text),), Kind.TEXT, 1)) for one in headings}
     alone = _sizes_that_stand_alone(runs)
-    if _is_title(runs, title):
+    if _is_title(runs, found, title):
         runs[0] = _without_title_page(runs[0], found, alone)
     groups = [group for run in runs if run for group in _groups(run, found, alone)]
     keys = _keys([group[0] for group in groups], found)
@@ -72,7 +72,7 @@ def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
     return runs
 
 
-def _is_title(runs: list[list[HeadingPiece]], title: str) -> bool:
+def _is_title(runs: list[list[HeadingPiece]], found: Mapping[int, Candidate | None], title: str) -> bool:
     """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > _MOST_TOGETHER:
@@ -80,7 +80,8 @@ def _is_title(runs: list[list[HeadingPiece]], title: str) -> bool:
     if _letters(first.text) and _letters(first.text) == _letters(title):
         return True
     sizes = [one.size for run in runs for one in run]
-    return first.size == min(sizes) and sizes.count(first.size) == 1 and len(runs) > 2 and first.index < 2
+    is_largest = first.size == min(sizes) and sizes.count(first.size) == 1
+    return is_largest and first.index < 2 and found[first.index] is None and len(sizes) > 2
 
 
 def _without_title_page(
