@@ -277,6 +277,28 @@ async def test_a_mark_is_worked_with_by_mouse_alone(tmp_path: Path) -> None:
         await until(pilot, lambda: kept(tmp_path) == [])
 
 
+async def test_what_the_mouse_selects_is_highlighted_by_a_click_on_the_key_line(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        row = next(number for number, line in enumerate(lines(app)) if "Ada Brennan" in line)
+        column = lines(app)[row].index("Ada")
+        await pilot.mouse_down(offset=(column, row))
+        await pilot.hover(offset=(column + 10, row))
+        await pilot.mouse_up(offset=(column + 10, row))
+        await until(pilot, lambda: "h highlight" in lines(app)[-1])
+        await pilot.click(offset=(lines(app)[-1].index("h highlight") + 3, NARROW[1] - 1))
+        await until(pilot, lambda: kept(tmp_path))
+        assert kept(tmp_path)[0].place.exact == "Ada Brennan"
+        assert selected(screen) == ""
+        await until(pilot, lambda: "h highlight" not in lines(app)[-1])
+        await pilot.mouse_down(offset=(column, row))
+        await pilot.hover(offset=(column + 10, row))
+        await pilot.mouse_up(offset=(column + 10, row))
+        await pilot.click(offset=(40, row + 6))
+        await until(pilot, lambda: selected(screen) == "")
+
+
 async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -21,16 +21,15 @@ if TYPE_CHECKING:
 GATHER_S = 0.1
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
 """Keys after a search."""
-_SELECTING = (
-    ("caret-next-word", "move"),
-    ("caret-anchor", "begin here"),
+_WITH_CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
+_SELECTED = (
     ("copy", "copy"),
     ("highlight", "highlight"),
     ("note", "note"),
     ("look-up", "look up"),
     ("drop-selection", "drop"),
 )
-"""The keys that matter while one selects."""
+"""The keys that matter while something is selected, and by keyboard."""
 
 
 class Hearing:
@@ -152,7 +151,9 @@ class Hearing:
         if screen.search_note and screen.pane is Pane.BOOK:
             leading = [*_FOUND, *leading]
         if screen.book_pane.selecting:
-            leading = list(_SELECTING)
+            leading = [*_WITH_CARET, *_SELECTED]
+        elif screen.book_pane.selected_range is not None:
+            leading = list(_SELECTED)
         if screen.aloud.running or screen.aloud.paused:
             paused = screen.aloud.paused
             leading = [

@@ -23,6 +23,7 @@ from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.marking.steps import whole_words
 from gistread.tui.moving import Moving
 from gistread.tui.text.messages import Clicked
+from gistread.tui.widgets.lines import KeyLine
 
 if TYPE_CHECKING:
     from gistread.exporting import Export
@@ -78,6 +79,11 @@ class Marking(Moving):
     @on(Selecting.CaretMoved)
     def _caret_moved(self) -> None:
         self.show_keys()
+
+    def clear_selection(self) -> None:
+        """A click elsewhere drops the selection; one on a key of the key line is about what is selected."""
+        if not isinstance(self.app.mouse_over, KeyLine):
+            super().clear_selection()
 
     def _selection(self, doing: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
         """What is selected; where nothing is, selecting begins and the person is told how to go on."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from textual import events
 from textual.message import Message
+from textual.selection import Selection
 
 from gistread.book.model import Book, Kind
 from gistread.tui.commands import COMMANDS, Command, Place, key_names
@@ -76,17 +77,26 @@ class Selecting(LongText):
     """
 
     class CaretMoved(Message):
-        """The caret was set, moved or dropped."""
+        """The caret was set, moved or dropped, or something was selected by other means."""
 
     book: Book | None = None
     caret: Caret | None = None
     clicked: int | None = None
     """Offset of the character that was clicked last, or where the caret was last."""
 
+    _something_selected = False
+
     @property
     def selecting(self) -> bool:
         """Whether the keyboard selects."""
         return self.caret is not None and self.selected_range is not None
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """The mouse may have selected: what can be done with it is worth saying."""
+        super().selection_updated(selection)
+        if (selection is None) is self._something_selected:
+            self._something_selected = not self._something_selected
+            self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD, *, extending: bool = False) -> None:
         """Set the caret: on what is selected, else at the click that is in view, else at the first words in view."""

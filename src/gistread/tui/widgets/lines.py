@@ -98,6 +98,8 @@ class StatusLine(Line):
 class KeyLine(Line):
     """The keys that matter here, as many as fit; each can be clicked."""
 
+    ALLOW_SELECT = False
+
     async def on_click(self, event: events.Click) -> None:
         if action := event.style.meta.get(_ACTION):
             on_screen = hasattr(self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}")
