@@ -46,6 +46,7 @@ PARTS = {
     "cancel": ["in the prefill of", "while loading"],
     "memory": ["Resident memory"],
     "moving": ["a key of an exact search", "a jump anywhere"],
+    "pdf": ["pages, 58 entries", "a PDF of 352 pages opened"],
     "typesetting": ["justified, words parted", "laid out at another width"],
 }
 """Those that take a few seconds, and what they must speak of."""

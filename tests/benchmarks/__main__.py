@@ -22,6 +22,7 @@ from tests.benchmarks import (
     moving,
     naive,
     novel,
+    pdf,
     raw,
     screen,
     typesetting,
@@ -47,6 +48,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "screen": screen.measure,
         "moving": moving.measure,
         "typesetting": typesetting.measure,
+        "pdf": pdf.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""
