@@ -195,7 +195,7 @@ class TestFurniture:
         book = read(
             "<pre>Project Gutenberg's The Rain, by Jane Doe\n\nThis eBook is for the use of anyone\n\n"
             "Title: The Rain\n\nAuthor: Jane Doe\n\n*** START OF THIS PROJECT GUTENBERG EBOOK THE RAIN ***\n\n"
-            "Produced by John Roe\n</pre>"
+            "</pre><p>Produced by John Roe</p>"
             '<h2 id="i">I</h2><p>It rained. <a href="#i">Up</a>'
             "<pre>End of the Project Gutenberg EBook of The Rain</pre>",
         )
@@ -208,6 +208,14 @@ class TestChapters:
         book = read("<h1>Rain</h1><p>By Jane<h2>One</h2><p>It<h3>Dawn</h3><p>It<h2>Two</h2><p>It")
         assert chapters(book) == [(1, "One"), (2, "Dawn"), (1, "Two")]
         assert book.chapters[0].start == 0
+
+    def test_who_wrote_the_book_is_no_chapter(self) -> None:
+        book = read("<h1>RAIN</h1><h3>BY</h3><h2>JANE DOE</h2><hr><h2>One</h2><p>It<h2>Two</h2><p>It")
+        assert chapters(book) == [(1, "One"), (1, "Two")]
+        named = read(
+            "<h1>RAIN</h1><h2>JANE DOE</h2><h2>One</h2><p>It<h2>Two</h2><p>It", "<meta name=author content='Jane Doe'>"
+        )
+        assert chapters(named) == [(1, "One"), (1, "Two")]
 
     def test_a_number_and_its_title_are_one_and_a_part_and_its_chapter_are_two(self) -> None:
         text = "<h2>BOOK ONE</h2><h2>CHAPTER I</h2><h3>The Rain</h3><p>It<h2>CHAPTER II</h2><h3>The Sun</h3><p>It"

@@ -98,6 +98,8 @@ def frame(paragraphs: Sequence[str]) -> Frame:
     first = _after_header(paragraphs)
     if first is None:
         return Frame(0, len(paragraphs))
+    while first < len(paragraphs) and _CREDIT.fullmatch(paragraphs[first]):
+        first += 1
     end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
     if first == end:
         return Frame(0, len(paragraphs))

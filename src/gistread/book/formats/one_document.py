@@ -72,7 +72,7 @@ def read_tree(
     links = linked({name: document}, _own_place)
     document = links.documents[name]
     begins: dict[int, list[tuple[str, int]]] = {}
-    for division in _divisions(document, sections, title):
+    for division in _divisions(document, sections, title, framed.authors or metadata.authors):
         begins.setdefault(division.index, []).append((division.title, division.level))
     builder = BookBuilder()
     resolve = assemble(builder, links, lambda path, document: begins)
@@ -110,7 +110,7 @@ def _cut(document: Document, framed: Frame) -> Document:
     )
 
 
-def _divisions(document: Document, sections: Sequence[Section], title: str) -> list[Division]:
+def _divisions(document: Document, sections: Sequence[Section], title: str, authors: Sequence[str]) -> list[Division]:
     pieces = document.pieces
     if sections:
         anchors = document.anchors
@@ -120,7 +120,7 @@ def _divisions(document: Document, sections: Sequence[Section], title: str) -> l
         for index, piece in enumerate(pieces)
         if piece.kind is Kind.HEADING
     ]
-    found = list(divisions(headings, title)) if headings else list(_by_words(pieces))
+    found = list(divisions(headings, title, authors)) if headings else list(_by_words(pieces))
     return [*found, *_notes(pieces)]
 
 

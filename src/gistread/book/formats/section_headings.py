@@ -39,18 +39,22 @@ _CHAPTER_LEVELS = 3
 """What is deeper is a heading inside a chapter."""
 # A title is at most this many headings: number, title, subtitle.
 _MOST_TOGETHER = 4
+_MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
-def divisions(headings: Sequence[HeadingPiece], title: str = "") -> tuple[Division, ...]:
-    """The chapters that these headings begin, in order. `title`, the book's, is no chapter where it stands first."""
+def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequence[str] = ()) -> tuple[Division, ...]:
+    """The chapters that these headings begin, in order.
+
+    `title` and `authors`, the book's, are no chapters where they stand first.
+    """
     runs = _runs(headings)
     if not runs:
         return ()
     found = {one.index: candidate(one.index, Block((one_line(one.text),), Kind.TEXT, 1)) for one in headings}
     alone = _sizes_that_stand_alone(runs)
     if _is_title(runs, found, title):
-        runs[0] = _without_title_page(runs[0], found, alone)
+        runs[0] = _without_title_page(runs[0], found, alone, frozenset(map(_letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, found, alone)]
     keys = _keys([group[0] for group in groups], found)
     levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
@@ -75,7 +79,7 @@ def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
 def _is_title(runs: list[list[HeadingPiece]], found: Mapping[int, Candidate | None], title: str) -> bool:
     """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
     first = runs[0][0]
-    if len(runs) < 2 or len(runs[0]) > _MOST_TOGETHER:
+    if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
         return False
     if _letters(first.text) and _letters(first.text) == _letters(title):
         return True
@@ -85,12 +89,22 @@ def _is_title(runs: list[list[HeadingPiece]], found: Mapping[int, Candidate | No
 
 
 def _without_title_page(
-    run: list[HeadingPiece], found: Mapping[int, Candidate | None], alone: frozenset[int]
+    run: list[HeadingPiece],
+    found: Mapping[int, Candidate | None],
+    alone: frozenset[int],
+    authors: frozenset[str],
 ) -> list[HeadingPiece]:
     """What of the first run is a chapter's heading already: not the book's title, and not who wrote it."""
+    is_name = False
     for at, one in enumerate(run[1:], start=1):
-        if found[one.index] or (one.size in alone and one.size > run[0].size and not _BYLINE.match(one.text)):
+        byline = _BYLINE.match(one.text)
+        if found[one.index]:
             return run[at:]
+        stands_alone = one.size in alone and one.size > run[0].size
+        if stands_alone and not (byline or is_name or _letters(one.text) in authors):
+            return run[at:]
+        # "By", and the name in a heading of its own.
+        is_name = byline is not None and byline.end() == len(one.text.rstrip())
     return []
 
 
