@@ -11,6 +11,7 @@ from textual import on
 from textual.screen import Screen
 
 from gistread.config import Value
+from gistread.tui.commands import BY_ID, keys_of
 from gistread.tui.layout import Pane
 from gistread.tui.text.columns import least_width
 from gistread.tui.text.widget import LongText
@@ -61,11 +62,14 @@ class Typesetting(Screen[None]):
         self._set("columns", wanted)
         if wanted > 1 and pane.size.width and pane.column_count < wanted:
             least = least_width(wanted, pane.side_margin)
-            self.notify(f"Two columns appear where the book has {least} columns of the screen: z gives it all of them.")
+            key = self._focus_key
+            self.notify(f"Two columns appear where the book has {least} cells of the screen; {key} gives it all.")
 
     def action_focus_mode(self) -> None:
         self.to_pane(Pane.BOOK)
         self.toggle_class(FOCUS_MODE)
+        if self.has_class(FOCUS_MODE):
+            self.notify(f"{self._focus_key} brings the rest back.", timeout=2)
 
     def action_typography(self) -> None:
         panels = self.query(TypographyPanel)
@@ -85,6 +89,10 @@ class Typesetting(Screen[None]):
     def _close_panel(self) -> None:
         self.query(TypographyPanel).remove()
         self.to_pane(Pane.BOOK)
+
+    @property
+    def _focus_key(self) -> str:
+        return keys_of(BY_ID["focus-mode"], self._app.keymap)[0]
 
     @property
     def _app(self) -> "GistreadApp":
