@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.library.adding import add_folder
+from gistread.errors import GistreadError
+from gistread.library.adding import add, add_folder
 from gistread.library.scanning import DEEPEST, FolderError
 from tests.book.make_epub import epub, page
 from tests.library.conftest import Books, Make
@@ -126,6 +127,12 @@ def test_folders_deeper_than_any_library_are_told_of(books: Books, tmp_path: Pat
 def test_what_is_no_folder_is_refused(books: Books, tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="is no folder"):
         add_folder(books.catalogue, tmp_path / "nowhere", never)
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/books", "x" * 5000, "with\0null"])
+def test_names_that_no_folder_can_have_are_refused_in_words(books: Books, name: str) -> None:
+    with pytest.raises(GistreadError):
+        add(books.catalogue, Path(name), never, lambda so_far: None)
 
 
 def test_two_thousand_files_are_listed_in_order(books: Books, text: Make) -> None:

@@ -329,3 +329,14 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
         assert isinstance(app.screen, LibraryScreen)
     assert "A Short Tale" in [entry.title for entry in entries(tmp_path)]
     assert len(entries(tmp_path)) < 3
+
+
+@pytest.mark.parametrize("typed", ["~nobody-of-this-name/book", "x" * 300])
+async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "sample" in text_of(app))
+        await pilot.press("o", *typed, "enter")
+        await until(pilot, lambda: "There is no file" in text_of(app))
+        await pilot.press("escape", "a", *typed, "enter")
+        await until(pilot, lambda: "There is no" in text_of(app) or "cannot be opened" in text_of(app))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import describe
-from gistread.library.model import BookFile, absolute
+from gistread.library.model import BookFile, absolute, is_folder
 from gistread.library.scanning import Cut, Failed, Found, Looking, scan
 
 _AT_ONCE = 50
@@ -37,7 +37,7 @@ class Added:
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     """One book, also one that was taken out of the list. Raises BookError, StorageError."""
-    file = describe(path.expanduser())
+    file = describe(absolute(path))
     known = catalogue.read()
     before = known.files.get(file.digest)
     ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
@@ -97,7 +97,7 @@ def _count(added: Added, file: BookFile, digests: set[str], removed: Mapping[str
 
 def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
     """A folder or a file, as it is. Raises FolderError, BookError, StorageError."""
-    if path.expanduser().is_dir():
+    if is_folder(absolute(path)):
         return add_folder(catalogue, path, stopped, tell)
     known = catalogue.read()
     file = add_file(catalogue, path)

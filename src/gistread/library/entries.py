@@ -14,7 +14,7 @@ from typing import Any
 
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue, Known
-from gistread.library.model import BookFile, Entry, absolute, folded
+from gistread.library.model import BookFile, Entry, absolute, folded, is_file
 from gistread.pace import USUAL
 from gistread.shelf import Shelf, ShelfBook
 
@@ -112,10 +112,7 @@ def _opened(book: ShelfBook, file: BookFile | None, words_per_minute: Callable[[
 
 
 def _on_disk(entry: Entry) -> Entry:
-    try:
-        there = entry.path is None or entry.path.is_file()
-    except (OSError, ValueError):
-        there = False
+    there = entry.path is None or is_file(entry.path)
     return entry if there else replace(entry, missing=True)
 
 

@@ -1,5 +1,6 @@
 """What the library says of a file and of a book, as plain values."""
 
+import contextlib
 import os
 import unicodedata
 from dataclasses import dataclass
@@ -104,4 +105,22 @@ def folded(text: str) -> str:
 
 def absolute(path: Path) -> Path:
     """The whole path, as a person would write it: `~` and `..` are gone, links are as they were."""
-    return Path(os.path.normpath(path.expanduser().absolute()))
+    with contextlib.suppress(RuntimeError):  # `~somebody` that nobody is: then that is its name
+        path = path.expanduser()
+    return Path(os.path.normpath(path.absolute()))
+
+
+def is_file(path: Path) -> bool:
+    """Also of a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Also of a name that no file can have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.errors import BookError, GistreadError
 from gistread.library.metadata import describe, is_called_like_a_book
-from gistread.library.model import BookFile, absolute
+from gistread.library.model import BookFile, absolute, is_folder
 
 MOST_BOOKS = 20_000
 DEEPEST = 40
@@ -67,7 +67,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
     `known`: files by their paths, as they were when they were looked at before. `stopped` is asked at every file.
     """
     folder = absolute(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise FolderError(f"{folder} is no folder.", "Name one that exists; a single book is opened by its path.")
     found = files = 0
     for step in _walk(folder, stopped):

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library.adding import Added
 from gistread.library.entries import Order, in_order, matching
-from gistread.library.model import Entry, absolute
+from gistread.library.model import Entry, absolute, is_file, is_folder
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
 from gistread.tui.library_rows import ONE_LINE, about, heading
 from gistread.tui.library_work import Books
@@ -264,9 +264,9 @@ class LibraryScreen(Screen[str | None]):
             self._close_path()
             self.run_worker(self._add(path), group="add")
         elif self._asked is _Asked.OPEN:
-            if path.is_dir():
+            if is_folder(path):
                 self._warn(f"{path} is a folder: {self._key('library-add')} adds the books in it.")
-            elif not path.exists():
+            elif not is_file(path):
                 self._warn(f"There is no file {path}.")
             else:
                 self._leave(path)
@@ -357,7 +357,7 @@ class LibraryScreen(Screen[str | None]):
             self._leave(found)
         else:
             self._warn(f"It is not near {entry.path.parent} nor in a folder that you added.")
-            self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if entry.path.parent.is_dir() else "")
+            self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if is_folder(entry.path.parent) else "")
 
     async def _locate(self, entry: Entry, path: Path) -> None:
         try:

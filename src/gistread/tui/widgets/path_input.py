@@ -36,5 +36,5 @@ def _proposal(typed: str) -> str | None:
             if not found:
                 return None
             return typed + found[0].name[len(name) :] + ("/" if found[0].is_dir() else "")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: `~somebody` that nobody is
         return None
