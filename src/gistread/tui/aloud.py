@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
 from gistread.tui.marking.layers import Layer
+from gistread.tui.moving import Moving
 from gistread.tui.speech import Speaker, find_voice, sentences
 from gistread.tui.text.marks import Mark
 
@@ -93,3 +94,21 @@ class Aloud:
         view = pane.visible_range
         if view is not None and not (view[0] <= first and last <= view[1]):
             pane.scroll_to_offset(first, top=_TOP)
+
+
+class Speaking(Moving):
+    """The keys of reading aloud. A part of the reading screen."""
+
+    aloud: Aloud
+
+    async def action_read_aloud(self) -> None:
+        if self.aloud.running or self.aloud.paused:
+            await self.aloud.stop()
+        else:
+            self.aloud.start()
+
+    async def action_pause_speech(self) -> None:
+        if self.aloud.running or self.aloud.paused:
+            await self.aloud.pause()
+        else:
+            self.warn("Nothing is being read aloud: R begins.")

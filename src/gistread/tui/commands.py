@@ -195,7 +195,7 @@ COMMANDS: tuple[Command, ...] = (
         "read_aloud",
         "Read aloud, or stop",
         R,
-        "What is selected, or from the first sentence on the screen; Esc stops, too.",
+        "Speech: what is selected, or from the first sentence on the screen; Esc stops, too.",
     ),
     Command("picture", "i", "picture", "Show a picture", R, "The first on the screen, or the next one in the book."),
     Command("pause-speech", "P", "pause_speech", "Pause reading aloud, or go on", R),

@@ -7,7 +7,6 @@ before the first page can be read.
 
 import asyncio
 import contextlib
-import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.pace import PaceShelf
 from gistread.readers.events import Citation, Who
-from gistread.tui.aloud import Aloud
+from gistread.tui.aloud import Aloud, Speaking
 from gistread.tui.commands import Place, bindings
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
@@ -33,6 +32,7 @@ from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
+from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
 from gistread.tui.searching import Searching
 from gistread.tui.text.marks import Mark
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Marking, Searching, Linking, Typesetting):
+class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturing):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -57,7 +57,7 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
     def __init__(self, book: Book | Path, *, path: Path | None = None, model: str = "") -> None:
         super().__init__()
         self._wanted = book
-        self._path = book if isinstance(book, Path) else path
+        self.path = book if isinstance(book, Path) else path
         self._given_up = threading.Event()
         """The person has left before the book was open."""
         self._model = model
@@ -180,7 +180,7 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
         """Everything that is not needed to read: session, memory, earlier questions, the model."""
         app, book = self.gistread, self.book
         assert book is not None
-        self.keeping = Keeping(app.shelf, Catalogue(app.paths.library), book, self._path, self.warn)
+        self.keeping = Keeping(app.shelf, Catalogue(app.paths.library), book, self.path, self.warn)
         self.keeping.opened()
         await asyncio.to_thread(self.progress.load)
         self.show_place()
@@ -378,49 +378,6 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting):
             self.leave_focus_mode()
             self.unseen = False
             self.hearing.show_status()
-
-    def action_picture(self) -> None:
-        """The first picture in view, or the next one below."""
-        view = self.book_pane.visible_range
-        images = self.book.images if self.book else ()
-        if not images or view is None:
-            self.warn("This book has no pictures.")
-            return
-        self._show_picture(next((index for index, one in enumerate(images) if one.end > view[0]), len(images) - 1))
-
-    @on(Clicked, "#book")
-    def _picture_clicked(self, event: Clicked) -> None:
-        if self.book is None or event.book_offset is None or event.link is not None:
-            return
-        for image in self.book.images_between(event.book_offset, event.book_offset + 1):
-            self._show_picture(self.book.images.index(image))
-            return
-
-    def _show_picture(self, index: int) -> None:
-        from gistread.tui.drawing import way_of
-        from gistread.tui.screens.image import ImageScreen
-
-        book, app = self.book, self.gistread
-        assert book is not None
-        way = way_of(app.config.images, os.environ, no_color=app.no_color)
-
-        def go(offset: int | None) -> None:
-            if offset is not None:
-                self.jump(offset, top=0.2)
-
-        app.push_screen(ImageScreen(book, self._path, index, way), go)
-
-    async def action_read_aloud(self) -> None:
-        if self.aloud.running or self.aloud.paused:
-            await self.aloud.stop()
-        else:
-            self.aloud.start()
-
-    async def action_pause_speech(self) -> None:
-        if self.aloud.running or self.aloud.paused:
-            await self.aloud.pause()
-        else:
-            self.warn("Nothing is being read aloud: R begins.")
 
     def action_resume(self) -> None:
         if self.session is not None:
