@@ -268,6 +268,13 @@ class TestLinks:
         assert "↩" not in book.text
         assert (Kind.BREAK, "* * *") not in paragraphs(book)
 
+    def test_to_notes_that_are_counted_otherwise_than_their_list(self) -> None:
+        book = read(
+            '<p>It rained<sup class="reference" id="r"><a href="#n">[a]</a></sup>.<ol class="references">'
+            '<li id="n"><span class="mw-cite-backlink">^ <a href="#r"><sup>a</sup></a></span> <span>A note.</span></ol>'
+        )
+        assert links(book) == [("[a]", "1. A note.")]
+
     def test_of_labelled_notes_lead_both_ways(self) -> None:
         book = read(
             '<p>It rained.<a id="r" href="#n" class="fnanchor">[1]</a> And'

@@ -42,7 +42,7 @@ _MOST_WORDS_OF_CONSENT = 600
 _PROSE_WORDS = 40
 """A paragraph that has so many words outside of links is text."""
 _HIDDEN_WORDS = 30
-_SHARE_OF_LINKS = 0.5
+_SHARE_OF_LINKS = 1 / 3
 
 
 @dataclass(slots=True)

@@ -30,6 +30,10 @@ def undecorate_notes(root: etree._Element) -> None:
                 parent.remove(element)
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
+            item = element.getparent()
+            if item is not None and local_name(item) == "li":
+                # Its sign in the text may be a letter, where the list counts in digits.
+                item.set(EPUB_TYPE, "footnote")
 
 
 def _leads_back(link: etree._Element) -> bool:
