@@ -1,0 +1,135 @@
+"""The same actions in other terminal readers, where they are installed: a long EPUB opened, and its end gone to.
+
+Each runs in a terminal of its own, with a home of its own. They are found on PATH, or in the folder that the variable
+`OTHER_READERS` names. What one cannot do within a minute is a dash.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pexpect
+import psutil
+import pyte
+
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table
+from tests.benchmarks.setting import Setting
+from tests.benchmarks.texts import DATA
+from tests.terminal import environment
+
+WAR_AND_PEACE_EPUB = (
+    DATA.parent / "epub" / "standardebooks" / "leo-tolstoy_war-and-peace_louise-maude_aylmer-maude.epub"
+)
+_PATIENCE_S = 60.0
+_RUNS = 5
+_LETTERS = 60
+"""On the screen: from so many on there is text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    text_s: float
+    end_s: float
+    resident_mib: float
+
+
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    if not WAR_AND_PEACE_EPUB.exists():
+        yield Skipped("other readers", f"{WAR_AND_PEACE_EPUB.name} is not there")
+        return
+    readers = [_Reader("gistread", (sys.executable, "-m", "gistread")), *_installed()]
+    if len(readers) == 1:
+        yield Skipped("other readers", "neither baca nor epy is installed")
+    rows = []
+    for reader in readers:
+        with tempfile.TemporaryDirectory() as folder:
+            first, *later = [_open(reader, Path(folder)) for _ in range(2 if setting.quick else _RUNS)]
+        rows.append(
+            (
+                reader.name,
+                first.text_s if first else None,
+                *(
+                    Spread.of([getattr(one, field) for one in later if one]) if all(later) else None
+                    for field in ("text_s", "end_s", "resident_mib")
+                ),
+            )
+        )
+    columns = ("reader", "first opening [s]", "later [s]", "to the end of the book [s]", "resident [MiB]")
+    yield Table("War and Peace as EPUB in other readers", columns, tuple(rows))
+
+
+def _installed() -> list[_Reader]:
+    path = os.pathsep.join(filter(None, (os.environ.get("OTHER_READERS"), os.environ.get("PATH"))))
+    found = ((name, shutil.which(name, path=path)) for name in ("baca", "epy"))
+    return [_Reader(name, (command,)) for name, command in found if command]
+
+
+def _open(reader: _Reader, home: Path) -> _Opening | None:
+    """One opening; None when there is no text within a minute, or the end does not come."""
+    screen = pyte.Screen(120, 40)
+    stream = pyte.ByteStream(screen)
+    program, *arguments = reader.command
+    variables = {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    process = pexpect.spawn(
+        program, [*arguments, str(WAR_AND_PEACE_EPUB)], env=environment(home, **variables), dimensions=(40, 120)
+    )
+    try:
+        started = time.monotonic()
+        text_s = _until(process, stream, lambda: _letters(screen) >= _LETTERS, started)
+        _settle(process, stream)
+        before = list(screen.display)
+        pressed = time.monotonic()
+        process.send("G")
+        end_s = _until(process, stream, lambda: _changed(before, screen), pressed)
+        if text_s is None or end_s is None:
+            return None
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        return _Opening(text_s, end_s, sum(one.memory_info().rss for one in family) / 2**20)
+    except (pexpect.EOF, psutil.Error):
+        return None
+    finally:
+        process.close(force=True)
+
+
+def _until(process: pexpect.spawn, stream: pyte.ByteStream, seen: Callable[[], bool], since: float) -> float | None:
+    while not seen():
+        if time.monotonic() - since > _PATIENCE_S:
+            return None
+        _feed(process, stream, 0.01)
+    return time.monotonic() - since
+
+
+def _settle(process: pexpect.spawn, stream: pyte.ByteStream) -> None:
+    quiet = time.monotonic()
+    while time.monotonic() - quiet < 1.0:
+        if _feed(process, stream, 0.05):
+            quiet = time.monotonic()
+
+
+def _feed(process: pexpect.spawn, stream: pyte.ByteStream, wait_s: float) -> bool:
+    try:
+        stream.feed(process.read_nonblocking(2**16, timeout=wait_s))
+    except pexpect.TIMEOUT:
+        return False
+    return True
+
+
+def _letters(screen: pyte.Screen) -> int:
+    return sum(char.isalpha() for line in screen.display for char in line)
+
+
+def _changed(before: list[str], screen: pyte.Screen) -> bool:
+    """Most of the rows that had text show something else."""
+    rows = [(old, new) for old, new in zip(before, screen.display, strict=True) if old.strip()]
+    return sum(old != new for old, new in rows) > len(rows) / 2
