@@ -36,6 +36,9 @@ _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)
 HOW_TO_SET = 'Set one in the settings, such as lookup_command = "dict {word}"; or install sdcv, wn or a dict server.'
 
 
+_ENDED_WITHIN_S = 2.0
+
+
 class DictionaryError(GistreadError):
     """A word could not be looked up."""
 
@@ -110,8 +113,10 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         raise DictionaryError(f"{lookup.program} said nothing within {limit_s:.0f} seconds and was ended.") from None
     finally:
         _end(process)
-        with contextlib.suppress(ProcessLookupError):
-            await process.wait()
+        # A pipe that is still full keeps `wait` from ever returning: what is in it is read away. A process of the
+        # program's that has a session of its own may keep the pipe open.
+        with contextlib.suppress(ProcessLookupError, TimeoutError):
+            await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
     text = _ESCAPE.sub("", said.decode("utf-8", "replace")).strip()
     # The exit status is no help: wn's is the number of senses.
     return text or f"{lookup.program} knows nothing of “{lookup.word}”."
