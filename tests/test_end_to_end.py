@@ -74,7 +74,7 @@ def wait_for_page(run: Terminal, number: int) -> int:
 
 
 def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 30)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 16)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -84,7 +84,7 @@ def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path
 
 
 def test_a_killed_program_goes_on_where_it_was(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 60)
+    book = write_book(tmp_path / "A Long Ferry.txt", 30)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 3)
         worker = run.worker
@@ -99,7 +99,7 @@ def test_a_killed_program_goes_on_where_it_was(tiny: Path, tmp_path: Path) -> No
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 60
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 30
 
 
 def test_any_size_of_terminal_is_survived(book: Path, tmp_path: Path) -> None:

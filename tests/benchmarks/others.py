@@ -27,6 +27,7 @@ WAR_AND_PEACE_EPUB = (
 )
 _PATIENCE_S = 60.0
 _RUNS = 5
+_ROWS = 4
 _LETTERS = 60
 """On the screen: from so many on there is text."""
 
@@ -130,6 +131,5 @@ def _letters(screen: pyte.Screen) -> int:
 
 
 def _changed(before: list[str], screen: pyte.Screen) -> bool:
-    """Most of the rows that had text show something else."""
-    rows = [(old, new) for old, new in zip(before, screen.display, strict=True) if old.strip()]
-    return sum(old != new for old, new in rows) > len(rows) / 2
+    """Several rows that had text show something else: more than a line of progress does."""
+    return sum(bool(old.strip()) and old != new for old, new in zip(before, screen.display, strict=True)) >= _ROWS

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gistread.errors import BookError
 from gistread.library.catalogue import Catalogue
@@ -331,12 +333,22 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
     assert len(entries(tmp_path)) < 3
 
 
+async def type_quickly(pilot: Pilot[None], key: str, words: str) -> None:
+    """As somebody who pastes: a key for the line, then all the words at once."""
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.focused, Input))
+    assert isinstance(pilot.app.focused, Input)
+    pilot.app.focused.value = words
+    await pilot.press("enter")
+
+
 @pytest.mark.parametrize("typed", ["~nobody-of-this-name/book", "x" * 300])
 async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
-        await pilot.press("o", *typed, "enter")
+        await type_quickly(pilot, "o", typed)
         await until(pilot, lambda: "There is no file" in text_of(app))
-        await pilot.press("escape", "a", *typed, "enter")
+        await pilot.press("escape")
+        await type_quickly(pilot, "a", typed)
         await until(pilot, lambda: "There is no" in text_of(app) or "cannot be opened" in text_of(app))

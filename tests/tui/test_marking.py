@@ -127,7 +127,7 @@ async def test_the_caret_scrolls_with_the_book_to_its_end_and_back(tmp_path: Pat
         assert view[0] > 1000
         await pilot.press("escape", "G")
         await pilot.pause()
-        await pilot.press("V", *["right"] * 400, *["down"] * 3, ")", "}")
+        await pilot.press("V", *["right"] * 60, *["down"] * 3, ")", "}")
         assert selected(screen)
         await pilot.press("escape", "g")
         await pilot.pause()
