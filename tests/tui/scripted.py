@@ -120,7 +120,7 @@ class ScriptedReader:
                 return
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 8.0) -> None:
+async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until the condition holds and the screen has been drawn."""
     for _ in range(int(seconds / 0.02)):
         if holds():

@@ -184,7 +184,7 @@ async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: 
 
 
 async def test_only_what_is_selected_is_read(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path, 0.1)
+    recorder = Recorder(tmp_path, 0.3)
     app = app_on(small_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -205,12 +205,12 @@ async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
 
 
 async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -> None:
-    recorder = Recorder(tmp_path, 0.1)
+    recorder = Recorder(tmp_path)
     app = app_on(long_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=(60, 10)) as pilot:
         screen = await opened(pilot)
         await pilot.press("R")
-        await until(pilot, lambda: len(recorder.spoken) > 12)
+        await until(pilot, lambda: len(recorder.spoken) > 12, seconds=60)
         assert screen.progress.meter.samples == []
         await pilot.press("R")
 
