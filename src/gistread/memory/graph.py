@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from gistread.memory.facts import Fact
-from gistread.search.tokens import Terms, folded
+from gistread.search.tokens import ARTICLES, Terms, folded
 
-_ARTICLES = frozenset(
-    "a an the der die das ein eine le la les un une el los las il lo i gli o os as de het een".split()  # noqa: SIM905
-)
 _NEAR = 0.88
 """Names of at least `_LONG` letters that are so much alike are one."""
 _LONG = 6
@@ -78,7 +75,7 @@ class _Keys:
     def of(self, element: str) -> str:
         """Empty when nothing of it counts."""
         words = [word.removesuffix("'s").strip("'") for word in self._terms.words(element)]
-        counted = [word for word in words if word not in _ARTICLES] or words
+        counted = [word for word in words if word not in ARTICLES] or words
         return " ".join(folded(self._terms.stem(word)) for word in counted if word)
 
 

@@ -7,18 +7,15 @@ Street Journal, New York", but Ferrand is not Martha. Knows no model.
 import re
 from collections.abc import Sequence
 
-from gistread.search.tokens import folded
+from gistread.search.tokens import ARTICLES, folded
 
 _WORD = re.compile(r"\w+")
-_ARTICLES = frozenset(
-    "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
-)
 
 
 def words_of(answer: str) -> frozenset[str]:
     """What of an answer counts."""
     words = [folded(word) for word in _WORD.findall(answer.casefold())]
-    return frozenset(word for word in words if word not in _ARTICLES) or frozenset(words)
+    return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)
 
 
 def agree(one: str, other: str) -> bool:

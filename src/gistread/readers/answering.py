@@ -78,6 +78,7 @@ _DOES_NOT_SAY = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_WORD = re.compile(r"\w")
 _IN_OTHER_LANGUAGES = (
     "the book does not say",
     "das buch sagt es nicht",
@@ -105,3 +106,10 @@ def says_nothing(answer: str) -> bool:
         return True
     plain = re.sub(r"[^\w\s]", "", first).casefold().strip()
     return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
+
+
+def adds_nothing(note: str) -> bool:
+    """Whether a note says that there is nothing to note, as the prompts for notes ask for it, or as an answer would."""
+    return (
+        says_nothing(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
+    )

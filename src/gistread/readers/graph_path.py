@@ -17,7 +17,7 @@ from gistread.memory.facts import Fact
 from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
-from gistread.readers.answering import says_nothing
+from gistread.readers.answering import adds_nothing
 from gistread.readers.events import LookedUp, Noted, ReaderEvent, Steering, Walked
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
@@ -32,7 +32,6 @@ _NOTE_TOKENS = 64
 _NOTES_KEPT = 8
 _CHOICE_TOKENS = 16
 _NOTHING = "nothing yet"
-_NOTHING_NEW = words_of("Nothing new.")
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
 
@@ -214,7 +213,7 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place) -> str
     said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
     search.usage += said.usage
     note = " ".join(said.text.split())
-    if not note or says_nothing(note) or words_of(note) <= _NOTHING_NEW or note.casefold().startswith("nothing new"):
+    if not note or adds_nothing(note):
         return ""
     known = words_of(" ".join([search.plan, search.question, *(one for one, _ in path.notes)]))
     if words_of(note) <= known:  # the plan said again, or the notebook

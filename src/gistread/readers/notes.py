@@ -13,8 +13,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.readers import passages
-from gistread.readers.agreement import words_of
-from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.answering import Written, adds_nothing, stream_answer
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
@@ -28,7 +27,6 @@ _NOTE_TOKENS = 64
 _TASK_TOKENS = 160
 """Words of the longest prompt and of the chat template, rather more than less."""
 _NONE = "none"
-_NOTHING_NEW = words_of("Nothing new.")
 
 
 @dataclass(slots=True)
@@ -76,7 +74,7 @@ async def notes(
         said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
         usage += said.usage
         note = " ".join(said.text.split())
-        if note and not _adds_nothing(note):
+        if note and not adds_nothing(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
     if notebook.dropped:
@@ -100,10 +98,6 @@ async def notes(
             compression_rate=100.0 * (1.0 - count_words(notebook.text()) / max(1, book.words)),
             usage=usage + event.usage,
         )
-
-
-def _adds_nothing(note: str) -> bool:
-    return says_nothing(note) or words_of(note) <= _NOTHING_NEW or note.casefold().startswith("nothing new")
 
 
 def _prompt(task: str, **values: object) -> Prompt:

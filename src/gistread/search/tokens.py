@@ -55,6 +55,12 @@ _SNOWBALL = {
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
 
+ARTICLES = frozenset(
+    "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
+)
+"""Words that part nothing when names or short answers are compared."""
+
+
 class Stemmer(Protocol):
     def stemWord(self, word: str) -> str: ...  # noqa: N802  (snowballstemmer's name)
 
