@@ -135,3 +135,18 @@ async def test_a_draft_that_no_word_could_mend_is_ended_early(words: str, fault:
     gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (fault,))
     assert engine.heard < len(words.split()) / 2
+
+
+async def test_without_the_guard_the_gist_is_what_the_model_wrote() -> None:
+    looped = "Sure! The boat was gone. " + "boat boat boat boat " * 40
+    engine = FakeEngine(says=[looped])
+    gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
+    assert gisted.gist.text == looped.strip()
+    assert (gisted.gist.source, gisted.faults) == (GistSource.MODEL, ())
+
+
+async def test_nothing_at_all_is_no_gist_without_the_guard_either() -> None:
+    engine = FakeEngine(says=[" \n"])
+    gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
+    assert gisted.gist.source is GistSource.EXTRACTIVE
+    assert gisted.faults == (Fault.EMPTY,)

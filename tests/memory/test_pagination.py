@@ -8,7 +8,7 @@ from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import EngineError
-from gistread.memory.model import Page, PageSize
+from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import find_passage, next_page
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -18,11 +18,11 @@ def words_between(book: Book, start: int, end: int) -> int:
     return count_words(book.text[start:end])
 
 
-async def all_pages(book: Book, size: PageSize, engine: FakeEngine) -> list[Page]:
+async def all_pages(book: Book, size: PageSize, engine: FakeEngine, pauses: Pauses = Pauses.CHOSEN) -> list[Page]:
     pages: list[Page] = []
     at = 0
     while at < len(book.text):
-        page, _ = await next_page(book, at, size, engine)
+        page, _ = await next_page(book, at, size, engine, pauses=pauses)
         pages.append(page)
         at = page.end
     return pages
@@ -158,3 +158,34 @@ async def test_pages_cover_the_whole_text_without_gap(
     ends = {page.end for page in pages}
     assert all(chapter.end in ends for chapter in book.chapters)
     assert all(0 < page.words <= low + more for page in pages)
+
+
+async def test_uniform_pages_are_equally_long_and_nobody_is_asked() -> None:
+    book = make_book([prose(70, seed=i) for i in range(20)])
+    engine = FakeEngine()
+    pages = await all_pages(book, PageSize(100, 300), engine, Pauses.UNIFORM)
+    assert engine.calls == []
+    assert [page.words for page in pages] == [200] * 7
+    # They end where a sentence does, whether a paragraph ends there or not.
+    assert all(book.text[: page.end].rstrip().endswith(".") for page in pages)
+    assert any(not book.text[: page.end].endswith("\n\n") for page in pages[:-1])
+
+
+async def test_a_chapter_of_uniform_pages_ends_with_no_scrap_and_no_page_with_a_heading() -> None:
+    book = make_book(["# One", prose(230)], ["# Two", prose(190, seed=1), "# A part", prose(400, seed=2)])
+    pages = await all_pages(book, PageSize(200, 200), FakeEngine(), Pauses.UNIFORM)
+    assert {chapter.end for chapter in book.chapters} <= {page.end for page in pages}
+    assert [page.words for page in pages] == [231, 191, 202, 200]
+    assert not any(book.text[: page.end].rstrip().endswith("part") for page in pages)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    lengths=st.lists(st.lists(st.integers(1, 160), min_size=1, max_size=8), min_size=1, max_size=4),
+    words=st.integers(1, 120),
+)
+async def test_uniform_pages_cover_the_whole_text_without_gap(lengths: list[list[int]], words: int) -> None:
+    book = make_book(*[[prose(words, seed=i) for i, words in enumerate(chapter)] for chapter in lengths])
+    pages = await all_pages(book, PageSize(words, words), FakeEngine(), Pauses.UNIFORM)
+    assert [page.start for page in pages] == [0, *(page.end for page in pages[:-1])]
+    assert all(0 < page.words <= 1.5 * words + 10 for page in pages)

@@ -7,7 +7,7 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.model import GistMemory, PageSize
+from gistread.memory.model import GistMemory, PageSize, Pauses, Reading
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.store import MemoryStore
 from tests.fake_engine import FakeEngine
@@ -120,3 +120,14 @@ async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
     with store.open(empty, "fake", "f", SIZE) as kept:
         events = [event async for event in read_book(kept, engine())]
     assert [type(event) for event in events] == [Finished]
+
+
+@pytest.mark.parametrize("reading", Reading)
+async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: MemoryStore, reading: Reading) -> None:
+    model = FakeEngine(says=lambda _: "boat " * 40)
+    with store.open(BOOK, "fake", "f", SIZE, reading, pauses=Pauses.UNIFORM, guarded=False) as kept:
+        async for _ in read_book(kept, model):
+            pass
+    assert kept.memory.complete
+    assert {call.kind for call in model.calls} == {"complete"}
+    assert {entry.gist.text for entry in kept.memory.entries[1:]} == {("boat " * 40).strip()}

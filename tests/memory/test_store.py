@@ -9,7 +9,7 @@ import pytest
 from gistread import journal
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import Entry, GistMemory, PageSize
+from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
 from gistread.memory.store import KeptMemory, MemoryStore
 from tests.memory.test_model import make_memory
 
@@ -261,3 +261,18 @@ def test_opening_a_memory_keeps_all_of_them_within_their_limit(
     with open_it(store, newer.book) as kept:
         assert len(kept.memory.entries) == 4
     assert not old.exists()
+
+
+def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
+    write_all(store, memory)
+    for pauses, guarded in ((Pauses.UNIFORM, True), (Pauses.CHOSEN, False), (Pauses.UNIFORM, False)):
+        with store.open(memory.book, "fake", "f1", SIZE, pauses=pauses, guarded=guarded) as kept:
+            assert (kept.memory.entries, kept.memory.pauses, kept.memory.guarded) == ([], pauses, guarded)
+            kept.keep(memory.entries[0])
+    loaded = [store.load(memory.book, header) for header in store.find(memory.book)]
+    assert {(one.pauses, one.guarded) for one in loaded} == {(p, g) for p in Pauses for g in (True, False)}
+
+
+def test_a_memory_made_in_the_usual_manner_says_nothing_of_it(store: MemoryStore, memory: GistMemory) -> None:
+    header = journal.read(write_all(store, memory))[0][0]
+    assert not {"pauses", "guarded"} & header.keys()

@@ -77,13 +77,24 @@ class Attempt:
     """Text of the book in front of the page that the prompt shows."""
 
 
-async def gist_page(text: str, engine: Engine, attempts: Sequence[Attempt], priority: Priority) -> Gisted:
-    """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says."""
+async def gist_page(
+    text: str, engine: Engine, attempts: Sequence[Attempt], priority: Priority, *, guarded: bool = True
+) -> Gisted:
+    """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
+
+    Not `guarded`, it is what the model writes at the first attempt, unless that is nothing.
+    """
     page_words = count_words(text)
     if is_short(text):
         return Gisted(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
     faults: list[Fault] = []
     usage = NO_USAGE
+    if not guarded:
+        said = await engine.complete(attempts[0].prompt, attempts[0].sampling, priority)
+        usage += said.usage
+        if written := said.text.strip():
+            return Gisted(Gist(written, count_words(written), GistSource.MODEL), (), usage)
+        attempts, faults = (), [Fault.EMPTY]
     for attempt in attempts:
         gist, fault, cost = await _draft(text, attempt, engine, priority)
         usage += cost

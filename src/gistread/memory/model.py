@@ -38,6 +38,15 @@ class Reading(StrEnum):
 DEFAULT_READING = Reading.SINGLE_PASS
 
 
+class Pauses(StrEnum):
+    """Where pages end."""
+
+    CHOSEN = "chosen"
+    """Where the model pauses."""
+    UNIFORM = "uniform"
+    """After the same number of words each, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The text between two pause points: `book.text[start:end]`."""
@@ -88,6 +97,9 @@ class GistMemory:
     reading: Reading = Reading.CAREFUL
     derived: Derived = field(default_factory=Derived)
     """What was made of it beside the gists."""
+    pauses: Pauses = Pauses.CHOSEN
+    guarded: bool = True
+    """False: what the model wrote is kept as it wrote it (ReadAgent's own way; D6 is the guard)."""
 
     @property
     def read_until(self) -> int:
@@ -157,8 +169,7 @@ class GistMemory:
             page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
             gist = extract(self.text_of(page), CUT_PAGE_WORDS)
             entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
-        book = _book_until(self.book, offset)
-        return GistMemory(book, self.size, self.model_name, entries, self.reading, self.derived)
+        return replace(self, book=_book_until(self.book, offset), entries=entries)
 
 
 CUT_PAGE_WORDS = 80

@@ -6,7 +6,8 @@ pause point. A paragraph longer than a page is divided at its sentences, a sente
 its words. Pages follow one another and leave nothing out: the white space after a page belongs to it.
 
 Where the passages and labels lie is plain arithmetic over the book (`find_passage`); only the choice needs a
-model (`next_page`), and when there is one legal pause point nobody is asked.
+model (`next_page`), and when there is one legal pause point nobody is asked. So it is with uniform pages, which
+are there to be compared with chosen ones (Appendix A, Table 5).
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt
 from gistread.errors import EngineError
 from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import gist_tokens
-from gistread.memory.model import Page, PageSize
+from gistread.memory.model import Page, PageSize, Pauses
 
 PROMPTS = ("pagination",)
 """The prompts that decide where pages end."""
@@ -29,6 +30,8 @@ _TOKENS_BESIDE = 48
 """Left free for what a gisting prompt may be longer than the one here."""
 _FEWEST_WORDS = 8
 """A window in which not even this many words fit is no window."""
+_PAGES_AHEAD = 8
+"""So many uniform pages before its end a chapter is divided into equal ones, so that it does not end with a scrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,17 @@ class _Unit:
     """What follows belongs to it: no place to pause."""
 
 
-def find_passage(book: Book, start: int, size: PageSize) -> Passage:
+def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:
     """The passage that begins at the pause point `start`, and its legal pause points.
 
+    With uniform pauses there is one, after half-way between the fewest and the most words.
     Within the chapter. A pause that would leave a scrap of the chapter (less than half of `min_words`) is no
     label while there is another; a rest of the chapter below `min_words` is one page. Where a scrap stands
     before a paragraph that does not fit after it, sentences of that paragraph fill the page.
     """
     stop = chapter_end(book, start)
+    if pauses is Pauses.UNIFORM:
+        return _uniform(book, start, stop, size)
     units, left_over = _filled(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
@@ -89,6 +95,25 @@ def find_passage(book: Book, start: int, size: PageSize) -> Passage:
     return Passage(start, tuple(labels), tuple(labels.values()))
 
 
+def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
+    """The page from `start` on that ends nearest to its share of the words up to `stop`."""
+    usual = max(1, (size.min_words + size.max_words) // 2)
+    left = _words_left(book, start, stop, _PAGES_AHEAD * usual)
+    share = left / max(1, round(left / usual)) if left < _PAGES_AHEAD * usual else usual
+    taken: list[_Unit] = []
+    words = 0
+    for unit in _units(book, start, stop, usual, whole_words=0):
+        # Half of the unit beyond the share is nearer to it than none.
+        over = words + unit.words / 2 > share or unit.end - start > 2 * usual * CHARACTERS_PER_WORD
+        if over and taken:
+            break
+        taken.append(unit)
+        words += unit.words
+    while len(taken) > 1 and taken[-1].heading and taken[-1].end < stop:
+        taken.pop()
+    return Passage(start, (taken[-1].end,), (len(taken),))
+
+
 def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
     """As many units as fit a page that begins at `start` and has so many words; and the first that does not.
 
@@ -105,18 +130,23 @@ def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) 
 
 
 async def next_page(
-    book: Book, start: int, size: PageSize, engine: Engine, priority: Priority = Priority.BACKGROUND
+    book: Book,
+    start: int,
+    size: PageSize,
+    engine: Engine,
+    priority: Priority = Priority.BACKGROUND,
+    pauses: Pauses = Pauses.CHOSEN,
 ) -> tuple[Page, Usage]:
     """Read on from the pause point `start` to the next one: the page, its number not known yet, and what it cost.
 
     A passage that does not fit the engine's window is taken shorter. Raises EngineError when no page fits or
     the engine fails.
     """
-    passage = find_passage(book, start, size)
+    passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
     while (needed := await _needed_tokens(book, passage, prompt, engine)) > engine.info.context_tokens:
         size = shorter(book, passage, size, needed, engine.info.context_tokens)
-        passage = find_passage(book, start, size)
+        passage = find_passage(book, start, size, pauses)
         prompt = _prompt(book, passage)
     usage = NO_USAGE
     end = passage.end
@@ -174,8 +204,12 @@ def chapter_end(book: Book, start: int) -> int:
     return len(book.text)
 
 
-def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
-    """What can be put on a page one after the other, from `start`; together they leave nothing out before `end`."""
+def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int | None = None) -> Iterator[_Unit]:
+    """What can be put on a page one after the other, from `start`; together they leave nothing out before `end`.
+
+    Paragraphs of up to `whole_words` (without it: of a page) are one unit, longer ones come in sentences.
+    """
+    whole_words = max_words if whole_words is None else whole_words
     first = book.paragraph_index(start)
     for index in range(first, len(book.paragraphs)):
         paragraph = book.paragraphs[index]
@@ -183,16 +217,19 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
             return
         following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
         begins = start if index == first else paragraph.start
-        yield from _divided(book.text, begins, paragraph, min(following, end), max_words)
+        yield from _divided(book.text, begins, paragraph, min(following, end), max_words, whole_words)
 
 
-def _divided(text: str, start: int, paragraph: Paragraph, end: int, max_words: int) -> Iterator[_Unit]:
-    """The paragraph from `start` on, as one unit if it fits a page, else as sentences or pieces of them."""
+def _divided(
+    text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int
+) -> Iterator[_Unit]:
+    """The paragraph from `start` on, as one unit if it is short enough, else as sentences or pieces of them."""
     most_characters = max_words * CHARACTERS_PER_WORD
+    heading = paragraph.kind is Kind.HEADING
     if paragraph.end - start <= most_characters:
         words = count_words(text[start : paragraph.end])
-        if words <= max_words:
-            yield _Unit(start, end, words, paragraph.kind is Kind.HEADING)
+        if words <= (max_words if heading else whole_words):
+            yield _Unit(start, end, words, heading)
             return
     for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
         yield from _pieces(text, sentence.start, sentence.end, max_words)

@@ -151,7 +151,7 @@ class _Reading:
         memory = self._kept.memory
         single = None
         if memory.reading is Reading.SINGLE_PASS:
-            single = SinglePass(memory.book, start, memory.size, self._engine, self._priority)
+            single = SinglePass(memory.book, start, memory.size, self._engine, self._priority, memory.pauses)
         at = start
         while at < end:
             if known := self._kept.known(at):
@@ -172,15 +172,16 @@ class _Reading:
         if single is not None:
             return await single.next_page(start)
         memory = self._kept.memory
-        page, usage = await next_page(memory.book, start, memory.size, self._engine, self._priority)
+        page, usage = await next_page(memory.book, start, memory.size, self._engine, self._priority, memory.pauses)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine), usage
 
     async def _shorten(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         """Make the gist and keep it. Ends what was begun when the page was looked for."""
         try:
-            text = self._kept.memory.text_of(page)
-            gisted = await gist_page(text, self._engine, attempts, self._priority)
+            memory = self._kept.memory
+            text = memory.text_of(page)
+            gisted = await gist_page(text, self._engine, attempts, self._priority, guarded=memory.guarded)
         finally:
             self._under_way.end()
         self._faults[page.start] = gisted.faults

@@ -20,7 +20,7 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, samplings, wanted_words
-from gistread.memory.model import Page, PageSize
+from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
 
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")
@@ -67,9 +67,18 @@ class _Window:
 class SinglePass:
     """Reads one chapter: each page is found where the last one ended."""
 
-    def __init__(self, book: Book, start: int, size: PageSize, engine: Engine, priority: Priority) -> None:
+    def __init__(
+        self,
+        book: Book,
+        start: int,
+        size: PageSize,
+        engine: Engine,
+        priority: Priority,
+        pauses: Pauses = Pauses.CHOSEN,
+    ) -> None:
         self._book = book
         self._size = size
+        self._pauses = pauses
         self._engine = engine
         self._priority = priority
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
@@ -103,7 +112,7 @@ class SinglePass:
         size = self._size
         fresh = self._window.begin == start
         while True:
-            passage = self._label(find_passage(self._book, start, size))
+            passage = self._label(find_passage(self._book, start, size, self._pauses))
             self._tokens = await self._engine.measure(self._pause_prompt(passage))
             words = count_words(self._book.text[start : passage.end])
             needed = self._tokens + gist_tokens(words, round(1.5 * words)) + _TASK_TOKENS

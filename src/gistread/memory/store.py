@@ -23,7 +23,7 @@ from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, Derived
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Reading
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Pauses, Reading
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -55,6 +55,8 @@ class MemoryHeader:
     complete: bool
     modified_s: float
     """When it was last opened for reading on or written, in seconds since the epoch."""
+    pauses: Pauses = Pauses.CHOSEN
+    guarded: bool = True
 
 
 class KeptMemory:
@@ -125,18 +127,27 @@ class MemoryStore:
         self.directory = directory
 
     def open(
-        self, book: Book, model_name: str, fingerprint: str, size: PageSize, reading: Reading = Reading.CAREFUL
+        self,
+        book: Book,
+        model_name: str,
+        fingerprint: str,
+        size: PageSize,
+        reading: Reading = Reading.CAREFUL,
+        *,
+        pauses: Pauses = Pauses.CHOSEN,
+        guarded: bool = True,
     ) -> KeptMemory:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
         Memories of other books that were not opened for long make way when all together have grown too large.
         Raises StorageError when the file was written by a later version of gistread; it is left as it is.
         """
-        header = _header(book, model_name, fingerprint, size, reading)
+        header = _header(book, model_name, fingerprint, size, reading, pauses, guarded=guarded)
         path = self._path(book, header)
         _refuse_later_version(path)
         self.trim(_LIMIT_BYTES, keep={book.sha256})
-        memory = GistMemory(book, size, model_name, reading=reading, derived=Derived(path.with_suffix(SUFFIX)))
+        derived = Derived(path.with_suffix(SUFFIX))
+        memory = GistMemory(book, size, model_name, [], reading, derived, pauses, guarded)
         try:
             file = Journal(path)
         except StorageError as error:
@@ -167,7 +178,10 @@ class MemoryStore:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = _chain(_entries(records[1:], book))
         derived = Derived(header.path.with_suffix(SUFFIX))
-        return GistMemory(book, header.size, header.model_name, entries, Reading(header.reading), derived)
+        reading = Reading(header.reading)
+        return GistMemory(
+            book, header.size, header.model_name, entries, reading, derived, header.pauses, header.guarded
+        )
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
         """Remove the memories opened longest ago until all together take at most `limit_bytes`.
@@ -221,7 +235,7 @@ class MemoryStore:
         return KeptMemory(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
     def _path(self, book: Book, header: Record) -> Path:
-        key = "\0".join(str(header[name]) for name in _KEY)
+        key = "\0".join(str(header[name]) for name in _KEY if name in header)
         return self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
 
     def _files(self, pattern: str) -> list[Path]:
@@ -231,7 +245,7 @@ class MemoryStore:
         return list(self.directory.glob(pattern))
 
 
-_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading")
+_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
 _KEY_LENGTH = 16
 
 
@@ -239,8 +253,17 @@ def _book_key(book: Book) -> str:
     return book.sha256[:_KEY_LENGTH]
 
 
-def _header(book: Book, model_name: str, fingerprint: str, size: PageSize, reading: Reading) -> Record:
-    return {
+def _header(
+    book: Book,
+    model_name: str,
+    fingerprint: str,
+    size: PageSize,
+    reading: Reading,
+    pauses: Pauses,
+    *,
+    guarded: bool,
+) -> Record:
+    header: Record = {
         "format": _FORMAT,
         "version": _VERSION,
         "book": book.sha256,
@@ -252,10 +275,16 @@ def _header(book: Book, model_name: str, fingerprint: str, size: PageSize, readi
         "prompts": prompts.version(*_PROMPTS[reading]),
         "reading": reading.value,
     }
+    # Only what departs from the usual is named: the usual memories keep the names that they have.
+    if pauses is not Pauses.CHOSEN:
+        header["pauses"] = pauses.value
+    if not guarded:
+        header["guarded"] = False
+    return header
 
 
 def _same_key(found: Record, header: Record) -> bool:
-    return all(found.get(name) == header[name] for name in ("format", "version", *_KEY))
+    return all(found.get(name) == header.get(name) for name in ("format", "version", *_KEY))
 
 
 def _refuse_later_version(path: Path) -> None:
@@ -300,6 +329,10 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
             pass
         case _:
             return None
+    try:
+        pauses = Pauses(records[0].get("pauses", Pauses.CHOSEN))
+    except ValueError:
+        return None
     entries = _chain(_entries(records[1:], book))
     read_until = entries[-1].page.end if entries else 0
     return MemoryHeader(
@@ -313,6 +346,8 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         read_until=read_until,
         complete=read_until >= len(book.text),
         modified_s=modified_s,
+        pauses=pauses,
+        guarded=records[0].get("guarded", True) is not False,
     )
 
 

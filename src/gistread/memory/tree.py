@@ -109,6 +109,6 @@ async def _summary(
     match memory.derived.get(_KIND, key):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
             return Gist(known, count_words(known), GistSource(source)), NO_USAGE
-    made = await gist_page(text, engine, await careful_attempts(text, engine), priority)
+    made = await gist_page(text, engine, await careful_attempts(text, engine), priority, guarded=memory.guarded)
     memory.derived.put(_KIND, key, {"text": made.gist.text, "source": made.gist.source.value})
     return made.gist, made.usage
