@@ -7,6 +7,8 @@ import pytest
 
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import PASSAGE_WORDS
+from gistread.memory.passages import cut as cut_book
 from gistread.readers import passages
 from gistread.readers.events import (
     Answered,
@@ -196,9 +198,9 @@ async def test_the_compression_rate_is_that_of_the_text_shown() -> None:
 def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
     long = " ".join(f"Sentence {n} is about the ferry and the river and the oars." for n in range(60))
     book = make_book(["Short one.", long, "Short two.", "Short three."], ["Another chapter begins here.", long])
-    cut = passages.cut(book)
+    cut = cut_book(book)
     assert "".join("".join(book.text[start:end].split()) for start, end in cut) == "".join(book.text.split())
     assert all(before[1] <= after[0] for before, after in pairwise(cut))
-    assert all(len(book.text[start:end].split()) <= passages.PASSAGE_WORDS for start, end in cut)
+    assert all(len(book.text[start:end].split()) <= PASSAGE_WORDS for start, end in cut)
     assert passages.join(cut, book) == [(cut[0][0], cut[-1][1])]
     assert passages.render([cut[1], cut[3]], book).count(passages.GAP) == 3

@@ -1,8 +1,8 @@
 """What an engine is: something that turns a prompt into tokens. Nothing above this package knows which.
 
-Data first: prompts, what is wanted of the model, what it cost, what it is doing. Then the one protocol,
-`Engine`. All of it is asyncio; a request is cancelled by cancelling the task that awaits it, and the engine
-then stops at once, in whatever stage it is.
+Data first: prompts, what is wanted of the model, what it cost, what it is doing. Then the protocols: `Engine`, and
+`Embedder` for a model that turns texts into vectors. All of it is asyncio; a request is cancelled by cancelling the
+task that awaits it, and the engine then stops at once, in whatever stage it is.
 
 Prompts are laid out text first, task last (design D4): what is long and stable at the beginning, the question
 at the end. An engine remembers prefixes and evaluates only what is new; `Usage` says how much that was.
@@ -11,7 +11,11 @@ at the end. An engine remembers prefixes and evaluates only what is new; `Usage`
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Role = Literal["system", "user", "assistant"]
 
@@ -219,3 +223,63 @@ class Engine(Protocol):
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
         """Which of `options` (distinct, not empty) the model answers with. It can answer nothing else (D3)."""
+
+
+class TextKind(StrEnum):
+    """What a text is to a search. Many embedding models want to be told, in words that were part of their training."""
+
+    QUERY = "query"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderInfo:
+    """What is known of an embedding model once it is loaded."""
+
+    name: str
+    fingerprint: str
+    """The same for the same weights used in the same way: vectors of one fingerprint can be compared."""
+    dimension: int
+    """Numbers in a vector."""
+    max_tokens: int
+    """Of one text; a longer one is cut."""
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Texts as vectors."""
+
+    vectors: "npt.NDArray[np.float32]"
+    """A row a text, in their order, each of length 1: the dot product of two is their cosine."""
+    cut: int
+    """Texts longer than the model takes, of which only the beginning is in their vector."""
+    usage: Usage
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors, near ones for texts about the same. Made cheap; `start` loads it."""
+
+    @property
+    def info(self) -> EmbedderInfo:
+        """Of the loaded model. Raises EngineError before `start` has ended."""
+
+    @property
+    def state(self) -> EngineState: ...
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        """As `Engine.watch`."""
+
+    async def start(self) -> EmbedderInfo:
+        """Load the model. Idempotent. Raises EngineError when it cannot be used. Cancelling stops the load."""
+
+    async def close(self) -> None:
+        """End the model and everything it holds. Idempotent."""
+
+    async def embed(
+        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
+    ) -> Embedded:
+        """The vectors of these texts, the same whatever else is embedded with them. Loads the model if need be.
+
+        A text of nothing but white space has a vector too, near to none in particular. Raises EngineError.
+        """

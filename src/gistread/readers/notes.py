@@ -12,12 +12,12 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
 from gistread.readers import passages
 from gistread.readers.answering import Written, adds_nothing, stream_answer
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
-from gistread.readers.passages import Passage
 
 NAME = "notes"
 

@@ -14,6 +14,7 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import Engine, Message, Prompt
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, cut
 from gistread.readers import passages
 from gistread.readers.answering import Written, stream_answer
 from gistread.readers.citations import cite_passages
@@ -30,7 +31,6 @@ from gistread.readers.events import (
 )
 from gistread.readers.lookups import nothing_read
 from gistread.readers.options import ReaderOptions
-from gistread.readers.passages import Passage
 
 DOS_TOKENS = 4096
 """Of text that `dos` puts before the model where nobody says how much: more costs a laptop minutes."""
@@ -68,7 +68,7 @@ async def dos(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, as many as the budget takes, in the order of the book."""
     text = _Text("dos", question, memory, engine, options, usual_tokens=DOS_TOKENS)
-    all_passages = passages.cut(memory.book)
+    all_passages = cut(memory.book)
     pinned, refused = _pages(memory, steering.pinned - steering.refused), _pages(memory, steering.refused)
     ranked = await passages.ranked(question, all_passages, memory.book)
     # What shares no word with the question comes last, from the start: readers are compared at equal budgets.
@@ -86,7 +86,7 @@ async def full(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
     text = _Text("full", question, memory, engine, options)
-    shown = await text.fit(passages.cut(memory.book))
+    shown = await text.fit(cut(memory.book))
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):
