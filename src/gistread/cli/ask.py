@@ -26,34 +26,11 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Expanded,
-    LookedUp,
-    Noted,
-    Prepared,
-    ReaderEvent,
-    Restarted,
-    Started,
-    Steering,
-    Stopped,
-    StopReason,
-    Unfit,
-    Walked,
-    Who,
-)
+from gistread.readers.events import AnswerDelta, Answered, Prepared, ReaderEvent, Restarted, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.readers.telling import said
 from gistread.shelf import KeptCitation, KeptQuestion, Shelf
-
-_STOPPED = {
-    StopReason.ENOUGH: "enough",
-    StopReason.LIMIT: "as many pages as allowed",
-    StopReason.WINDOW: "no further page fits the model's window",
-    StopReason.PERSON: "stopped",
-    StopReason.NOTHING_LEFT: "every page has been opened",
-}
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -158,8 +135,8 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
             steps.append(step)
         if arguments.events:
             write_json(reader_line(event))
-        if said := _said(event):
-            line.say(said)
+        if told := said(event):
+            line.say(told)
         match event:
             case Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
@@ -177,35 +154,6 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
     elif not arguments.events:
         answer.finish(answered)
     return answered
-
-
-def _said(event: ReaderEvent) -> str:
-    """What the person is told of a step, on standard error."""
-    match event:
-        case Started(share_shown=float(share)):
-            return f"{share:.0%} of the book's text stands before the model." if share < 1 else ""
-        case Started(pages_read=read, pages_total=total, complete=complete, shown=shown):
-            lines = [] if complete else [f"Asked over what has been read: {read} of about {total} pages."]
-            if shown is not None:
-                lines.append(
-                    f"The memory is larger than the model's window: {len(shown)} gists nearest to the question."
-                )
-            return "\n".join(lines)
-        case Walked(level=level, first=first, last=last) if level:
-            return f"   down to pages {first} to {last}"
-        case LookedUp(page=page, step=step, reason=reason):
-            return f"{step}. page {page}" + (f": {reason}" if reason else "")
-        case Expanded(page=page, by=Who.PERSON):
-            return f"   page {page}, opened by you"
-        case Unfit(page=page):
-            return f"   page {page} does not fit the model's window"
-        case Noted(text=text):
-            return f"   {text}"
-        case Stopped(reason=reason):
-            return f"   {_STOPPED[reason]}"
-        case Restarted(reason=reason):
-            return f"The model was restarted ({reason}); the answer begins again."
-    return ""
 
 
 @dataclass
