@@ -8,7 +8,20 @@ from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.errors import EngineError
 from gistread.memory.facts import elements_in
 from gistread.readers import graph_path, graphreader
-from gistread.readers.events import Answered, LookedUp, Noted, Prepared, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.events import (
+    Agreed,
+    Answered,
+    LookedUp,
+    Noted,
+    PathEnded,
+    Planned,
+    Prepared,
+    ReaderEvent,
+    Steering,
+    Stopped,
+    StopReason,
+    Visited,
+)
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -69,9 +82,9 @@ async def test_facts_are_made_once_then_the_plan_then_the_paths_then_the_answer(
     fake = FakeEngine(says=says, chooses=choosing())
     events = await ask(fake)
     assert [event.done for event in events if isinstance(event, Prepared)] == list(range(1, 9))
-    notes = [event.text for event in events if isinstance(event, Noted)]
-    assert notes[0] == "plan: Find the brass key. Find who had it."
-    assert notes[1].startswith("begins at: ")
+    (planned,) = [event for event in events if isinstance(event, Planned)]
+    assert planned.plan == "Find the brass key.\nFind who had it."
+    assert planned.starts
     assert answered(events).answer == ANSWER
     assert answered(events).citations[0].quote == FACTS[7]
     assert [event.reason for event in events if isinstance(event, Stopped)] == [StopReason.ENOUGH]
@@ -80,11 +93,26 @@ async def test_facts_are_made_once_then_the_plan_then_the_paths_then_the_answer(
 async def test_five_paths_with_five_notebooks() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     events = await ask(fake)
-    begun = next(event.text for event in events if isinstance(event, Noted) and event.text.startswith("begins"))
-    assert begun.count(";") == 4
+    (planned,) = [event for event in events if isinstance(event, Planned)]
+    assert len(planned.starts) == 5
+    assert sorted(event.path for event in events if isinstance(event, PathEnded)) == [1, 2, 3, 4, 5]
+    noting = {event.path for event in events if isinstance(event, Noted)}
+    assert noting <= {1, 2, 3, 4, 5}
+    (agreed,) = [event for event in events if isinstance(event, Agreed)]
+    assert (agreed.answer, set(agreed.by)) == ("Ferrand", noting)
     last = fake.calls[-1].text
     assert 1 <= last.count("Notebook ") <= 5
     assert "would answer: Ferrand" in last
+
+
+async def test_a_path_tells_what_it_reads_and_in_whose_notebook_it_writes() -> None:
+    events = await ask(FakeEngine(says=says, chooses=choosing()))
+    for event in events:
+        match event:
+            case Visited(path=path, facts=facts, pages=pages):
+                assert (1 <= path <= 5, facts >= len(pages) >= 1) == (True, True)
+            case LookedUp(path=path) | Noted(path=path):
+                assert 1 <= path <= 5
 
 
 async def test_the_initial_nodes_are_those_that_have_to_do_with_the_question() -> None:

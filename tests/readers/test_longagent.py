@@ -8,7 +8,18 @@ import pytest
 from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.memory.model import GistMemory
 from gistread.readers import longagent, passages
-from gistread.readers.events import Answered, Noted, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.events import (
+    Agreed,
+    Answered,
+    MembersAsked,
+    ReaderEvent,
+    Reported,
+    Shared,
+    Steering,
+    Stopped,
+    StopReason,
+    TeamFormed,
+)
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -59,8 +70,9 @@ def answered(events: list[ReaderEvent]) -> Answered:
     return events[-1]
 
 
-def notes(events: list[ReaderEvent]) -> list[str]:
-    return [event.text for event in events if isinstance(event, Noted)]
+def reports(events: list[ReaderEvent]) -> list[Reported]:
+    """Of members whose part tells."""
+    return [event for event in events if isinstance(event, Reported) and event.answer]
 
 
 async def test_every_part_is_asked_and_only_those_that_mention_it_answer() -> None:
@@ -68,16 +80,21 @@ async def test_every_part_is_asked_and_only_those_that_mention_it_answer() -> No
     events = await ask(fake)
     asked = [call for call in fake.calls if call.options == ("yes", "no")]
     assert all(sum(fact in call.text for call in asked) == 1 for fact in FACTS)
-    assert [note.partition(": ")[2] for note in notes(events)] == ["Ferrand"]
+    assert [report.answer for report in reports(events)] == ["Ferrand"]
     assert answered(events).answer == "Ferrand stole it."
     assert answered(events).citations[0].quote == FACTS[7]
 
 
-async def test_a_note_stands_at_its_part_of_the_book() -> None:
+async def test_every_member_reports_and_its_report_stands_at_its_part_of_the_book() -> None:
     memory = make_memory()
     fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
-    note = next(event for event in await ask(fake, memory) if isinstance(event, Noted))
-    assert FACTS[7] in memory.book.text[note.start : note.end]
+    events = await ask(fake, memory)
+    (team,) = [event for event in events if isinstance(event, TeamFormed)]
+    everyone = [event for event in events if isinstance(event, Reported)]
+    assert sorted(report.member for report in everyone) == list(range(1, len(team.parts) + 1))
+    assert all((report.start, report.end) == team.parts[report.member - 1] for report in everyone)
+    (told,) = reports(events)
+    assert FACTS[7] in memory.book.text[told.start : told.end]
 
 
 async def test_a_conflict_is_resolved_by_reading_both_parts_together() -> None:
@@ -89,13 +106,19 @@ async def test_a_conflict_is_resolved_by_reading_both_parts_together() -> None:
     last = fake.calls[-1].text
     assert "Ferrand" in last
     assert "Martha" not in last
-    assert any("read together: Ferrand" in note for note in notes(events))
+    assert [event.answer for event in events if isinstance(event, Agreed)] == ["Martha", "Ferrand"]
+    (shared,) = [event for event in events if isinstance(event, Shared)]
+    told = {report.answer: report.member for report in reports(events)}
+    assert (set(shared.members), shared.kept, shared.answer) == (set(told.values()), told["Ferrand"], "Ferrand")
 
 
 async def test_answers_in_different_clothes_are_no_conflict() -> None:
     answers = {"confessed": "Ferrand", "wooden leg": "the Ferrand."}
     fake = FakeEngine(says=saying(answers), chooses=choosing(*answers))
-    assert not any("together" in note for note in notes(await ask(fake)))
+    events = await ask(fake)
+    assert not any(isinstance(event, Shared) for event in events)
+    (agreed,) = [event for event in events if isinstance(event, Agreed)]
+    assert len(agreed.by) == 2
 
 
 async def test_nobody_mentions_it() -> None:
@@ -113,7 +136,8 @@ async def test_the_leader_asks_on_with_what_it_has_learned() -> None:
     answers = {"confessed": "Ferrand", "wooden leg": "a wooden leg", "ASK": "What is odd about Ferrand?"}
     fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
     events = await ask(fake)
-    assert "asks: What is odd about Ferrand?" in notes(events)
+    asked = [event for event in events if isinstance(event, MembersAsked)]
+    assert asked == [MembersAsked(1, QUESTION), MembersAsked(2, "What is odd about Ferrand?")]
     assert any("Question: What is odd about Ferrand?" in call.text for call in fake.calls)
     assert "Asked: What is odd about Ferrand?" in fake.calls[-1].text
     assert Stopped(StopReason.ENOUGH) in events
@@ -179,7 +203,7 @@ async def test_closing_the_generator_leaves_no_member_at_work() -> None:
     )
     events = longagent.longagent(QUESTION, make_memory(), fake, Steering(), ReaderOptions())
     async for event in events:
-        if isinstance(event, Noted):
+        if isinstance(event, Reported):
             break
     await events.aclose()
     assert fake.at_once == 0

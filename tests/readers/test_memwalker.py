@@ -5,7 +5,18 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gistread.readers import memwalker
-from gistread.readers.events import Answered, Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Walked
+from gistread.readers.events import (
+    Answered,
+    Branched,
+    Expanded,
+    LookedUp,
+    ReaderEvent,
+    Steering,
+    Stopped,
+    StopReason,
+    TurnedBack,
+    Walked,
+)
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -119,6 +130,20 @@ async def test_the_second_question_finds_the_tree_made() -> None:
         events = memwalker.memwalker(QUESTION, memory, fake, Steering(), ReaderOptions())
         assert isinstance([event async for event in events][-1], Answered)
         assert sum("Passage:" in call.text for call in fake.calls) == made
+
+
+async def test_the_parts_before_which_it_stands_and_where_it_turned_back_are_told_of() -> None:
+    fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
+    events = await ask(fake)
+    steps = [event for event in events if isinstance(event, Branched | Walked | TurnedBack)]
+    top, first, after, back, *_ = steps
+    assert isinstance(top, Branched)
+    assert [(part.first, part.last) for part in top.parts] == [(1, 7), (8, 14), (15, 20)]
+    assert all(part.summary for part in top.parts)
+    assert first == Walked(1, 1, 7)
+    assert isinstance(after, Branched)
+    assert (after.level, [part.first for part in after.parts]) == (0, list(range(1, 8)))
+    assert back == TurnedBack(1, 1, 7)
 
 
 async def test_each_page_looked_at_is_told_of() -> None:

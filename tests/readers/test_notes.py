@@ -4,7 +4,7 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
-from gistread.readers.events import Answered, Noted, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
@@ -43,6 +43,13 @@ async def test_every_word_is_read_in_order_and_what_helps_is_written_down() -> N
     assert all(note in fake.calls[-1].text for note in written)
     assert isinstance(events[-1], Answered)
     assert events[-1].answer == ANSWER
+
+
+async def test_each_part_is_told_of_when_it_has_been_read() -> None:
+    memory = make_memory()
+    events = [event for event in await ask(FakeEngine(says=says), memory) if isinstance(event, PartRead)]
+    assert [event.number for event in events] == list(range(1, events[0].total + 1))
+    assert " ".join(memory.book.text[event.start : event.end] for event in events).split() == memory.book.text.split()
 
 
 async def test_notes_so_far_stand_behind_the_next_part() -> None:

@@ -26,7 +26,17 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.events import AnswerDelta, Answered, Prepared, ReaderEvent, Restarted, Steering
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    PartRead,
+    Prepared,
+    ReaderEvent,
+    Reported,
+    Restarted,
+    Steering,
+    TeamFormed,
+)
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
 from gistread.readers.telling import said
@@ -129,6 +139,7 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
     """Tell every event as the command line asks for it; return the last."""
     steps: list[Json] = []
     answered: Answered | None = None
+    members = reported = 0
     answer = _StreamedAnswer(live=not (arguments.json or arguments.events) and sys.stdout.isatty())
     async for event in events:
         if step := step_of(event):
@@ -140,6 +151,13 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
         match event:
             case Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
+            case PartRead(number=number, total=total):
+                line.show(f"part {number} of {total}")
+            case TeamFormed(parts=parts):
+                members = len(parts)
+            case Reported():
+                reported = reported % members + 1
+                line.show(f"{reported} of {members} members have read their parts")
             case AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)

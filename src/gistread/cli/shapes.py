@@ -13,7 +13,25 @@ from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
-from gistread.readers.events import Answered, Expanded, LookedUp, Noted, ReaderEvent, Stopped, Unfit, Walked, Who
+from gistread.readers.events import (
+    Agreed,
+    Answered,
+    Expanded,
+    LookedUp,
+    MembersAsked,
+    Noted,
+    Planned,
+    ReaderEvent,
+    Reported,
+    Shared,
+    Shown,
+    Stopped,
+    TurnedBack,
+    Unfit,
+    Visited,
+    Walked,
+    Who,
+)
 
 Json = dict[str, Any]
 
@@ -58,17 +76,38 @@ def step_of(event: ReaderEvent) -> Json | None:
     match event:
         case Walked(level=level, first=first, last=last):
             return {"action": "walk", "level": level, "first": first, "last": last}
+        case TurnedBack(level=level, first=first, last=last):
+            return {"action": "turn_back", "level": level, "first": first, "last": last}
+        case Shown(places=places):
+            return {"action": "show", "places": [list(place) for place in places]}
+        case Planned():
+            return {"action": "plan", **asdict(event)}
+        case Visited():
+            return {"action": "visit", **asdict(event)}
+        case MembersAsked():
+            return {"action": "ask_members", **asdict(event)}
+        case Reported():
+            return {"action": "report", **asdict(event)}
+        case Agreed():
+            return {"action": "agree", **asdict(event)}
+        case Shared():
+            return {"action": "share", **asdict(event)}
         case LookedUp(page=page, reason=reason):
-            return {"action": "look_up", "page": page, "reason": reason}
+            return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
         case Expanded(page=page, by=Who.PERSON):
             return {"action": "expand", "page": page}
         case Unfit(page=page):
             return {"action": "unfit", "page": page}
         case Noted(text=text, start=start, end=end):
-            return {"action": "note", "text": text, "start": start, "end": end}
+            return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
         case Stopped(reason=reason):
             return {"action": "stop", "reason": reason}
     return None
+
+
+def _on(path: int) -> Json:
+    """The path, of readers that have several."""
+    return {"path": path} if path else {}
 
 
 def pages_document(memory: GistMemory) -> Json:

@@ -54,6 +54,33 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """These places of the book's own text, `book.text[start:end]` each, stand before the model for the answer."""
+
+    places: tuple[tuple[int, int], ...]
+    """In the order of the book."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the book that a reader can go down to."""
+
+    first: int
+    """Number of its first page."""
+    last: int
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """The reader stands before these parts of where it is and chooses among them."""
+
+    level: int
+    """Of the parts; 0: they are pages."""
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Walked:
     """The reader goes down to a part of the book: a page (level 0), or neighbours that have a summary together."""
 
@@ -64,6 +91,101 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedBack:
+    """The reader leaves the part where it is, and goes up again: nothing in it tells."""
+
+    level: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How the reader means to find out, and the key elements at which its paths begin, the first path's first."""
+
+    plan: str
+    starts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """A path has come to a key element."""
+
+    path: int
+    """From 1."""
+    element: str
+    facts: int
+    """How many are read of it."""
+    pages: tuple[int, ...]
+    """Those that the facts come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathEnded:
+    """A path goes no further; its notebook is full."""
+
+    path: int
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFormed:
+    """The book is given to members, a part `book.text[start:end]` to each, the first member's first."""
+
+    parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MembersAsked:
+    """The leader puts a question to all members."""
+
+    round: int
+    """From 1."""
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A member has read its part, `book.text[start:end]`."""
+
+    member: int
+    """From 1."""
+    answer: str
+    """Empty: its part does not tell."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Two members who differ have read both their parts: the answer of one is dropped."""
+
+    members: tuple[int, int]
+    kept: int
+    """The one of them whose answer stays."""
+    answer: str
+    """That answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """These members, or paths, would give the same answer."""
+
+    answer: str
+    by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """A part of the book, `book.text[start:end]`, has been read for the question."""
+
+    number: int
+    """From 1."""
+    total: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
     """The agent asks for a page."""
 
@@ -71,6 +193,8 @@ class LookedUp:
     step: int
     """From 1."""
     reason: str
+    path: int = 0
+    """Of a reader on several paths: which one asks, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +219,8 @@ class Noted:
     text: str
     start: int
     end: int
+    path: int = 0
+    """Of a reader on several paths: in whose notebook it stands, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +267,29 @@ class Answered:
 
 
 ReaderEvent = (
-    Started | Prepared | Walked | LookedUp | Expanded | Unfit | Noted | Stopped | AnswerDelta | Restarted | Answered
+    Started
+    | Prepared
+    | Shown
+    | Branched
+    | Walked
+    | TurnedBack
+    | Planned
+    | Visited
+    | PathEnded
+    | TeamFormed
+    | MembersAsked
+    | Reported
+    | Shared
+    | Agreed
+    | PartRead
+    | LookedUp
+    | Expanded
+    | Unfit
+    | Noted
+    | Stopped
+    | AnswerDelta
+    | Restarted
+    | Answered
 )
 
 

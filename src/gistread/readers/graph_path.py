@@ -18,7 +18,7 @@ from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing
-from gistread.readers.events import LookedUp, Noted, ReaderEvent, Steering, Walked
+from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Visited, Walked
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
 
@@ -84,6 +84,12 @@ def task(name: str, **values: object) -> Prompt:
 
 async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     """Follow one path to its end; its notebook is in `path` then."""
+    async for event in _walk(search, path, steering):
+        yield event
+    yield PathEnded(path.number)
+
+
+async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     while path.steps < STEPS and not steering.stop:
         path.visited.add(path.element.key)
         async for event in _read_facts(search, path, steering):
@@ -94,10 +100,11 @@ async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator
                 continue
             path.pages_read.append(page)
             yield Walked(0, page, page)
-            yield LookedUp(page, len(path.pages_read), f"path {path.number}, {path.element.name}")
+            reason = f"path {path.number}, {path.element.name}"
+            yield LookedUp(page, len(path.pages_read), reason, path.number)
             note, enough = await _read_page(search, path, page, steering)
             if note:
-                yield Noted(f"path {path.number}: {note}", *search.place(page))
+                yield Noted(note, *search.place(page), path.number)
             if enough:
                 return
         if path.steps >= STEPS or steering.stop:
@@ -130,8 +137,9 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
         del facts[-max(1, len(facts) // 4) :]
     if not facts:
         return
+    yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
     if note := await _note(search, path, prompt(note_task), search.place(facts[0].page)):
-        yield Noted(f"path {path.number}: {note}", *search.place(facts[0].page))
+        yield Noted(note, *search.place(facts[0].page), path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
     wanted: list[int] = []
     while len(wanted) < min(_PAGES_QUEUED, len(unread)):

@@ -8,6 +8,7 @@ are counted, and the answer is written with notebooks and votes in view.
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.words import count_words
@@ -20,8 +21,9 @@ from gistread.readers.agreement import clusters
 from gistread.readers.answering import Written, says_nothing, stream_answer
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
+    Agreed,
     Answered,
-    Noted,
+    Planned,
     Prepared,
     ReaderEvent,
     Started,
@@ -70,13 +72,12 @@ async def graphreader(
     planned = await engine.complete(task("plan", question=question), Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
     search.usage += planned.usage
     search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600] or question
-    yield Noted(f"plan: {' '.join(search.plan.split())}", 0, 0)
     starts = await _initial_nodes(search)
-    if starts:
-        yield Noted("begins at: " + "; ".join(element.name for element in starts), 0, 0)
+    yield Planned(search.plan, tuple(element.name for element in starts))
     paths = [Path(number, element) for number, element in enumerate(starts, start=1)]
-    async for event in _side_by_side(search, paths, steering):
-        yield event
+    async with aclosing(_side_by_side(search, paths, steering)) as walks:
+        async for event in walks:
+            yield event
     yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
     async for event in _answer(search, paths, options):
         yield event
@@ -141,7 +142,10 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
     engine, memory = search.engine, search.memory
     filled = [path for path in paths if path.notes]
     answers = await asyncio.gather(*(_short_answer(search, path) for path in filled))
-    votes = _votes([answer for answer in answers if answer])
+    agreed = _votes({path.number: answer for path, answer in zip(filled, answers, strict=True) if answer})
+    for vote in agreed:
+        yield vote
+    votes = "\n".join(f"{len(vote.by)} would answer: {vote.answer}" for vote in agreed)
     notebooks = "\n\n".join(f"Notebook {path.number}:\n{path.notebook()}" for path in filled)
     text = "\n\n".join(part for part in (notebooks, votes) if part) or "The notebooks are empty."
     prompt = task("notebooks_answer", notes=text, question=search.question)
@@ -178,7 +182,7 @@ async def _short_answer(search: Search, path: Path) -> str:
     return "" if says_nothing(answer) else answer
 
 
-def _votes(answers: Sequence[str]) -> str:
-    """Which answers were given, and how many searchers gave each."""
-    lines = [f"{len(group)} would answer: {answers[group[0]]}" for group in clusters(answers)]
-    return "\n".join(lines)
+def _votes(answers: Mapping[int, str]) -> list[Agreed]:
+    """Which answers were given, by the numbers of the paths that gave them; those of most paths first."""
+    numbers, said = list(answers), list(answers.values())
+    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in clusters(said)]

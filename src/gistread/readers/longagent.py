@@ -10,6 +10,7 @@ Members run side by side, as many as the engine does well. It needs no gist memo
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from gistread import prompts
@@ -22,7 +23,19 @@ from gistread.readers import passages
 from gistread.readers.agreement import agree, clusters
 from gistread.readers.answering import Written, says_nothing, stream_answer
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import (
+    Agreed,
+    Answered,
+    MembersAsked,
+    ReaderEvent,
+    Reported,
+    Shared,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+    TeamFormed,
+)
 from gistread.readers.options import ReaderOptions
 
 NAME = "longagent"
@@ -44,6 +57,7 @@ class _Report:
     part: int
     """Index of the member's part."""
     answer: str
+    """Empty when its part tells nothing."""
 
 
 @dataclass(slots=True)
@@ -84,22 +98,25 @@ async def longagent(
     team.most_reports = max(2, part_tokens // (ROUNDS * _REPORT_TOKENS))
     team.parts = await passages.chunks(memory.book, part_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+    yield TeamFormed(tuple(team.parts))
 
     asked = question
     reason = StopReason.LIMIT
     for round_number in range(1, ROUNDS + 1):
+        yield MembersAsked(round_number, asked)
         reports: list[_Report] = []
-        async for report in _ask_members(team, asked, steering):
-            reports.append(report)
-            yield Noted(f"part {report.part + 1}: {report.answer}", *team.parts[report.part])
-        async for note in _resolve(team, asked, reports, steering):
-            yield note
+        async with aclosing(_ask_members(team, asked, steering)) as members:
+            async for report in members:
+                yield Reported(report.part + 1, report.answer, *team.parts[report.part])
+                if report.answer:
+                    reports.append(report)
+        async for settled in _resolve(team, asked, reports, steering):
+            yield settled
         team.history.append((asked, _shortlist(reports, team.most_reports)))
         if steering.stop:
             reason = StopReason.PERSON
         elif round_number < ROUNDS and (following := await _next_question(team)):
             asked = following
-            yield Noted(f"asks: {asked}", 0, 0)
             continue
         elif round_number < ROUNDS:
             reason = StopReason.ENOUGH
@@ -139,16 +156,15 @@ async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncG
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _ask(team: _Team, question: str, part: int) -> _Report | None:
-    """One member's report; None when its part tells nothing."""
+async def _ask(team: _Team, question: str, part: int) -> _Report:
+    """One member's report."""
     mentioned = await team.engine.choose(
         _prompt("member_mention", text=team.text(part), question=question), ["yes", "no"]
     )
     team.usage += mentioned.usage
     if mentioned.index == 1:
-        return None
-    answer = await _short_answer(team, question, part)
-    return _Report(part, answer) if answer else None
+        return _Report(part, "")
+    return _Report(part, await _short_answer(team, question, part))
 
 
 async def _short_answer(team: _Team, question: str, *parts: int) -> str:
@@ -162,10 +178,13 @@ async def _short_answer(team: _Team, question: str, *parts: int) -> str:
 
 async def _resolve(
     team: _Team, question: str, reports: list[_Report], steering: Steering
-) -> AsyncGenerator[Noted, None]:
+) -> AsyncGenerator[Agreed | Shared, None]:
     """Let two members of different opinion read both their parts, until all that is left agrees (section 2.3)."""
-    for _ in range(CONFLICTS):
+    for attempt in range(CONFLICTS):
         groups = clusters([report.answer for report in reports])
+        if not attempt:
+            for group in groups:
+                yield Agreed(reports[group[0]].answer, tuple(sorted(reports[index].part + 1 for index in group)))
         if len(groups) < 2 or steering.stop:
             return
         first, second = reports[groups[0][0]], reports[groups[1][0]]
@@ -175,9 +194,7 @@ async def _resolve(
             groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
         )
         kept = first if dropped is groups[1] else second
-        yield Noted(
-            f"parts {first.part + 1} and {second.part + 1} read together: {kept.answer}", *team.parts[kept.part]
-        )
+        yield Shared((first.part + 1, second.part + 1), kept.part + 1, kept.answer)
         reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
 
 

@@ -20,8 +20,10 @@ from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
+    Branched,
     Expanded,
     LookedUp,
+    Part,
     Prepared,
     ReaderEvent,
     Restarted,
@@ -29,6 +31,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    TurnedBack,
     Walked,
     Who,
 )
@@ -67,10 +70,11 @@ class _Walk:
             and not (child.level == 0 and child.first in steering.refused)
         ]
 
-    def turn_back(self) -> None:
+    def turn_back(self) -> TurnedBack:
         """Turn the node down and go up again."""
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
+        return TurnedBack(node.level, node.first, node.last)
 
     async def fitted(self, task: str, answer_tokens: int, **values: object) -> Prompt:
         """The prompt with as much of the working memory as the window takes.
@@ -110,10 +114,15 @@ async def memwalker(
             yield Prepared("summaries", growth.done, growth.total)
             walk.usage = growth.usage
 
-    while isinstance(step := await _step(walk, steering), Node):
+    yield _branched(walk.path[-1])
+    while not isinstance(step := await _step(walk, steering), StopReason):
+        if isinstance(step, TurnedBack):
+            yield step
+            continue
         yield Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
+            yield _branched(step)
             continue
         walk.lookups.append(step.first)
         yield LookedUp(step.first, len(walk.lookups), "")
@@ -123,29 +132,27 @@ async def memwalker(
             async for event in _answer(walk, step):
                 yield event
             return
-        walk.turn_back()
+        yield walk.turn_back()
     yield Stopped(step)
     yield _answered(walk, NOT_FOUND, found=False)
 
 
-async def _step(walk: _Walk, steering: Steering) -> Node | StopReason:
-    """The child to go down to, having gone up as often as needed; or why the walk is over."""
-    while True:
-        if steering.stop:
-            return StopReason.PERSON
-        if walk.calls >= CALLS:
-            return StopReason.LIMIT
-        children = walk.open_children(steering)
-        at_top = len(walk.path) == 1
-        if not children:
-            if at_top:
-                return StopReason.NOTHING_LEFT
-            walk.turn_back()
-            continue
-        chosen = await _triage(walk, children, may_turn_back=not at_top)
-        if chosen is not None:
-            return chosen
-        walk.turn_back()
+def _branched(node: Node) -> Branched:
+    parts = (Part(child.first, child.last, child.summary.text) for child in node.children)
+    return Branched(node.level - 1, tuple(parts))
+
+
+async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReason:
+    """The child to go down to; that the walk has gone up again; or why it is over."""
+    if steering.stop:
+        return StopReason.PERSON
+    if walk.calls >= CALLS:
+        return StopReason.LIMIT
+    children = walk.open_children(steering)
+    at_top = len(walk.path) == 1
+    if not children:
+        return StopReason.NOTHING_LEFT if at_top else walk.turn_back()
+    return await _triage(walk, children, may_turn_back=not at_top) or walk.turn_back()
 
 
 async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> Node | None:

@@ -16,7 +16,7 @@ from gistread.memory.passages import Passage
 from gistread.readers import passages
 from gistread.readers.answering import Written, adds_nothing, stream_answer
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Answered, Noted, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 
 NAME = "notes"
@@ -66,7 +66,7 @@ async def notes(
 
     usage: Usage = NO_USAGE
     reason = StopReason.NOTHING_LEFT
-    for start, end in chunks:
+    for number, (start, end) in enumerate(chunks, start=1):
         if steering.stop:
             reason = StopReason.PERSON
             break
@@ -77,6 +77,7 @@ async def notes(
         if note and not adds_nothing(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
+        yield PartRead(number, len(chunks), start, end)
     if notebook.dropped:
         yield Noted(f"The first {notebook.dropped} notes had to make way for later ones.", 0, 0)
     yield Stopped(reason)

@@ -4,15 +4,22 @@ What is done with them, this does not know. The answer itself is no step.
 """
 
 from gistread.readers.events import (
+    Agreed,
     Expanded,
     LookedUp,
+    MembersAsked,
     Noted,
+    Planned,
     ReaderEvent,
+    Reported,
     Restarted,
+    Shared,
     Started,
     Stopped,
     StopReason,
+    TurnedBack,
     Unfit,
+    Visited,
     Walked,
     Who,
 )
@@ -29,27 +36,51 @@ _STOPPED = {
 def said(event: ReaderEvent) -> str:
     """What is told of a step; empty where nothing is."""
     match event:
-        case Started(share_shown=float(share)):
-            return f"{share:.0%} of the book's text stands before the model." if share < 1 else ""
-        case Started(pages_read=read, pages_total=total, complete=complete, shown=shown):
-            lines = [] if complete else [f"Asked over what has been read: {read} of about {total} pages."]
-            if shown is not None:
-                lines.append(
-                    f"The memory is larger than the model's window: {len(shown)} gists nearest to the question."
-                )
-            return "\n".join(lines)
+        case Started():
+            return _scope(event)
         case Walked(level=level, first=first, last=last) if level:
             return f"   down to pages {first} to {last}"
+        case TurnedBack(level=level, first=first, last=last):
+            return f"   back from pages {first} to {last}" if level else f"   page {first} does not tell"
+        case Planned(plan=plan, starts=starts):
+            begun = f"\n   begins at: {'; '.join(starts)}" if starts else ""
+            return f"   plan: {' '.join(plan.split())}{begun}"
+        case Visited(path=path, element=element, facts=facts):
+            return f"   path {path}: {facts} {'fact' if facts == 1 else 'facts'} about {element}"
+        case MembersAsked(round=number, question=question) if number > 1:
+            return f"   the leader asks: {question}"
+        case Reported(member=member, answer=answer) if answer:
+            return f"   part {member}: {answer}"
+        case Shared(members=(first, second), answer=answer):
+            return f"   parts {first} and {second} read together: {answer}"
+        case Agreed(answer=answer, by=by) if len(by) > 1:
+            return f"   {len(by)} say: {answer}"
         case LookedUp(page=page, step=step, reason=reason):
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
         case Expanded(page=page, by=Who.PERSON):
             return f"   page {page}, opened by you"
         case Unfit(page=page):
             return f"   page {page} does not fit the model's window"
-        case Noted(text=text):
-            return f"   {text}"
+        case Noted(text=text, path=path):
+            return f"   path {path}: {text}" if path else f"   {text}"
         case Stopped(reason=reason):
             return f"   {_STOPPED[reason]}"
         case Restarted(reason=reason):
             return f"The model was restarted ({reason}); the answer begins again."
     return ""
+
+
+def _scope(started: Started) -> str:
+    """Over how much of the book and of the memory it is asked."""
+    if started.share_shown is not None:
+        return (
+            f"{started.share_shown:.0%} of the book's text stands before the model." if started.share_shown < 1 else ""
+        )
+    lines = []
+    if not started.complete:
+        lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
+    if started.shown is not None:
+        lines.append(
+            f"The memory is larger than the model's window: {len(started.shown)} gists nearest to the question."
+        )
+    return "\n".join(lines)

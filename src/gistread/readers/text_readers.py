@@ -23,6 +23,7 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     ReaderEvent,
+    Shown,
     Started,
     Steering,
     Stopped,
@@ -157,6 +158,7 @@ class _Text:
         book = self._memory.book
         prompt = _prompt(self._question, None if shown is None else passages.render(shown, book))
         shown = shown or ()
+        yield Shown(tuple(shown))
         async for event in stream_answer(prompt, self._engine, self._options.answer_tokens):
             if not isinstance(event, Written):
                 yield event

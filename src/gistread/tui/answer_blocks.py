@@ -10,9 +10,12 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     Noted,
+    Planned,
     Prepared,
     ReaderEvent,
+    Reported,
     Restarted,
+    Shared,
     Started,
     Stopped,
     StopReason,
@@ -87,6 +90,12 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, answer=exchange.answer + text)
         case Restarted(reason=reason):
             return replace(exchange, answer="", notes=(*exchange.notes, f"Asked again: {reason}"))
+        case Planned(plan=plan, starts=starts):
+            return replace(exchange, steps=(*exchange.steps, f"✎ {plan}", "; ".join(starts)))
+        case Reported(member=member, answer=answer) if answer:
+            return replace(exchange, steps=(*exchange.steps, f"{member}: {answer}"))
+        case Shared(members=(first, second), answer=answer):
+            return replace(exchange, steps=(*exchange.steps, f"{first} and {second}: {answer}"))
         case Answered():
             return replace(
                 exchange,
@@ -96,6 +105,7 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
                 found=event.found,
                 running=False,
             )
+    return exchange
 
 
 def scope_of(started: Started) -> str:
