@@ -229,6 +229,11 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     _add_formats(convert)
 
 
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", choices=["list"], help="`list`: every task, and where to get its file")
+    _add_formats(parser)
+
+
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
     parser.add_argument("--measure", action="store_true", help="measure anew, where something is known from before")
@@ -356,6 +361,11 @@ _COMMANDS = {
         "The models on this machine, which one to use, and faster copies of them.",
         "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter",
         _add_models,
+    ),
+    "eval": _Command(
+        "Measure readers on questions whose answers are known.",
+        "examples:\n  gistread eval list\n  gistread eval list --json",
+        _add_eval,
     ),
     "doctor": _Command(
         "What the engine is on this machine, how fast it is, and what would make it faster.",

@@ -1,0 +1,79 @@
+"""FairytaleQA: stories in sections, and questions that name the sections which hold the answer (Xu et al., 2022).
+
+Two layouts: the authors' folders of tables, `questions/…/NAME-questions.csv` beside `section-stories/…/NAME-story.csv`,
+and one object a line with the same columns. Sections are gold places.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gistread.book.builder import BookBuilder
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.tasks.questions import distinct, references
+from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error, whole_number
+from gistread.evaluation.tasks.texts import Place, add_text, joined
+
+_QUESTIONS = "-questions.csv"
+_ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
+"""Columns; the second annotator's begin with the fourth. Most are empty."""
+
+
+def load_fairytaleqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """A story a document. See `Loader`."""
+    return _from_tables(path) if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")) else _from_lines(path)
+
+
+def _from_lines(path: Path) -> Iterator[Document]:
+    for record in json_records(path):
+        sections = dict(enumerate(record.texts("sections"), 1))
+        yield _document(record.text("story", "story_name"), sections, list(record.records("questions")), record)
+
+
+def _from_tables(folder: Path) -> Iterator[Document]:
+    # The authors keep everything twice, by origin and by split.
+    by_split = folder / "data-by-train-split"
+    for questions in sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}")):
+        name = questions.name.removesuffix(_QUESTIONS)
+        story = _beside(questions) / f"{name}-story.csv"
+        if not story.is_file():
+            raise task_error(f"{questions.name} has no story: there is no file {story}")
+        rows = table_records(story)
+        sections = {row.number("section"): row.text("text") for row in rows}
+        yield _document(name, sections, table_records(questions), rows[0])
+
+
+def _beside(questions: Path) -> Path:
+    """The folder of the stories that belong to these questions: the same path under `section-stories`."""
+    parts = list(questions.parent.absolute().parts)
+    if "questions" not in parts:
+        raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")
+    last = len(parts) - 1 - parts[::-1].index("questions")
+    parts[last] = "section-stories"
+    return Path(*parts)
+
+
+def _document(name: str, sections: dict[int, str], questions: Sequence[Record], record: Record) -> Document:
+    builder = BookBuilder()
+    places = {number: place for number, text in sections.items() if (place := add_text(builder, text))}
+    if not places:
+        raise record.wrong("the story has no text")
+    book = builder.build(title=name.replace("-", " ").title(), language="en", source_format="fairytaleqa")
+    ids = distinct(question.label("question_id") for question in questions)
+    asked = (_question(id_, question, places) for id_, question in zip(ids, questions, strict=True))
+    return Document(name, book, tuple(asked))
+
+
+def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
+    answers = references(record.text_or(column) for column in _ANSWERS)
+    if not answers:
+        raise record.lacks("answer1", "a text")
+    gold = [places[number] for number in _sections(record) if number in places]
+    return Question(id_, record.text("question"), references=answers, gold_places=joined(gold))
+
+
+def _sections(record: Record) -> Iterable[int]:
+    """The sections that a question names: `6, 7`."""
+    numbers = [whole_number(part) for part in record.label("cor_section").split(",") if part.strip()]
+    if None in numbers:
+        raise record.wrong(f"`cor_section` is not a list of section numbers: {record.label('cor_section')!r}")
+    return [number for number in numbers if number is not None]

@@ -1,0 +1,273 @@
+"""Files of benchmarks, read record by record: JSON lines, JSON documents, tables; every error names file and place.
+
+What is in a record is the business of whoever reads one. Knows no task, no book and no model.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gistread.errors import GistreadError
+
+_HEAD_BYTES = 4
+_PACKED = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "compressed with gzip", b"7z\xbc\xaf": "a 7z archive"}
+_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
+_HINT = "`gistread eval list` says what the file of each task looks like, and where to get it."
+_LONGEST_FIELD = 1 << 24
+"""Of a table: a whole story in one field is more than the csv module takes by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An object of a file, and where it stands there."""
+
+    fields: Mapping[str, Any]
+    where: str
+    """For messages: `dev.jsonl, line 3`."""
+
+    def __contains__(self, name: str) -> bool:
+        return self.fields.get(name) is not None
+
+    def text(self, name: str, *others: str) -> str:
+        """The text called so, or by the first of the other names that is there. It may be empty."""
+        for each in (name, *others):
+            if each in self:
+                value = self.fields[each]
+                if not isinstance(value, str):
+                    raise self._not(each, str)
+                return value
+        raise self.lacks(name, "a text")
+
+    def text_or(self, name: str, default: str = "") -> str:
+        """The text called so, if there is one."""
+        return self.text(name) if name in self else default
+
+    def label(self, name: str, *others: str) -> str:
+        """An identifier, that some files give as a number."""
+        for each in (name, *others):
+            value = self.fields.get(each)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return str(value)
+        return self.text(name, *others)
+
+    def number(self, name: str) -> int:
+        """A whole number, that some files give as text."""
+        if name not in self:
+            raise self.lacks(name, "a whole number")
+        number = whole_number(self.fields[name])
+        if number is None:
+            raise self._not(name, int)
+        return number
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self.fields.get(name, default)
+        if not isinstance(value, bool):
+            raise self._not(name, bool)
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        """The list called so, whatever is in it."""
+        if name not in self:
+            raise self.lacks(name, "a list")
+        value = self.fields[name]
+        if not isinstance(value, list):
+            raise self._not(name, list)
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        items = self.items(name)
+        if not all(isinstance(item, str) for item in items):
+            raise self.wrong(f"`{name}` is not a list of texts")
+        return tuple(items)
+
+    def records(self, name: str) -> Iterator["Record"]:
+        """A list of objects, one after the other."""
+        for number, item in enumerate(self.items(name), 1):
+            where = f"{self.where}, `{name}` {number}"
+            if not isinstance(item, dict):
+                raise task_error(f"{where}: it is not an object")
+            yield Record(item, where)
+
+    def record(self, name: str) -> "Record":
+        """An object inside this one."""
+        if name not in self:
+            raise self.lacks(name, "an object")
+        if not isinstance(self.fields[name], dict):
+            raise self._not(name, dict)
+        return Record(self.fields[name], f"{self.where}, `{name}`")
+
+    def lacks(self, name: str, kind: str) -> GistreadError:
+        """The error that says what is missing, and what is there instead."""
+        there = ", ".join(f"`{key}`" for key in list(self.fields)[:8]) or "nothing"
+        return self.wrong(f"`{name}` is missing, {kind}; there is {there}")
+
+    def wrong(self, what: str) -> GistreadError:
+        return task_error(f"{self.where}: {what}")
+
+    def _not(self, name: str, kind: type) -> GistreadError:
+        return self.wrong(f"`{name}` is not {_KINDS[kind]}")
+
+
+def task_error(what: str) -> GistreadError:
+    """Why a file is not what its task needs."""
+    return GistreadError(f"{what}.", _HINT)
+
+
+def whole_number(value: object) -> int | None:
+    """`value` as a whole number, be it one, or a text or a floating number that stands for one; else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal():
+        return int(value)
+    return None
+
+
+def json_records(path: Path) -> Iterator[Record]:
+    """The objects of a file: a line each, or one JSON list of them, or one JSON object. Empty lines are passed over.
+
+    Of a folder: those of every `.jsonl` and `.json` file in it, by name. Lines are read as they are asked for.
+    Raises GistreadError where the file cannot be read, is no such file, or has no object in it.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl"))
+        if not files:
+            raise task_error(f"{path} is a folder without a .json or .jsonl file")
+        for file in files:
+            yield from json_records(file)
+        return
+    _refuse_other(path)
+    try:
+        with path.open("rb") as stream:
+            seen = False
+            for number, line in enumerate(stream, 1):
+                text = line.removeprefix(b"\xef\xbb\xbf").strip()
+                if not text:
+                    continue
+                if not seen and not _is_whole(text):
+                    yield from _document_records(path)
+                    return
+                seen = True
+                yield _line_record(path, number, text)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if not seen:
+        raise task_error(f"{path} is empty")
+
+
+def json_document(path: Path) -> Record:
+    """The one JSON object of a file."""
+    _refuse_other(path)
+    document = _parsed(path)
+    if not isinstance(document, dict):
+        raise task_error(f"{path} is not one JSON object")
+    return Record(document, path.name)
+
+
+def table_records(path: Path) -> list[Record]:
+    """The rows of a table with a heading (CSV, UTF-8), each by the names of its columns; empty fields are left out."""
+    _refuse_other(path)
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    line = 0
+    found = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = csv.DictReader(stream, strict=True)
+            for row in rows:
+                line = rows.line_num
+                if None in row:
+                    raise task_error(f"{path.name}, line {line}: it has more fields than the heading")
+                found.append(Record({key: value for key, value in row.items() if value}, f"{path.name}, line {line}"))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise task_error(f"{path} is not UTF-8 text") from error
+    except csv.Error as error:
+        raise task_error(f"{path.name}, after line {line}: there is no row of a CSV table ({error})") from error
+    finally:
+        csv.field_size_limit(before)
+    if not found:
+        raise task_error(f"{path} has no rows")
+    return found
+
+
+def _is_whole(text: bytes) -> bool:
+    """Whether the first line of a file is a JSON object by itself."""
+    if not text.startswith(b"{"):
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _line_record(path: Path, number: int, text: bytes) -> Record:
+    where = f"{path.name}, line {number}"
+    try:
+        fields = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise task_error(f"{where}: it is not JSON ({str(error).partition(':')[0]})") from error
+    if not isinstance(fields, dict):
+        raise task_error(f"{where}: it is not a JSON object")
+    return Record(fields, where)
+
+
+def _document_records(path: Path) -> Iterator[Record]:
+    document = _parsed(path)
+    if isinstance(document, dict):
+        yield Record(document, path.name)
+        return
+    if not document:
+        raise task_error(f"{path} holds an empty list")
+    for number, item in enumerate(document, 1):
+        where = f"{path.name}, entry {number}"
+        if not isinstance(item, dict):
+            raise task_error(f"{where}: it is not an object")
+        yield Record(item, where)
+
+
+def _parsed(path: Path) -> dict[str, Any] | list[Any]:
+    try:
+        # Not orjson: this one knows the line of a mistake.
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise task_error(f"{path} is not UTF-8 text") from error
+    except json.JSONDecodeError as error:
+        raise task_error(f"{path.name}, line {error.lineno}: it is not JSON ({error.msg})") from error
+    if not isinstance(document, (dict, list)):
+        raise task_error(f"{path} is neither a JSON object nor a list of them")
+    return document
+
+
+def _refuse_other(path: Path) -> None:
+    """Refuse what is no regular file with text in it, before any of it is taken for a record."""
+    if not path.exists():
+        raise task_error(f"There is no file {path}")
+    if path.is_dir():
+        raise task_error(f"{path} is a folder; name the file in it")
+    if not path.is_file():
+        raise task_error(f"{path} is a pipe or a device, not a file")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    for magic, name in _PACKED.items():
+        if head.startswith(magic):
+            raise GistreadError(f"{path} is {name}.", "Unpack it, and name the file that was in it.")
+
+
+def _unreadable(path: Path, error: OSError) -> GistreadError:
+    return GistreadError(f"{path} cannot be read: {error.strerror or error}.")

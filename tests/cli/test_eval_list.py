@@ -1,0 +1,21 @@
+"""`gistread eval list`: every task, with where its file is to be had."""
+
+from gistread.errors import ExitStatus
+from gistread.evaluation.tasks.registry import TASKS
+from tests.cli.conftest import Run
+
+
+def test_every_task_is_shown_with_source_licence_format_and_metrics(run: Run) -> None:
+    ran = run("eval", "list")
+    assert (ran.status, ran.err) == (ExitStatus.DONE, "")
+    shown = " ".join(ran.out.split())
+    for task in TASKS.values():
+        for fact in (task.name, task.summary, task.source, task.licence, task.file_format, ", ".join(task.metrics)):
+            assert fact in shown
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_json_has_the_same(run: Run) -> None:
+    tasks = run("eval", "list", "--json").json["tasks"]
+    assert [task["name"] for task in tasks] == list(TASKS)
+    assert all(set(task) == {"name", "summary", "source", "licence", "format", "metrics"} for task in tasks)
