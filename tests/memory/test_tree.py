@@ -7,12 +7,13 @@ import pytest
 from gistread.engine.protocol import Priority
 from gistread.memory.derived import Derived, Grown
 from gistread.memory.model import GistMemory
-from gistread.memory.tree import MOST_CHILDREN, Node, grow, spread, summaries_in
+from gistread.memory.outline import MOST_CHILDREN, inner, outline
+from gistread.memory.tree import Node, grow, standing
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
 
-def engine(**changes: int) -> FakeEngine:
+def engine(**changes: object) -> FakeEngine:
     """Says something else of every text, in its own words."""
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
 
@@ -41,18 +42,9 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
         assert len(node.children) <= MOST_CHILDREN
         if node.children:
             assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
-            assert {child.level for child in node.children} == {node.level - 1}
-    assert len(grown) == summaries_in(pages)
-    assert [one.done for one in grown] == list(range(1, summaries_in(pages) + 1))
-
-
-@pytest.mark.parametrize("count", range(1, 200))
-def test_children_are_spread_evenly_over_the_fewest_parents(count: int) -> None:
-    sizes = spread(count)
-    assert sum(sizes) == count
-    assert max(sizes) <= MOST_CHILDREN
-    assert max(sizes) - min(sizes) <= 1
-    assert count <= MOST_CHILDREN or min(sizes) >= 4
+            assert max(child.level for child in node.children) == node.level - 1
+    expected = len(list(inner(outline(make_memory(pages, pages))))) - 1  # nobody looks at the top from above
+    assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
 
 
 async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
@@ -107,3 +99,37 @@ async def test_it_is_background_work_unless_a_person_waits() -> None:
     fake = engine()
     await tree_of(make_memory(40, 40), fake)
     assert {call.priority for call in fake.calls} == {Priority.BACKGROUND}
+
+
+async def test_the_summary_of_the_whole_book_is_made_where_it_is_wanted() -> None:
+    memory = make_memory(40, 40)
+    without, _ = await tree_of(memory, engine())
+    assert not without.made
+    events = [event async for event in grow(memory, engine(), whole=True)]
+    top = events.pop()
+    assert isinstance(top, Node)
+    assert top.made
+    assert [event.total for event in events if isinstance(event, Grown)] == [6] * 6
+
+
+async def test_before_a_summary_is_made_sentences_of_those_below_stand_in_for_it() -> None:
+    memory = make_memory(70, 70)
+    top = standing(memory)
+    above = [node for node in all_nodes(top) if node.children and not node.made]
+    assert len(above) > 5
+    for node in above:
+        below = "\n\n".join(child.summary.text for child in node.children)
+        assert node.summary.words < sum(child.summary.words for child in node.children)
+        assert node.summary.text.split(".")[0] in below
+    assert standing(memory) == top
+
+
+async def test_what_was_made_stands_as_soon_as_it_is_there_whoever_made_it() -> None:
+    memory = make_memory(70, 70)
+    growing = grow(memory, engine(fingerprint="another model"))
+    for _ in range(3):
+        await anext(growing)
+    await growing.aclose()
+    assert 3 <= sum(node.made for node in all_nodes(standing(memory)) if node.children) < 9
+    grown, _ = await tree_of(memory, engine())
+    assert standing(memory) == grown

@@ -1,26 +1,27 @@
-"""The memory tree (MemWalker, section 3.1): gists of pages, summaries of gists, summaries of summaries.
+"""The memory tree (MemWalker, section 3.1): gists of pages, gists of gists for chapters, parts and the whole book.
 
-Built from the bottom up. The pages are the leaves, their gists are what is known of them; five to eight neighbours
-have one parent, whose summary is made from theirs as a gist is made from a page, guard included. The top has no
-summary: nobody looks at it from above. Which nodes there are follows from the number of pages alone; each summary is
-kept by the text it was made of (`derived.py`), so a build that was stopped goes on, and one after more pages were
-read makes only what is new.
+One tree for all who look at a memory from further away: MemWalker walks down it, a memory that outgrows the window is
+shown by its upper levels where that will do (iterative gisting: ReadAgent, Appendix F.3), and the person zooms through
+them. Its shape is `outline.py`'s; a summary is made of those below it as a gist is made of a page, guard included, and
+kept by the text it was made of (`derived.py`), whoever made it. So a build that was stopped goes on, and one after more
+pages were read makes only what is new. Until a summary has been made, sentences of those below stand in for it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory import gisting
 from gistread.memory.derived import Grown, key_of
-from gistread.memory.gisting import careful_attempts, gist_page
+from gistread.memory.extractive import extract
+from gistread.memory.gisting import careful_attempts, gist_page, is_short, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource
+from gistread.memory.outline import Stretch, inner, outline
 
-MOST_CHILDREN = 8
-"""Of a node; MemWalker has 5 to 8 (Table 4)."""
 _KIND = "summary"
 
 
@@ -34,81 +35,120 @@ class Node:
     """Number of its first page."""
     last: int
     summary: Gist
-    """Of the top: empty."""
+    """Of a page: its gist."""
     children: tuple["Node", ...] = ()
+    made: bool = True
+    """False: sentences of its children stand in for a summary that has not been made."""
+
+    @property
+    def pages(self) -> int:
+        """How many there are."""
+        return self.last - self.first + 1
 
 
-def spread(count: int) -> list[int]:
-    """How many of `count` neighbours each of the fewest parents has: as even as can be, at most `MOST_CHILDREN`."""
-    parents = -(-count // MOST_CHILDREN)
-    return [count // parents + (index < count % parents) for index in range(parents)] if count else []
+def nodes(top: Node) -> Iterator[Node]:
+    """Every node, each after those below it."""
+    for child in top.children:
+        yield from nodes(child)
+    yield top
 
 
-def summaries_in(pages: int) -> int:
-    """How many summaries the tree over so many pages has."""
-    total = 0
-    while pages > MOST_CHILDREN:
-        pages = len(spread(pages))
-        total += pages
-    return total
+def standing(memory: GistMemory) -> Node:
+    """The tree as it stands: the summaries that were made, and sentences of those below in place of the others.
+
+    No model is asked. There must be a page. War and Peace, with none made: under a second, for a thread.
+    """
+    return _stand(memory, outline(memory))
 
 
 async def grow(
-    memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND
+    memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND, *, whole: bool = False
 ) -> AsyncGenerator[Grown | Node, None]:
-    """Build the tree over all pages that have been read; its top is the last thing yielded.
+    """Make the summaries of all pages that have been read; the tree is the last thing yielded.
 
-    There must be a page. Raises EngineError when the engine fails.
+    There must be a page. The summary of the whole book is made only if it is wanted: nobody walks into it. Raises
+    EngineError when the engine fails.
     """
-    nodes = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in list(memory.entries)]
-    total, done, usage = summaries_in(len(nodes)), 0, NO_USAGE
-    level = 1
-    while len(nodes) > MOST_CHILDREN:
-        groups = _groups(nodes)
-        parents: dict[int, Node] = {}
-        places = asyncio.Semaphore(max(1, engine.info.parallel))
+    memory = replace(memory, entries=list(memory.entries))
+    top = outline(memory)
+    wanted = [stretch for stretch in inner(top) if whole or stretch is not top]
+    made: dict[Stretch, asyncio.Task[tuple[Gist, Usage]]] = {}
+    places = asyncio.Semaphore(max(1, engine.info.parallel))
 
-        async def parent(
-            index: int, children: tuple[Node, ...], level: int = level, places: asyncio.Semaphore = places
-        ) -> tuple[int, Node, Usage]:
-            async with places:
-                summary, cost = await _summary(memory, children, engine, priority)
-            return index, Node(level, children[0].first, children[-1].last, summary, children), cost
+    async def summary(stretch: Stretch) -> tuple[Gist, Usage]:
+        below = [(await made[child])[0] if child.children else _gist(memory, child) for child in stretch.children]
+        async with places:
+            return await _summary(memory, _text(below), engine, priority)
 
-        tasks = [asyncio.create_task(parent(index, children)) for index, children in enumerate(groups)]
-        try:
-            for ready in asyncio.as_completed(tasks):
-                index, node, cost = await ready
-                parents[index] = node
-                done, usage = done + 1, usage + cost
-                yield Grown(done, total, usage)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        nodes = [parents[index] for index in range(len(groups))]
-        level += 1
-    yield Node(level, nodes[0].first, nodes[-1].last, Gist("", 0, GistSource.VERBATIM), tuple(nodes))
+    usage = NO_USAGE
+    for stretch in wanted:
+        made[stretch] = asyncio.create_task(summary(stretch))
+    try:
+        for done, ready in enumerate(asyncio.as_completed(made.values()), start=1):
+            usage += (await ready)[1]
+            yield Grown(done, len(wanted), usage)
+    finally:
+        for task in made.values():
+            task.cancel()
+        await asyncio.gather(*made.values(), return_exceptions=True)
+    yield _grown(memory, top, {stretch: task.result()[0] for stretch, task in made.items()})
 
 
-def _groups(nodes: Sequence[Node]) -> list[tuple[Node, ...]]:
-    groups: list[tuple[Node, ...]] = []
-    at = 0
-    for size in spread(len(nodes)):
-        groups.append(tuple(nodes[at : at + size]))
-        at += size
-    return groups
+def _grown(memory: GistMemory, stretch: Stretch, summaries: Mapping[Stretch, Gist]) -> Node:
+    if not stretch.children:
+        return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
+    children = tuple(_grown(memory, child, summaries) for child in stretch.children)
+    if (summary := summaries.get(stretch)) is not None:
+        return Node(stretch.level, stretch.first, stretch.last, summary, children)
+    return _node(memory, stretch, children)
 
 
-async def _summary(
-    memory: GistMemory, children: Sequence[Node], engine: Engine, priority: Priority
-) -> tuple[Gist, Usage]:
-    """The summary of these neighbours: one that was made of the same words, or a new one."""
-    text = "\n\n".join(child.summary.text for child in children)
-    key = key_of(engine.info.fingerprint, prompts.version(*gisting.PROMPTS), text)
-    match memory.derived.get(_KIND, key):
+def _stand(memory: GistMemory, stretch: Stretch) -> Node:
+    if not stretch.children:
+        return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
+    return _node(memory, stretch, tuple(_stand(memory, child) for child in stretch.children))
+
+
+def _node(memory: GistMemory, stretch: Stretch, children: tuple[Node, ...]) -> Node:
+    """With the summary that is known, or with what stands in for it."""
+    text = _text([child.summary for child in children])
+    known = _known(memory, text)
+    return Node(stretch.level, stretch.first, stretch.last, known or _stand_in(text), children, known is not None)
+
+
+def _gist(memory: GistMemory, page: Stretch) -> Gist:
+    return memory.entry(page.first).gist
+
+
+def _text(gists: list[Gist]) -> str:
+    return "\n\n".join(gist.text for gist in gists)
+
+
+def _key(text: str) -> str:
+    return key_of(prompts.version(*gisting.PROMPTS), text)
+
+
+def _known(memory: GistMemory, text: str) -> Gist | None:
+    """The summary that was made of these words; what is too short to be shortened is its own."""
+    if is_short(text):
+        return Gist(text, count_words(text), GistSource.VERBATIM)
+    match memory.derived.get(_KIND, _key(text)):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
-            return Gist(known, count_words(known), GistSource(source)), NO_USAGE
+            return Gist(known, count_words(known), GistSource(source))
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _stand_in(text: str) -> Gist:
+    """Sentences of those below, as many as a summary would have."""
+    own = extract(text, wanted_words(count_words(text)))
+    return Gist(own, count_words(own), GistSource.EXTRACTIVE)
+
+
+async def _summary(memory: GistMemory, text: str, engine: Engine, priority: Priority) -> tuple[Gist, Usage]:
+    """The summary of these words: one that is known, or a new one."""
+    if (known := _known(memory, text)) is not None:
+        return known, NO_USAGE
     made = await gist_page(text, engine, await careful_attempts(text, engine), priority, guarded=memory.guarded)
-    memory.derived.put(_KIND, key, {"text": made.gist.text, "source": made.gist.source.value})
+    memory.derived.put(_KIND, _key(text), {"text": made.gist.text, "source": made.gist.source.value})
     return made.gist, made.usage

@@ -1,0 +1,100 @@
+"""Which pages of a memory belong together: those of a chapter, the chapters of a part, the parts of the book.
+
+The shape of the memory tree (MemWalker, section 3.1), without a word in it. It follows the book: the pages of a chapter
+come together before they meet those of another one, the chapters of a part before those of the next. Where more than
+eight stand side by side, neighbours are put together, evenly; where a book has no chapters, that is all there is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from gistread.book.model import Book
+from gistread.memory.model import GistMemory, Page
+
+MOST_CHILDREN = 8
+"""Of a stretch; MemWalker has 5 to 8 (Table 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A page, or neighbours that belong together."""
+
+    level: int
+    """0: a page; else one more than the highest of its children."""
+    first: int
+    """Number of its first page."""
+    last: int
+    children: tuple["Stretch", ...] = ()
+
+
+def outline(memory: GistMemory) -> Stretch:
+    """All pages that have been read, from the whole book down; its top has children. There must be a page."""
+    paths = _paths(memory.book)
+    pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
+    top = _section(pages, 0)
+    return top if top.children else Stretch(1, top.first, top.last, (top,))
+
+
+def chapter_of(book: Book, page: Page) -> int:
+    """Index of the chapter that a page belongs to. It may begin with the titles of the parts around it."""
+    return book.chapter_index(max(page.start, page.end - 1))
+
+
+def inner(stretch: Stretch) -> Iterator[Stretch]:
+    """The stretches of more than one page, each after those inside it."""
+    for child in stretch.children:
+        yield from inner(child)
+    if stretch.children:
+        yield stretch
+
+
+def spread(count: int) -> list[int]:
+    """How many of `count` neighbours each of the fewest parents has: as even as can be, at most `MOST_CHILDREN`."""
+    parents = -(-count // MOST_CHILDREN)
+    return [count // parents + (index < count % parents) for index in range(parents)] if count else []
+
+
+def _paths(book: Book) -> list[tuple[int, ...]]:
+    """Of each chapter the indices of the chapters that hold it, from the outside in, and its own."""
+    paths: list[tuple[int, ...]] = []
+    around: list[tuple[int, int]] = []
+    for index, chapter in enumerate(book.chapters):
+        while around and around[-1][0] >= chapter.level:
+            around.pop()
+        around.append((chapter.level, index))
+        paths.append(tuple(number for _, number in around))
+    return paths
+
+
+def _section(pages: Sequence[tuple[int, tuple[int, ...]]], depth: int) -> Stretch:
+    """These neighbours, which share the first `depth` steps of their paths."""
+    children: list[Stretch] = []
+    for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
+        inside = list(group)
+        if step:
+            children.append(_section(inside, depth + 1))
+        elif len(inside) == len(pages):
+            children = [Stretch(0, number, number) for number, _ in inside]
+        else:  # what a part says before its first chapter
+            children.append(_over([Stretch(0, number, number) for number, _ in inside]))
+    return _over(children)
+
+
+def _over(neighbours: list[Stretch]) -> Stretch:
+    """The one stretch above these, with as many in between as are needed."""
+    while len(neighbours) > MOST_CHILDREN:
+        grouped: list[Stretch] = []
+        at = 0
+        for size in spread(len(neighbours)):
+            grouped.append(_parent(neighbours[at : at + size]))
+            at += size
+        neighbours = grouped
+    return _parent(neighbours)
+
+
+def _parent(children: list[Stretch]) -> Stretch:
+    if len(children) == 1:
+        return children[0]
+    level = 1 + max(child.level for child in children)
+    return Stretch(level, children[0].first, children[-1].last, tuple(children))

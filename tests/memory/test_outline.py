@@ -1,0 +1,85 @@
+"""The shape of the memory tree: chapters first, then the parts that hold them."""
+
+from dataclasses import replace
+
+import pytest
+
+from gistread.book.words import count_words
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.outline import MOST_CHILDREN, Stretch, chapter_of, inner, outline, spread
+from tests.memory.books import make_book, prose
+
+
+def memory_of(pages_by_chapter: list[int], levels: list[int] | None = None) -> GistMemory:
+    """Chapters of so many pages each, a paragraph a page; a chapter of none is a title."""
+    chapters = [
+        [f"# Chapter {index}", *(prose(30, seed=100 * index + page) for page in range(pages))]
+        for index, pages in enumerate(pages_by_chapter)
+    ]
+    book = make_book(*chapters)
+    if levels:
+        pairs = zip(book.chapters, levels, strict=True)
+        book = replace(book, chapters=tuple(replace(chapter, level=level) for chapter, level in pairs))
+    memory = GistMemory(book, PageSize(20, 40), "fake")
+    ends = [p.end for p in book.paragraphs if not p.level]
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), start=1):
+        gist = f"Page {number} tells."
+        memory.entries.append(
+            Entry(Page(number, start, end, count_words(book.text[start:end])), Gist(gist, 3, GistSource.MODEL))
+        )
+    return memory
+
+
+def shape(stretch: Stretch) -> object:
+    """Nested lists of page numbers."""
+    return [shape(child) for child in stretch.children] if stretch.children else stretch.first
+
+
+def test_the_pages_of_a_chapter_come_together_before_they_meet_those_of_another() -> None:
+    assert shape(outline(memory_of([3, 2, 1]))) == [[1, 2, 3], [4, 5], 6]
+
+
+def test_the_chapters_of_a_part_come_together_before_they_meet_those_of_the_next() -> None:
+    memory = memory_of([0, 2, 2, 0, 1, 3], levels=[1, 2, 2, 1, 2, 2])
+    assert shape(outline(memory)) == [[[1, 2], [3, 4]], [5, [6, 7, 8]]]
+
+
+def test_what_a_part_says_before_its_first_chapter_stands_before_it() -> None:
+    memory = memory_of([2, 1, 2, 1], levels=[1, 2, 2, 1])
+    assert shape(outline(memory)) == [[[1, 2], 3, [4, 5]], 6]
+
+
+def test_a_page_that_begins_with_the_title_of_its_part_belongs_to_its_chapter() -> None:
+    memory = memory_of([0, 2, 2], levels=[1, 2, 2])
+    assert [chapter_of(memory.book, entry.page) for entry in memory.entries] == [1, 1, 2, 2]
+
+
+def test_a_book_without_chapters_is_put_together_evenly() -> None:
+    top = outline(memory_of([20]))
+    assert shape(top) == [list(range(1, 8)), list(range(8, 15)), list(range(15, 21))]
+
+
+def test_one_page_stands_under_a_top_too() -> None:
+    assert shape(outline(memory_of([1]))) == [1]
+
+
+@pytest.mark.parametrize("chapters", [[1] * 100, [30] * 10, [0, 3, 9, 1, 17] * 5, [500]])
+def test_every_page_is_there_once_and_nothing_has_too_many_children(chapters: list[int]) -> None:
+    memory = memory_of(chapters)
+    top = outline(memory)
+
+    def pages(stretch: Stretch) -> list[int]:
+        return [n for child in stretch.children for n in pages(child)] if stretch.children else [stretch.first]
+
+    assert pages(top) == [entry.page.number for entry in memory.entries]
+    assert all(2 <= len(stretch.children) <= MOST_CHILDREN for stretch in inner(top))
+    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in inner(top))
+
+
+@pytest.mark.parametrize("count", range(1, 200))
+def test_children_are_spread_evenly_over_the_fewest_parents(count: int) -> None:
+    sizes = spread(count)
+    assert sum(sizes) == count
+    assert max(sizes) <= MOST_CHILDREN
+    assert max(sizes) - min(sizes) <= 1
+    assert count <= MOST_CHILDREN or min(sizes) >= 4
