@@ -36,7 +36,7 @@ def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) ->
 
 
 TEXTS = ("passage", "text", "findings", "summaries", "facts", "elements", "memory", "notes")
-WITHOUT_TEXT = {"lookup_reason", "answer_closed", "plan"}
+WITHOUT_TEXT = {"lookup_reason", "answer_closed", "plan", "judge_strict", "judge_permissive"}
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(("single_pass", "task_")))
 
 
@@ -58,3 +58,8 @@ def test_look_up_and_answer_begin_alike() -> None:
     until = "{question}"
     lookup, answer = prompts.load("lookup").text, prompts.load("answer").text
     assert lookup[: lookup.index(until)] == answer[: answer.index(until)]
+
+
+def test_both_raters_of_the_judge_begin_alike() -> None:
+    strict, permissive = prompts.load("judge_strict").text, prompts.load("judge_permissive").text
+    assert strict[: strict.index("---")] == permissive[: permissive.index("---")]

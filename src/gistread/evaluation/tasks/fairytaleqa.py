@@ -9,9 +9,10 @@ from pathlib import Path
 
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error, whole_number
-from gistread.evaluation.tasks.texts import Place, add_text, joined
+from gistread.evaluation.tasks.texts import add_text
 
 _QUESTIONS = "-questions.csv"
 _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
@@ -68,7 +69,7 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
     if not answers:
         raise record.lacks("answer1", "a text")
     gold = [places[number] for number in _sections(record) if number in places]
-    return Question(id_, record.text("question"), references=answers, gold_places=joined(gold))
+    return Question(id_, record.text("question"), references=answers, gold_places=united(gold, BETWEEN_PARAGRAPHS))
 
 
 def _sections(record: Record) -> Iterable[int]:

@@ -8,9 +8,7 @@ import re
 
 from gistread.book.builder import BookBuilder
 from gistread.book.model import Kind
-
-Place = tuple[int, int]
-"""Start and end in `Book.text`."""
+from gistread.evaluation.places import Place
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
@@ -29,17 +27,3 @@ def add_heading(builder: BookBuilder, title: str, level: int = 1) -> None:
     """Begin a chapter with a heading of its own."""
     builder.chapter(title, level)
     builder.add(title, Kind.HEADING, level)
-
-
-def joined(places: list[Place]) -> tuple[Place, ...]:
-    """The places in the order of the book; those that overlap, or have only white space between them, as one.
-
-    Paragraphs have two characters between them (see `book/model.py`).
-    """
-    merged: list[Place] = []
-    for start, end in sorted(places):
-        if merged and start <= merged[-1][1] + 2:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
