@@ -22,6 +22,7 @@ from tests.benchmarks import (
     moving,
     naive,
     novel,
+    others,
     pdf,
     raw,
     screen,
@@ -49,6 +50,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "moving": moving.measure,
         "typesetting": typesetting.measure,
         "pdf": pdf.measure,
+        "others": others.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""
