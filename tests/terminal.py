@@ -46,13 +46,23 @@ class Terminal:
         return [line.rstrip() for line in self._screen.display]
 
     @property
+    def cells(self) -> list[list[tuple[object, ...]]]:
+        """What stands in each cell, colours and all."""
+        screen = self._screen
+        return [[tuple(screen.buffer[row][column]) for column in range(screen.columns)] for row in range(screen.lines)]
+
+    @property
     def text(self) -> str:
         return "\n".join(self.lines)
 
     def look(self, seconds: float = 0.02) -> None:
         """Take in what has been drawn, waiting this long for more."""
         with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
-            self._stream.feed(self.process.read_nonblocking(2**16, timeout=seconds))
+            self.draw(self.process.read_nonblocking(2**16, timeout=seconds))
+
+    def draw(self, data: bytes) -> None:
+        """Put on the screen what was read from the process by other means."""
+        self._stream.feed(data)
 
     def wait_for(self, *texts: str, seconds: float = 30.0) -> float:
         """Look until all these texts are on the screen; seconds since the start. Fails with what is there instead."""

@@ -66,7 +66,7 @@ def _themes(home: Path) -> Iterator[Finding]:
         run.press("T")
         run.wait_for("Choose a theme")
         run.look(1)
-        times = [_until_quiet(run, "\x1b[B") for _ in themes]
+        times = [_until_settled(run, "\x1b[B") for _ in themes]
         run.press("\r")
         run.look(1)
         _quit(run)
@@ -75,15 +75,22 @@ def _themes(home: Path) -> Iterator[Finding]:
     yield Aim("a theme change on War and Peace [s]", spread.median, at_most=0.25)
 
 
-def _until_quiet(run: Terminal, key: str, rest_s: float = 0.4) -> float:
-    """Seconds from a key to the last byte that it made the program write."""
+def _until_settled(run: Terminal, key: str, rest_s: float = 0.4) -> float:
+    """Seconds from a key to the last byte that changed the screen. It is drawn afterwards: emulating takes long."""
+    written: list[tuple[float, bytes]] = []
     pressed = last = time.monotonic()
     run.press(key)
     while time.monotonic() - max(last, pressed + rest_s) < rest_s:
         with contextlib.suppress(pexpect.TIMEOUT):
-            run.process.read_nonblocking(2**16, timeout=0.02)
+            data = run.process.read_nonblocking(2**16, timeout=0.02)
             last = time.monotonic()
-    return last - pressed
+            written.append((last, data))
+    changed, cells = pressed, run.cells
+    for moment, data in written:
+        run.draw(data)
+        if run.cells != cells:
+            changed, cells = moment, run.cells
+    return changed - pressed
 
 
 def _until_drawn(run: Terminal, text: bytes) -> float:
