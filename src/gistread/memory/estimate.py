@@ -1,4 +1,4 @@
-"""How long the rest of the book will take: pages and seconds left, from the pace so far.
+"""How long the rest of the book will take, from the pace so far; and how long what is made beside its gists.
 
 Before the first page is read the pace is one to be expected, from what was measured of the engine. Pure arithmetic.
 The clock, the screen and the progress line are the affair of those who ask.
@@ -7,7 +7,7 @@ The clock, the screen and the progress line are the affair of those who ask.
 from dataclasses import dataclass, replace
 
 from gistread.engine.protocol import EngineInfo
-from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, seconds_per_token
+from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
 from gistread.memory.model import GistMemory, Reading
 from gistread.memory.sizes import TOKENS_PER_WORD
 
@@ -51,6 +51,31 @@ class Estimate:
 UNKNOWN_PACE = Pace()
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left to make of something that a memory is to have beside its gists."""
+
+    done: int
+    total: int
+    """In all; an estimate while the book is still being read."""
+    prefilled: int = 0
+    """Tokens that the model will have to evaluate for what is left."""
+    generated: int = 0
+    """Tokens that it will have to write."""
+
+    @property
+    def complete(self) -> bool:
+        return self.done >= self.total
+
+    def seconds(self, info: EngineInfo) -> float | None:
+        """How long it will take this engine; None where its rates are unknown."""
+        if self.complete:
+            return 0.0
+        if info.rates is None:
+            return None
+        return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
+
+
 def expected_pace(info: EngineInfo, reading: Reading) -> Pace:
     """The pace to expect of an engine that reads in this way; unknown where its rates are."""
     if info.rates is None:
@@ -76,3 +101,12 @@ def estimate(memory: GistMemory, pace: Pace) -> Estimate:
     speed = pace.words_per_s
     seconds = None if speed is None else memory.book.words * share_left / speed
     return Estimate(memory.estimated_pages - len(memory.entries), seconds)
+
+
+def unread(memory: GistMemory) -> list[int]:
+    """Words of each page that has not been read yet, as far as can be told."""
+    if memory.complete:
+        return []
+    share_left = 1 - memory.read_until / len(memory.book.text)
+    pages = memory.estimated_pages - len(memory.entries)
+    return [round(memory.book.words * share_left / pages)] * pages

@@ -15,9 +15,11 @@ from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import Grown, key_of
+from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
 from gistread.memory.model import Entry, GistMemory
+from gistread.memory.sizes import TOKENS_PER_WORD
 
 PROMPTS = ("extract",)
 _KIND = "facts"
@@ -88,16 +90,49 @@ async def gather(
     yield Facts(tuple(fact for number in sorted(found) for fact in found[number]))
 
 
+def left(memory: GistMemory, fingerprint: str) -> Left:
+    """What is left to make with the model of this fingerprint, of the pages that have not been read as well.
+
+    Hashes the whole text: for a thread.
+    """
+    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry, fingerprint) is None]
+    done = len(memory.entries) - len(wanted)
+    wanted += unread(memory)
+    task = count_words(prompts.load("extract").own_words)
+    return Left(
+        done,
+        done + len(wanted),
+        round(sum(words + task for words in wanted) * TOKENS_PER_WORD),
+        sum(_most(words) * _FACT_TOKENS for words in wanted),
+    )
+
+
+def _most(words: int) -> int:
+    """Facts of a page of so many words."""
+    return max(2, min(_MOST_FACTS, words // _WORDS_A_FACT))
+
+
+def _key(text: str, fingerprint: str) -> str:
+    return key_of(fingerprint, prompts.version(*PROMPTS), text)
+
+
+def _known(memory: GistMemory, entry: Entry, fingerprint: str) -> list[Fact] | None:
+    """The facts that were made of a page."""
+    match memory.derived.get(_KIND, _key(memory.text_of(entry.page), fingerprint)):
+        case {"facts": list(lines)}:
+            return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
+    return None
+
+
 async def _facts(memory: GistMemory, entry: Entry, engine: Engine, priority: Priority) -> tuple[list[Fact], Usage]:
     text = memory.text_of(entry.page)
     number = entry.page.number
-    key = key_of(engine.info.fingerprint, prompts.version(*PROMPTS), text)
-    match memory.derived.get(_KIND, key):
-        case {"facts": list(lines)}:
-            return [Fact(number, fact, tuple(elements)) for fact, elements in lines], NO_USAGE
+    fingerprint = engine.info.fingerprint
+    if (known := _known(memory, entry, fingerprint)) is not None:
+        return known, NO_USAGE
     listed, usage = await _listed(text, engine, priority)
     kept = _guarded(listed, text) or _of_the_page(text)
-    memory.derived.put(_KIND, key, {"facts": [[fact, list(elements)] for fact, elements in kept]})
+    memory.derived.put(_KIND, _key(text, fingerprint), {"facts": [[fact, list(elements)] for fact, elements in kept]})
     return [Fact(number, fact, elements) for fact, elements in kept], usage
 
 
@@ -106,7 +141,7 @@ Line = tuple[str, tuple[str, ...]]
 
 async def _listed(text: str, engine: Engine, priority: Priority) -> tuple[list[Line], Usage]:
     """What the model lists, line by line; a last line that was cut off is left out."""
-    most = max(2, min(_MOST_FACTS, count_words(text) // _WORDS_A_FACT))
+    most = _most(count_words(text))
     prompt = (Message("user", prompts.load("extract").fill(text=text)),)
     room = engine.info.context_tokens - await engine.measure(prompt)
     sampling = Sampling(max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR)

@@ -17,12 +17,17 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory import gisting
 from gistread.memory.derived import Grown, key_of
+from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource
 from gistread.memory.outline import Stretch, inner, outline
+from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "summary"
+_USUAL_CHILDREN = 6
+_TASK_WORDS = 40
+"""Of a prompt for a summary, beside what is to be shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,25 @@ def standing(memory: GistMemory) -> Node:
     No model is asked. There must be a page. War and Peace, with none made: under a second, for a thread.
     """
     return _stand(memory, outline(memory))
+
+
+def left(memory: GistMemory) -> Left:
+    """What is left to make of the summaries below the top, of the pages that have not been read as well.
+
+    For a thread, as `standing`.
+    """
+    top = standing(memory) if memory.entries else None
+    inside = [node for node in nodes(top) if node.children and node is not top] if top else []
+    wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
+    done = len(inside) - len(wanted)
+    gists = [wanted_words(words) for words in unread(memory)]
+    wanted += [sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)]
+    return Left(
+        done,
+        done + len(wanted),
+        round(sum(words + _TASK_WORDS for words in wanted) * TOKENS_PER_WORD),
+        round(sum(wanted_words(words) for words in wanted) * TOKENS_PER_WORD),
+    )
 
 
 async def grow(

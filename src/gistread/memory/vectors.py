@@ -14,10 +14,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from gistread.engine.protocol import NO_USAGE, Embedder, Priority, TextKind
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Embedder, EmbedderInfo, Priority, TextKind
 from gistread.memory.derived import Grown, key_of
+from gistread.memory.estimate import Left, unread
 from gistread.memory.model import Entry, GistMemory
 from gistread.memory.passages import Passage, cut
+from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "vectors"
 _TEXTS_AT_ONCE = 64
@@ -85,6 +88,21 @@ async def grow(
         np.concatenate([np.empty((0, info.dimension), np.float32), *rows]),
         cut_texts,
     )
+
+
+def left(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> Left:
+    """What is left to make with this model, in pages; those that have not been read are counted too.
+
+    Hashes the whole text: for a thread.
+    """
+    wanted = [
+        sum(count_words(text) for text in page.texts)
+        for page in (_Wanted(entry, memory, unit, info.fingerprint) for entry in list(memory.entries))
+        if page.known(memory, info.dimension) is None
+    ]
+    done = len(memory.entries) - len(wanted)
+    wanted += unread(memory)
+    return Left(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD))
 
 
 async def query_vector(question: str, embedder: Embedder) -> npt.NDArray[np.float32]:

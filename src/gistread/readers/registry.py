@@ -41,6 +41,9 @@ class Method:
     """`module:function` under this package."""
     needs_memory: bool = True
     """False: it reads the book's own text, and can be asked before a page has been read."""
+    needs: tuple[str, ...] = ()
+    """What is made of a memory for it beside the gists, by the names of `memory/needs.py`. It makes what is missing
+    when it is asked; it is asked sooner where that has been made before."""
 
     def reader(self) -> Reader:
         module, _, function = self.place.partition(":")
@@ -51,8 +54,18 @@ DEFAULT_READER = "readagent-s"
 _METHODS = (
     Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
     Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
-    Method("memwalker", "walks a tree of summaries down to the page that tells", "memwalker:memwalker"),
-    Method("graphreader", "five paths through a graph of what is named, and a vote", "graphreader:graphreader"),
+    Method(
+        "memwalker",
+        "walks a tree of summaries down to the page that tells",
+        "memwalker:memwalker",
+        needs=("summaries",),
+    ),
+    Method(
+        "graphreader",
+        "five paths through a graph of what is named, and a vote",
+        "graphreader:graphreader",
+        needs=("facts",),
+    ),
     Method("longagent", "a leader asks members who have read a part each", "longagent:longagent", needs_memory=False),
     Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
     Method("gists", "the gist memory alone", "gists:gists"),

@@ -1,0 +1,100 @@
+"""What readers need of a memory beside its gists, by name: how it is made, and how much of it is left to make.
+
+One description for all who make it: a reader when it is first asked, the command line ahead of questions, the screen
+while nobody asks. What is made is kept by what it was made of (`derived.py`), so it makes no difference who began.
+Which reader needs what, this does not know.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gistread.engine.protocol import Embedder, Engine, Priority
+from gistread.memory import facts, tree, vectors
+from gistread.memory.derived import Grown
+from gistread.memory.estimate import Left
+from gistread.memory.model import GistMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Those at hand."""
+
+    engine: Engine
+    embedder: Embedder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing that is made of a memory."""
+
+    name: str
+    """For people: what is made, in the plural."""
+    make: Callable[[GistMemory, Models, Priority], AsyncGenerator[Grown, None]]
+    """Make what is not there yet of the pages that have been read, at least one. Raises EngineError."""
+    left: Callable[[GistMemory, Models], Awaitable[Left]]
+    """What is left to make, of pages that have not been read too as far as can be told. Asks no model."""
+
+
+async def _summaries(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    async with aclosing(tree.grow(memory, models.engine, priority)) as growing:
+        async for grown in growing:
+            if isinstance(grown, Grown):
+                yield grown
+
+
+async def _summaries_left(memory: GistMemory, models: Models) -> Left:
+    return await asyncio.to_thread(tree.left, memory)
+
+
+async def _facts(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    async with aclosing(facts.gather(memory, models.engine, priority)) as growing:
+        async for grown in growing:
+            if isinstance(grown, Grown):
+                yield grown
+
+
+async def _facts_left(memory: GistMemory, models: Models) -> Left:
+    return await asyncio.to_thread(facts.left, memory, models.engine.info.fingerprint)
+
+
+async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    if models.embedder is None:
+        return
+    async with aclosing(vectors.grow(memory, models.embedder, priority=priority)) as growing:
+        async for grown in growing:
+            if isinstance(grown, Grown):
+                yield grown
+
+
+async def _vectors_left(memory: GistMemory, models: Models) -> Left:
+    """Nothing where there is no embedding model: then nothing can be made."""
+    if models.embedder is None:
+        return Left(0, 0)
+    info = await models.embedder.start()
+    return await asyncio.to_thread(vectors.left, memory, info)
+
+
+NEEDS: Mapping[str, Need] = MappingProxyType(
+    {
+        need.name: need
+        for need in (
+            Need("summaries", _summaries, _summaries_left),
+            Need("facts", _facts, _facts_left),
+            Need("vectors", _vectors, _vectors_left),
+        )
+    }
+)
+"""Everything that a reader may name as its need."""
+
+
+async def make(
+    names: Iterable[str], memory: GistMemory, models: Models, priority: Priority = Priority.BACKGROUND
+) -> AsyncGenerator[tuple[Need, Grown], None]:
+    """Make these things one after the other. There must be a page. Raises EngineError, KeyError for unknown names."""
+    for need in [NEEDS[name] for name in names]:
+        async with aclosing(need.make(memory, models, priority)) as growing:
+            async for grown in growing:
+                yield need, grown
