@@ -14,7 +14,7 @@ from tests.fuzzing import run as harness
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
-_FEW, _MANY = 60, 20_000
+_FEW, _MANY = 60, 2_000
 
 
 @pytest.mark.parametrize("name", formats())
@@ -25,8 +25,9 @@ def test_a_few_broken_files_of_each_format(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", formats())
-def test_twenty_thousand_broken_files_of_each_format(name: str) -> None:
+def test_two_thousand_broken_files_of_each_format(name: str) -> None:
     assert list(run(Cases(name, seed=5), 0, _MANY, Tally())) == []
 
 
