@@ -1,0 +1,231 @@
+"""The list of marks, and what becomes of them: undone, merged with another gistread, refused by a disk, exported."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input, OptionList
+
+from gistread.config import Config
+from gistread.marking.model import Color, MarkKind, changed, new_mark
+from gistread.marking.places import place_in
+from gistread.shelf import Shelf
+from gistread.tui.marking.list_screen import MarksScreen
+from gistread.tui.marking.lookup import LookupScreen
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store
+from tests.tui.scripted import app_on, lines, paths_in, text_of, until
+
+# The list
+
+
+async def test_the_list_filters_as_one_types_and_goes_there(tmp_path: Path) -> None:
+    put(tmp_path, "Ada Brennan", color=Color.GREEN)
+    put(tmp_path, "Finch relit it", MarkKind.NOTE, note="at last")
+    put(tmp_path, "Nobody ever asked", MarkKind.BOOKMARK)
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=(80, 16), notifications=True) as pilot:
+        screen = await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: "3 marks" in text_of(app))
+        await pilot.press("slash", *"last")
+        await until(pilot, lambda: "1 of 3" in text_of(app))
+        assert "III. The Dark Night" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Finch relit it" in text_of(app) and isinstance(app.screen, ReadingScreen))
+        assert screen.book_pane.place > 0
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place == 0)
+
+
+@pytest.mark.parametrize(("delete", "undo"), [("d", "u"), ("delete", "ctrl+z"), ("x", "u")])
+async def test_what_is_deleted_in_the_list_comes_back(tmp_path: Path, delete: str, undo: str) -> None:
+    marks = [put(tmp_path, words) for words in ("Ada", "Brennan", "Finch relit it")]
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: "3 marks" in text_of(app))
+        await pilot.press("down", delete, delete)
+        await until(pilot, lambda: len(kept(tmp_path)) == 1)
+        await pilot.press(undo, undo, undo)
+        await until(pilot, lambda: len(kept(tmp_path)) == 3)
+        assert [mark.id for mark in kept(tmp_path)] == [mark.id for mark in marks]
+        assert "Nothing was deleted" in text_of(app)
+
+
+async def test_an_empty_list_says_how_to_mark(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: "Nothing is marked yet" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
+
+
+async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Path) -> None:
+    lost = new_mark(MarkKind.NOTE, place_in("Words of another edition.", 0, 24), note="Where?")
+    store(tmp_path).put(BOOK.sha256, changed(lost, lost=True))
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: "Words of another edition" in text_of(app))
+        assert "lost its place" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "kept all the same" in text_of(app))
+
+
+# Other gistreads, and disks
+
+
+async def test_what_another_gistread_marks_appears_by_itself_also_in_the_open_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.marking.actions.POLL_S", 0.05)
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, MarksScreen))
+        put(tmp_path, "Brennan", note="from the other screen")
+        await until(pilot, lambda: "from the other screen" in text_of(app))
+        assert app.screen.query_one(OptionList).option_count == 1
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: any("✎" in line for line in lines(app)))
+
+
+async def test_a_disk_that_refuses_is_said_and_the_mark_is_kept_when_it_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.marking.actions.POLL_S", 0.05)
+    blocking = paths_in(tmp_path).marks
+    blocking.parent.mkdir(parents=True)
+    blocking.write_text("a file where the folder should be")
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("V", "h")
+        await until(pilot, lambda: "cannot be kept yet" in text_of(app) or "cannot be read" in text_of(app))
+        assert any("● Ada" in line for line in lines(app))
+        blocking.unlink()
+        await until(pilot, lambda: len(kept(tmp_path)) == 1)
+
+
+async def test_marks_that_could_not_be_kept_to_the_end_are_said_on_the_way_out(tmp_path: Path) -> None:
+    blocking = paths_in(tmp_path).marks
+    blocking.parent.mkdir(parents=True)
+    blocking.write_text("a file where the folder should be")
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        await pilot.press("V", "h")
+        await pilot.pause()
+        await pilot.press("q")
+    assert "1 change" in screen.parting_words
+
+
+async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    paragraphs = [f"The {n}. night was dark, and the lamp on the {n}. stair burned low till dawn." for n in range(60)]
+    path.write_text("\n\n".join(paragraphs))
+    first = app_on(path, tmp_path)
+    async with first.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        await pilot.press("space", "V", "V", *["right"] * 5, "h")
+        await pilot.pause()
+        words = screen.marks.marks[0].place.exact
+        place = screen.book.text[screen.book_pane.place :][:20]
+        await pilot.press("q")
+    assert Shelf(paths_in(tmp_path).books).recent()
+    path.write_text("A preface of the new edition.\n\n" + "\n\n".join(paragraphs).replace("dawn", "daybreak"))
+    again = app_on(path, tmp_path)
+    async with again.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        await until(pilot, lambda: screen.marks.marks)
+        assert screen.marks.marks[0].place.exact == words
+        assert screen.book.text[screen.book_pane.place :][:20] == place
+
+
+# Dictionary and export
+
+
+async def test_a_word_is_looked_up_by_the_command_of_the_settings(tmp_path: Path) -> None:
+    command = f"{sys.executable} -c \"import sys; print('Meaning of', sys.argv[1])\" {{word}}"
+    app = app_on(BOOK, tmp_path, config=Config(lookup_command=command))
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("w", "right", "w")
+        await until(pilot, lambda: "Meaning of Brennan" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
+
+
+async def test_a_dictionary_that_does_not_answer_is_left_at_once(tmp_path: Path) -> None:
+    command = f'{sys.executable} -c "import time; time.sleep(60)" {{word}}'
+    app = app_on(BOOK, tmp_path, config=Config(lookup_command=command))
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("w", "w")
+        await until(pilot, lambda: isinstance(app.screen, LookupScreen))
+        await asyncio.sleep(0.2)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen), seconds=2)
+
+
+async def test_a_wrong_command_is_a_message(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path, config=Config(lookup_command="no-such-dictionary {word}"))
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("w", "w")
+        await until(pilot, lambda: "no-such-dictionary" in text_of(app))
+
+
+async def test_export_writes_a_file_and_replaces_none_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "Ada Brennan", color=Color.GREEN, note="The keeper.")
+    monkeypatch.chdir(tmp_path)
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await marking(pilot)
+        await until(pilot, lambda: any("✎" in line for line in lines(app)))
+        await pilot.press("E", "enter")
+        path = tmp_path / "The Lamp at Skerry Point – notes.md"
+        await until(pilot, path.exists)
+        assert "The keeper." in path.read_text()
+        await until(pilot, lambda: "Written:" in text_of(app))
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        assert app.focused.value.endswith("notes (2).md")
+        app.focused.value = str(path)
+        path.write_text("mine")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Enter again replaces it" in text_of(app))
+        assert path.read_text() == "mine"
+        await pilot.press("enter")
+        await until(pilot, lambda: "The keeper." in path.read_text())
+        await pilot.press("E", "tab", "enter")
+        await until(pilot, (tmp_path / "The Lamp at Skerry Point – notes.json").exists)
+        await pilot.press("E", "tab", "tab", "enter")
+        await until(pilot, (tmp_path / "The Lamp at Skerry Point.txt").exists)
+        assert (tmp_path / "The Lamp at Skerry Point.txt").read_text() == BOOK.text
+
+
+@pytest.mark.parametrize("size", [(20, 5), (1, 1), (30, 12), (300, 80)])
+async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path: Path, size: tuple[int, int]) -> None:
+    put(tmp_path, "Ada Brennan", color=Color.GREEN, note="She " * 300)
+    app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
+    async with app.run_test(size=size) as pilot:
+        screen = await marking(pilot)
+        await until(pilot, lambda: screen.marks.marks)
+        for keys in (
+            ["V", "down", "V", "right", "down", ")", "}", "H", "escape", "h"],
+            ["V", "e", "x", "ctrl+s", "B", "M", "a", "'", "escape", "'", "a"],
+            ["l", "down", "e", "escape", "l", "slash", "x", "escape", "escape", "E", "tab", "escape"],
+            ["V", "w", "pagedown", "escape", "V", "y", "U"],
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+        assert isinstance(app.screen, ReadingScreen)
+        assert len(screen.marks.marks) >= 3
