@@ -53,9 +53,12 @@ def estimated_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """What a task is told that makes its texts itself: where needles go, how long haystacks are. Others ignore it."""
+    """What a task can be told; each takes what concerns it."""
 
     seed: int = 0
+    """Of whatever is drawn by chance."""
+    split: str = ""
+    """Of a folder with several: `train`, `valid` …; empty: the one that is made to develop on."""
     lengths: tuple[int, ...] = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
     """Of the haystacks, in tokens."""
     depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -55,6 +55,10 @@ class Record:
                 return str(value)
         return self.text(name, *others)
 
+    def label_or(self, default: str, *names: str) -> str:
+        """The first of these identifiers that is there."""
+        return next((self.label(name) for name in names if name in self), default)
+
     def number(self, name: str) -> int:
         """A whole number, that some files give as text."""
         if name not in self:
@@ -104,7 +108,7 @@ class Record:
 
     def lacks(self, name: str, kind: str) -> GistreadError:
         """The error that says what is missing, and what is there instead."""
-        there = ", ".join(f"`{key}`" for key in list(self.fields)[:8]) or "nothing"
+        there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "nothing"
         return self.wrong(f"`{name}` is missing, {kind}; there is {there}")
 
     def wrong(self, what: str) -> GistreadError:

@@ -26,6 +26,55 @@ def _loader(place: str) -> Loader:
 
 _TASKS = (
     Task(
+        "quality",
+        "stories and articles, questions with four options",
+        "github.com/nyu-mll/quality",
+        "CC-BY-4.0",
+        "QuALITY.v1.0.1.htmlstripped.dev of the archive, JSON lines: article_id, article, questions [question, "
+        "options, gold_label from 1]",
+        ("accuracy",),
+        _loader("quality:load_quality"),
+    ),
+    Task(
+        "quality-2",
+        "the same with two options: the right one, and a distractor drawn by the seed",
+        "github.com/nyu-mll/quality",
+        "CC-BY-4.0",
+        "as quality; where a question has two options already, these",
+        ("accuracy",),
+        _loader("quality:load_quality_2"),
+    ),
+    Task(
+        "qmsum",
+        "transcripts of meetings, queries about all of one or about a part, with its turns",
+        "github.com/Yale-LILY/QMSum",
+        "MIT",
+        "data/ALL/jsonl/val.jsonl, or a folder of JSON files such as data/ALL/val: meeting_transcripts [speaker, "
+        "content], general_query_list, specific_query_list [query, answer, relevant_text_span]",
+        (*_ANSWERS, *_PLACES),
+        _loader("qmsum:load_qmsum"),
+    ),
+    Task(
+        "narrativeqa",
+        "novels and film scripts, questions with two answers each",
+        "github.com/google-deepmind/narrativeqa",
+        "Apache-2.0; the stories are under licences of their own",
+        "the folder with documents.csv and qaps.csv, and in tmp/ what download_stories.sh fetched; the set `valid` "
+        "unless another one is asked for; stories that were not fetched are left out",
+        _ANSWERS,
+        _loader("narrativeqa:load_narrativeqa"),
+    ),
+    Task(
+        "literaryqa",
+        "NarrativeQA's novels with its questions cleaned",
+        "github.com/SapienzaNLP/LiteraryQA",
+        "CC-BY-NC-SA-4.0; books: Project Gutenberg licence",
+        "JSON lines, as the authors' script writes them: document_id, title, qas [question, answers], and text, or "
+        "text_file with a path from the folder of the data",
+        _ANSWERS,
+        _loader("literaryqa:load_literaryqa"),
+    ),
+    Task(
         "fairytaleqa",
         "questions about fairy tales that name the sections with the answer",
         "github.com/uci-soe/FairytaleQAData",
@@ -34,6 +83,35 @@ _TASKS = (
         "lines: story, sections, questions [question_id, question, cor_section, answer1 …]",
         (*_PLACES, *_ANSWERS),
         _loader("fairytaleqa:load_fairytaleqa"),
+    ),
+    Task(
+        "hotpotqa",
+        "questions that take two paragraphs of ten",
+        "hotpotqa.github.io",
+        "CC-BY-SA-4.0",
+        "hotpot_dev_distractor_v1.json, a JSON list: _id, question, answer, context [title, sentences], "
+        "supporting_facts [title, sentence] or supporting_titles",
+        (*_SHORT_ANSWERS, *_PLACES),
+        _loader("hotpotqa:load_hotpotqa"),
+    ),
+    Task(
+        "musique",
+        "questions that take two to four paragraphs of twenty",
+        "github.com/StonyBrookNLP/musique",
+        "CC-BY-4.0",
+        "musique_ans_v1.0_dev.jsonl or musique_full_v1.0_dev.jsonl: id, question, answer, answer_aliases, paragraphs "
+        "[title, paragraph_text, is_supporting]",
+        (*_SHORT_ANSWERS, *_PLACES),
+        _loader("musique:load_musique"),
+    ),
+    Task(
+        "squad",
+        "questions about Wikipedia articles, half of which have no answer",
+        "rajpurkar.github.io/SQuAD-explorer",
+        "CC-BY-SA-4.0",
+        "dev-v2.0.json (train-v2.0.json, v1.1 and XQuAD have the same form): data [title, paragraphs [context, qas]]",
+        (*_SHORT_ANSWERS, "refused", *_PLACES),
+        _loader("squad:load_squad"),
     ),
 )
 TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _TASKS})

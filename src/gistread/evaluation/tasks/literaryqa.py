@@ -1,0 +1,60 @@
+"""LiteraryQA: NarrativeQA's questions about novels, cleaned, each with two answers (Bonomo et al., 2025).
+
+The text of a book stands in the record, as the authors' script writes it, or in a file beside it: Project Gutenberg's
+plain text, whose header and footer are taken off as of any book.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from gistread.book.formats.text import read_text
+from gistread.book.model import Book
+from gistread.book.open import open_book
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.records import Record, json_records
+
+_FOLDERS_UP = 3
+"""`text_file` is relative to the folder of the data: that of the file, or one above it."""
+
+
+def load_literaryqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """A novel a document. See `Loader`."""
+    for record in json_records(path):
+        book = _book(record, path)
+        questions = tuple(_question(qa, number) for number, qa in enumerate(record.records("qas"), 1))
+        if not questions:
+            raise record.wrong("`qas` is empty")
+        yield Document(record.label("document_id"), book, questions)
+
+
+def _book(record: Record, path: Path) -> Book:
+    title = record.text("title").strip()
+    if "text" in record:
+        book = read_text(record.text("text").encode("utf-8", "replace"), title)
+    elif "text_file" in record:
+        book = open_book(_text_file(record, path))
+    else:
+        raise record.wrong("there is neither `text` nor `text_file`; the authors' script fetches the books")
+    author = record.record("metadata").text_or("author").strip() if "metadata" in record else ""
+    return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
+
+
+def _text_file(record: Record, path: Path) -> Path:
+    name = PurePosixPath(record.text("text_file"))
+    if name.is_absolute() or ".." in name.parts:
+        raise record.wrong(f"`text_file` leads out of the folder of the data: {name}")
+    folder = (path if path.is_dir() else path.parent).absolute()
+    tried = [above / name for above in (folder, *folder.parents)[:_FOLDERS_UP]]
+    for file in tried:
+        if file.is_file():
+            return file
+    raise record.wrong(f"there is no file {name} in {folder} or above it")
+
+
+def _question(qa: Record, number: int) -> Question:
+    answers = references(qa.texts("answers"))
+    if not answers:
+        raise qa.wrong("`answers` is empty")
+    return Question(str(number), qa.text("question").strip(), references=answers)

@@ -1,0 +1,72 @@
+"""QMSum: transcripts of meetings, with queries about the whole and about parts of them (Zhong et al., 2021).
+
+A turn is a paragraph, `Speaker: words`. A specific query names turns, counted from 0, both ends included: gold places.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from gistread.book.builder import BookBuilder
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
+from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.records import Record, json_records, whole_number
+
+# What the transcribers wrote beside the words: {vocalsound}, {disfmarker}, { gap }.
+_NOISE = re.compile(r"\{[^{}\n]{0,60}\}")
+# Letters spoken one by one: L_C_D_s for LCDs.
+_SPELT = re.compile(r"\b(?:[A-Z]_)+")
+# Words are parted for machines: "It 's on , is n't it ?"
+_PARTED = re.compile(r" (?=[.,;:?!](?:\s|$)|(?:'(?:s|m|d|re|ve|ll)|n't)\b)")
+
+
+def load_qmsum(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """A meeting a document. See `Loader`."""
+    for number, record in enumerate(json_records(path), 1):
+        yield _document(record, number)
+
+
+def _document(record: Record, number: int) -> Document:
+    builder = BookBuilder()
+    turns: list[Place | None] = []
+    for turn in record.records("meeting_transcripts"):
+        start = builder.next_start
+        words = _spoken(turn.text("content"))
+        said = bool(words) and builder.add(f"{turn.text('speaker').strip() or 'Someone'}: {words}")
+        turns.append((start, builder.characters) if said else None)
+    if not any(turns):
+        raise record.wrong("nobody says a word in this meeting")
+    book = builder.build(title=f"Meeting {number}", language="en", source_format="qmsum")
+    questions = [_question("general", n, query, ()) for n, query in enumerate(record.records("general_query_list"), 1)]
+    for n, query in enumerate(record.records("specific_query_list"), 1):
+        questions.append(_question("specific", n, query, _gold(query, turns)))
+    if not questions:
+        raise record.wrong("there is no query")
+    return Document(f"meeting-{number}", book, tuple(questions), preset="meeting")
+
+
+def _spoken(content: str) -> str:
+    """The words of a turn as one would write them; nothing where only noise was written down."""
+    words = " ".join(_NOISE.sub(" ", content).split())
+    words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
+    return words if re.search(r"\w", words) else ""
+
+
+def _question(kind: str, number: int, query: Record, gold: tuple[Place, ...]) -> Question:
+    answers = references([query.text("answer")])
+    if not answers:
+        raise query.wrong("`answer` is empty")
+    return Question(f"{kind}-{number}", query.text("query").strip(), references=answers, gold_places=gold)
+
+
+def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
+    places = []
+    for span in query.items("relevant_text_span"):
+        ends = [whole_number(end) for end in span] if isinstance(span, list) else []
+        if len(ends) != 2 or None in ends:
+            raise query.wrong(f"`relevant_text_span` is not a list of first and last turns: {span!r}")
+        first, last = (end for end in ends if end is not None)
+        # Some spans reach over the end of the transcript.
+        places += [place for place in turns[max(0, first) : max(0, last + 1)] if place]
+    return united(places, BETWEEN_PARAGRAPHS)

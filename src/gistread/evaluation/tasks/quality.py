@@ -1,0 +1,103 @@
+"""QuALITY: stories and articles of some 5,000 words, with questions of four options (Pang et al., 2022).
+
+The authors' file has two lines for every article, one for each writer of questions: they become one document.
+`quality-2` asks the same questions with two options, the right one and one distractor drawn by the seed.
+"""
+
+import random
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.book.formats.text import read_text
+from gistread.book.model import Book
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.tasks.questions import distinct
+from gistread.evaluation.tasks.records import Record, json_records
+
+_MARKUP = re.compile(r"</(?:p|body|div|html)>", re.IGNORECASE)
+_TITLE_CHARACTERS = 60
+_FOUR = 4
+_TWO = 2
+
+_Asked = tuple[str, tuple[str, ...], int]
+"""The question, its options, the index of the right one."""
+
+
+def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """An article a document, four options a question. See `Loader`."""
+
+    def asked(record: Record, key: str) -> _Asked:
+        question, choices, gold = _asked(record)
+        if len(choices) != _FOUR:
+            raise record.wrong(f"there are {len(choices)} options, not four; two are the task quality-2")
+        return question, choices, gold
+
+    return _documents(path, asked)
+
+
+def load_quality_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """An article a document, two options a question. See `Loader`."""
+
+    def asked(record: Record, key: str) -> _Asked:
+        question, choices, gold = _asked(record)
+        if len(choices) == _TWO:
+            return question, choices, gold
+        chance = random.Random(f"{options.seed} {key}")
+        pair = [choices[gold], chance.choice([one for one in choices if one != choices[gold]])]
+        chance.shuffle(pair)
+        return question, tuple(pair), pair.index(choices[gold])
+
+    return _documents(path, asked)
+
+
+def _documents(path: Path, asked: Callable[[Record, str], _Asked]) -> Iterator[Document]:
+    articles: dict[str, list[Record]] = defaultdict(list)
+    for record in json_records(path):
+        articles[record.label("article_id", "doc_id")].append(record)
+    for article, records in articles.items():
+        ids = []
+        questions = []
+        for record in records:
+            for number, question in enumerate(record.records("questions"), 1):
+                ids.append(question.label_or(str(number), "question_unique_id", "question_id_std"))
+                questions.append(asked(question, f"{article} {ids[-1]}"))
+        yield Document(
+            article,
+            _book(records[0]),
+            tuple(
+                Question(id_, text, choices=choices, gold_choice=gold)
+                for id_, (text, choices, gold) in zip(distinct(ids), questions, strict=True)
+            ),
+        )
+
+
+def _book(record: Record) -> Book:
+    text = record.text("article")
+    if not text.strip():
+        raise record.wrong("`article` has no text")
+    if _MARKUP.search(text):
+        raise record.wrong("`article` is HTML; take the file with `htmlstripped` in its name")
+    book = read_text(text.encode("utf-8", "replace"), record.where)
+    author = record.text_or("author").strip()
+    return replace(book, title=_title(record, book), authors=(author,) if author else ())
+
+
+def _title(record: Record, book: Book) -> str:
+    title = record.text_or("title").strip() or record.text_or("first_line").strip()
+    return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
+
+
+def _asked(record: Record) -> _Asked:
+    choices = tuple(" ".join(option.split()) for option in record.texts("options"))
+    if len(choices) < _TWO or not all(choices) or len(set(choices)) < len(choices):
+        raise record.wrong("`options` are not distinct answers")
+    if "gold_label" not in record:
+        raise record.wrong("`gold_label` is missing: the answers of the test set are not given out; take the dev set")
+    gold = record.number("gold_label")
+    if not 1 <= gold <= len(choices):
+        raise record.wrong(f"`gold_label` is {gold}, of {len(choices)} options")
+    return record.text("question").strip(), choices, gold - 1

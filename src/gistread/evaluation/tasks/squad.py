@@ -1,0 +1,88 @@
+"""SQuAD: questions about paragraphs of Wikipedia; in 2.0, half of them have no answer (Rajpurkar et al., 2018).
+
+All paragraphs of an article are one document, and the paragraph that a question was asked about is its gold place.
+XQuAD has the same layout.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.book.builder import BookBuilder
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.places import Place
+from gistread.evaluation.tasks.passages import PRESET
+from gistread.evaluation.tasks.questions import distinct, references
+from gistread.evaluation.tasks.records import Record, json_document
+from gistread.evaluation.tasks.texts import add_text
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about one paragraph."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    starts: tuple[int, ...]
+    """Where in the paragraph each answer stands."""
+    answerable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    title: str
+    """Of the article."""
+    text: str
+    asked: tuple[Asked, ...]
+
+
+def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """An article a document. See `Loader`."""
+    names: list[str] = []
+    for title, paragraphs in squad_articles(path):
+        names.append(title)
+        builder = BookBuilder()
+        found: list[tuple[Asked, Place]] = []
+        for paragraph in paragraphs:
+            place = add_text(builder, paragraph.text)
+            found += [(asked, place) for asked in paragraph.asked if place]
+        book = builder.build(title=title, language="en", source_format="squad")
+        ids = distinct(asked.id for asked, _ in found)
+        questions = tuple(_question(id_, asked, place) for id_, (asked, place) in zip(ids, found, strict=True))
+        yield Document(distinct(names)[-1], book, questions, preset=PRESET)
+
+
+def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
+    """Title and paragraphs of every article."""
+    for article in json_document(path).records("data"):
+        title = article.text("title").replace("_", " ").strip()
+        paragraphs = [_paragraph(record, title) for record in article.records("paragraphs")]
+        if not any(paragraph.text.strip() and paragraph.asked for paragraph in paragraphs):
+            raise article.wrong("there is no paragraph with a question")
+        yield title, paragraphs
+
+
+def _paragraph(record: Record, title: str) -> Paragraph:
+    text = record.text("context")
+    return Paragraph(title, text, tuple(_asked(qa, text) for qa in record.records("qas")))
+
+
+def _asked(qa: Record, text: str) -> Asked:
+    answerable = not qa.flag("is_impossible", default=False)
+    answers, starts = [], []
+    for answer in qa.records("answers"):
+        said, start = answer.text("text"), answer.number("answer_start")
+        if text[start : start + len(said)] != said:
+            raise answer.wrong(f"{said!r} does not stand in `context` at {start}")
+        answers.append(said)
+        starts.append(start)
+    if answerable and not answers:
+        raise qa.wrong("`answers` is empty")
+    return Asked(qa.label("id"), qa.text("question").strip(), tuple(answers), tuple(starts), answerable)
+
+
+def _question(id_: str, asked: Asked, place: Place) -> Question:
+    if not asked.answerable:
+        return Question(id_, asked.question, answerable=False)
+    return Question(id_, asked.question, references=references(asked.answers), gold_places=(place,))
