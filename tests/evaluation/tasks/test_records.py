@@ -76,7 +76,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_field_is_named_with_those_that_are_there(tmp_path: Path) -> None:
     (record,) = json_records(lines(tmp_path / "a.jsonl", {"one": "x", "two": None}))
-    with pytest.raises(GistreadError, match=r"line 1: `two` is missing, a text; there is `one`\\."):
+    with pytest.raises(GistreadError, match=r"line 1: `two` is missing, a text; there is `one`\."):
         record.text("two")
     with pytest.raises(GistreadError, match="`one` is not a whole number"):
         record.number("one")
