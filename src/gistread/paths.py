@@ -37,6 +37,10 @@ class Paths:
         return self.config / "themes"
 
     @property
+    def user_presets(self) -> Path:
+        return self.config / "presets"
+
+    @property
     def memories(self) -> Path:
         return self.cache / "memories"
 

@@ -99,7 +99,7 @@ def test_other_prompts_are_another_memory(
     store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_all(store, memory)
-    monkeypatch.setattr("gistread.prompts.version", lambda *names: "other")
+    monkeypatch.setattr("gistread.prompts.version", lambda *names, given: "other")
     assert reopened(store, memory) == ([], "")
 
 

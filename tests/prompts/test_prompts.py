@@ -36,7 +36,7 @@ def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) ->
 
 
 TEXTS = ("passage", "text", "findings", "summaries", "facts", "elements", "memory", "notes")
-WITHOUT_TEXT = {"lookup_reason", "answer_closed", "plan", "judge_strict", "judge_permissive"}
+WITHOUT_TEXT = {"aim", "lookup_reason", "answer_closed", "plan", "judge_strict", "judge_permissive"}
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(("single_pass", "task_")))
 
 
@@ -63,3 +63,12 @@ def test_look_up_and_answer_begin_alike() -> None:
 def test_both_raters_of_the_judge_begin_alike() -> None:
     strict, permissive = prompts.load("judge_strict").text, prompts.load("judge_permissive").text
     assert strict[: strict.index("---")] == permissive[: permissive.index("---")]
+
+
+def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
+    template = prompts.PromptTemplate("x", "{text}: {task} in {words}").given({"task": "{words} {text}", "other": "y"})
+    assert template.places == {"text", "words"}
+    assert template.fill(text="T", words=5) == "T: {words} {text} in 5"
+    assert template.own_words == " : {words} {text} in  "
+    assert prompts.version("gist", given={"keep": "a"}) != prompts.version("gist", given={"keep": "b"})
+    assert prompts.version("pagination", given={"keep": "a"}) == prompts.version("pagination")

@@ -7,6 +7,7 @@ already taken counts no more. No model, no dictionary, any script.
 
 import re
 from collections import Counter
+from math import log
 
 from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
@@ -20,20 +21,25 @@ _CHARACTERS_OF_A_WORD = 6
 _SHORTEST_STEM = 4
 _FEWEST_WORDS = 4
 """A shorter sentence tells nothing without the one before it."""
+_OF_THE_TASK = 1000.0
+"""What a word of the task counts for beside one of the page: more than all of those together."""
+_LONG_WORD = 8
 _LEADING_BONUS = 1.25
 """The first sentence of a page says where we are."""
 
 
-def extract(text: str, budget_words: int) -> str:
+def extract(text: str, budget_words: int, task: str = "") -> str:
     """Sentences of `text`, in order, of about `budget_words` words together; all of it when it is that short.
 
-    A sentence that alone is much longer than the budget is cut between words, with an ellipsis.
+    With a `task`, those that share words with it come before all others. A sentence that alone is much longer than
+    the budget is cut between words, with an ellipsis.
     """
     sentences = _sentences(text)
     if not sentences or _length(text) <= budget_words:
         return " ".join(sentences)
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
+    nearness = _nearness(terms, task)
     chosen: set[int] = set()
     said: set[str] = set()
     words = 0
@@ -42,6 +48,7 @@ def extract(text: str, budget_words: int) -> str:
             _LEADING_BONUS ** (not index)
             * sum(weight[term] for term in found if term not in said)
             / (4 + sum(found.values()))
+            + nearness[index]
             for index, found in enumerate(terms)
         ]
         fitting = [
@@ -89,6 +96,16 @@ def _weights(terms: list[Counter[str]]) -> dict[str, float]:
     spread = Counter(term for found in terms for term in found)
     common = max(3.0, 0.25 * len(terms))
     return {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
+
+
+def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
+    """How much of a task each sentence speaks of: its terms, the more the fewer sentences have them."""
+    spread = Counter(term for found in terms for term in found)
+    # Long words are those of the matter; short ones (what, about) stand in every question, and no list of them
+    # would do for every language.
+    asked = {term: min(1.0, len(word) / _LONG_WORD) ** 2 for word in task.split() for term in shared_terms(word)}
+    telling = {term: share * log(1 + len(terms) / spread[term]) for term, share in asked.items() if spread[term]}
+    return [_OF_THE_TASK * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values())) for found in terms]
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:

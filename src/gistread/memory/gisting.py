@@ -24,9 +24,11 @@ from gistread.engine.protocol import (
     TextDelta,
     Usage,
 )
+from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.guard import Draft, Fault, clean, hopeless, inspect
 from gistread.memory.model import Gist, GistSource
+from gistread.prompts import PromptTemplate
 
 PROMPTS = ("gist", "gist_again")
 """The prompts that decide what gists say."""
@@ -78,11 +80,18 @@ class Attempt:
 
 
 async def gist_page(
-    text: str, engine: Engine, attempts: Sequence[Attempt], priority: Priority, *, guarded: bool = True
+    text: str,
+    engine: Engine,
+    attempts: Sequence[Attempt],
+    priority: Priority,
+    *,
+    task: str = "",
+    guarded: bool = True,
 ) -> Gisted:
     """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
 
-    Not `guarded`, it is what the model writes at the first attempt, unless that is nothing.
+    Sentences that stand in for a gist are those nearest to the `task`, where there is one. Not `guarded`, the gist
+    is what the model writes at the first attempt, unless that is nothing.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -101,7 +110,7 @@ async def gist_page(
         if fault is None:
             return Gisted(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         faults.append(fault)
-    own = extract(text, wanted_words(page_words))
+    own = extract(text, wanted_words(page_words), task)
     return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
@@ -133,14 +142,25 @@ def is_short(text: str) -> bool:
     return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
 
 
-async def careful_attempts(text: str, engine: Engine) -> tuple[Attempt, ...]:
+async def careful_attempts(text: str, engine: Engine, aim: Aim = ANYTHING) -> tuple[Attempt, ...]:
     """The page alone before the model, as in the paper (Figure 3); and once again in other words."""
     words = wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text)))
     return tuple(
-        attempt(template := prompts.load(name), template.fill(passage=text, words=words), sampling)
+        attempt(template := aim.template(name), template.fill(passage=text, words=words), sampling)
         for name, sampling in (("gist", first), ("gist_again", second))
     )
+
+
+async def longer_task(engine: Engine, gist: PromptTemplate, other: str, least: int) -> int:
+    """Tokens by which the task of this gisting prompt is longer than that of the prompt `other`; `least` or more."""
+    mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
+    return max(least, mine - others)
+
+
+def _task(template: PromptTemplate) -> str:
+    """What the prompt says after the text."""
+    return template.own_words.partition("---")[2]
 
 
 def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
@@ -151,8 +171,7 @@ def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
     )
 
 
-def attempt(template: prompts.PromptTemplate, filled: str, sampling: Sampling, before: str = "") -> Attempt:
+def attempt(template: PromptTemplate, filled: str, sampling: Sampling, before: str = "") -> Attempt:
     """To ask with this prompt. A weak model that has ended its gist goes on with the prompt again: it is stopped."""
-    task = template.own_words.rpartition("---")[2].split()
-    stop = ("\n---", "\nPassage:", "\n" + " ".join(task[:2]))
+    stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
     return Attempt((Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
+from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.derived import Derived
 from gistread.memory.extractive import extract
 
@@ -100,6 +101,8 @@ class GistMemory:
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
     """False: what the model wrote is kept as it wrote it (ReadAgent's own way; D6 is the guard)."""
+    aim: Aim = ANYTHING
+    """What its gists are made for."""
 
     @property
     def read_until(self) -> int:
@@ -167,7 +170,7 @@ class GistMemory:
         cut = self.page_at(offset)
         if cut is not None and self.book.text[cut.start : offset].strip():
             page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
-            gist = extract(self.text_of(page), CUT_PAGE_WORDS)
+            gist = extract(self.text_of(page), CUT_PAGE_WORDS, self.aim.task)
             entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
         return replace(self, book=_book_until(self.book, offset), entries=entries)
 

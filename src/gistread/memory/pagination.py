@@ -26,8 +26,8 @@ from gistread.memory.model import Page, PageSize, Pauses
 PROMPTS = ("pagination",)
 """The prompts that decide where pages end."""
 
-_TOKENS_BESIDE = 48
-"""Left free for what a gisting prompt may be longer than the one here."""
+TOKENS_BESIDE = 48
+"""Left free at least for what a gisting prompt may be longer than the one here."""
 _FEWEST_WORDS = 8
 """A window in which not even this many words fit is no window."""
 _PAGES_AHEAD = 8
@@ -136,15 +136,16 @@ async def next_page(
     engine: Engine,
     priority: Priority = Priority.BACKGROUND,
     pauses: Pauses = Pauses.CHOSEN,
+    beside_tokens: int = TOKENS_BESIDE,
 ) -> tuple[Page, Usage]:
     """Read on from the pause point `start` to the next one: the page, its number not known yet, and what it cost.
 
     A passage that does not fit the engine's window is taken shorter. Raises EngineError when no page fits or
-    the engine fails.
+    the engine fails. `beside_tokens`: what the gisting prompt may be longer than the one here.
     """
     passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
-    while (needed := await _needed_tokens(book, passage, prompt, engine)) > engine.info.context_tokens:
+    while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:
         size = shorter(book, passage, size, needed, engine.info.context_tokens)
         passage = find_passage(book, start, size, pauses)
         prompt = _prompt(book, passage)
@@ -159,10 +160,10 @@ async def next_page(
 
 
 async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
-    """What the passage needs of a window: a page that passes here can be gisted in the same window."""
+    """What the passage needs of a window, so that a page of it can be gisted there."""
     tokens = await engine.measure(prompt)
     words = count_words(book.text[passage.start : passage.end])
-    return tokens + gist_tokens(words, tokens) + _TOKENS_BESIDE
+    return tokens + gist_tokens(words, tokens)
 
 
 def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Priority, Usage
-from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
+from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
 from gistread.memory.model import Entry, GistMemory, Page, Reading
-from gistread.memory.pagination import chapter_end, next_page
+from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.store import KeptMemory
 
@@ -151,7 +151,9 @@ class _Reading:
         memory = self._kept.memory
         single = None
         if memory.reading is Reading.SINGLE_PASS:
-            single = SinglePass(memory.book, start, memory.size, self._engine, self._priority, memory.pauses)
+            single = SinglePass(
+                memory.book, start, memory.size, self._engine, self._priority, memory.pauses, memory.aim
+            )
         at = start
         while at < end:
             if known := self._kept.known(at):
@@ -172,16 +174,21 @@ class _Reading:
         if single is not None:
             return await single.next_page(start)
         memory = self._kept.memory
-        page, usage = await next_page(memory.book, start, memory.size, self._engine, self._priority, memory.pauses)
+        beside = await longer_task(self._engine, memory.aim.template("gist"), "pagination", TOKENS_BESIDE)
+        page, usage = await next_page(
+            memory.book, start, memory.size, self._engine, self._priority, memory.pauses, beside
+        )
         text = memory.text_of(page)
-        return page, () if is_short(text) else await careful_attempts(text, self._engine), usage
+        return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.aim), usage
 
     async def _shorten(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         """Make the gist and keep it. Ends what was begun when the page was looked for."""
         try:
             memory = self._kept.memory
             text = memory.text_of(page)
-            gisted = await gist_page(text, self._engine, attempts, self._priority, guarded=memory.guarded)
+            gisted = await gist_page(
+                text, self._engine, attempts, self._priority, task=memory.aim.task, guarded=memory.guarded
+            )
         finally:
             self._under_way.end()
         self._faults[page.start] = gisted.faults

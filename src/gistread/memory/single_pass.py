@@ -18,8 +18,9 @@ from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
+from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.extractive import CHARACTERS_PER_WORD
-from gistread.memory.gisting import Attempt, attempt, gist_tokens, samplings, wanted_words
+from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
 
@@ -34,7 +35,7 @@ as long as the weights do, for each token."""
 _CHEAP_WORDS = 40
 """Text after a page that had been shown already and has to be shown again: so little of it costs little."""
 _TASK_TOKENS = 48
-"""What a gist's task may be longer than a pause's."""
+"""Left free at least for what a gist's task may be longer than a pause's."""
 _OVERLAP_WORDS = 25
 """Context before the first page of a window that begins in the middle of a chapter."""
 
@@ -75,12 +76,14 @@ class SinglePass:
         engine: Engine,
         priority: Priority,
         pauses: Pauses = Pauses.CHOSEN,
+        aim: Aim = ANYTHING,
     ) -> None:
         self._book = book
         self._size = size
         self._pauses = pauses
         self._engine = engine
         self._priority = priority
+        self._gist = aim.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
         self._tokens = 0
@@ -111,11 +114,12 @@ class SinglePass:
         """Bring the passage from `start` on into the window, which begins anew or shows less when it is full."""
         size = self._size
         fresh = self._window.begin == start
+        task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
         while True:
             passage = self._label(find_passage(self._book, start, size, self._pauses))
             self._tokens = await self._engine.measure(self._pause_prompt(passage))
             words = count_words(self._book.text[start : passage.end])
-            needed = self._tokens + gist_tokens(words, round(1.5 * words)) + _TASK_TOKENS
+            needed = self._tokens + gist_tokens(words, round(1.5 * words)) + task_tokens
             if needed <= self._room:
                 return passage
             if fresh:
@@ -153,8 +157,7 @@ class SinglePass:
     async def _attempts(self, page: Page) -> tuple[Attempt, ...]:
         """To shorten the page where it stands in the window. The second time the prompt is the same: it lies ready."""
         text = self._book.text[page.start : page.end].strip()
-        task = prompts.load("single_pass_gist")
-        filled = task.fill(
+        filled = self._gist.fill(
             start=self._window.label_at(page.start),
             end=self._window.label_at(page.end),
             words=wanted_words(page.words),
@@ -162,7 +165,7 @@ class SinglePass:
         prompt = self._prompt(page.end, filled)
         room_tokens = gist_tokens(page.words, await self._engine.count(text))
         before = self._book.text[self._window.begin : page.start]
-        return tuple(attempt(task, prompt, sampling, before) for sampling in samplings(room_tokens))
+        return tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
         task = prompts.load("single_pass_pause").fill(start=self._window.label_at(passage.start))

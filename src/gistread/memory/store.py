@@ -10,20 +10,22 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gistread import journal, prompts
+from gistread import journal
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, single_pass
+from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.derived import SUFFIX, Derived
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Pauses, Reading
+from gistread.presets import FICTION, Preset
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -57,6 +59,7 @@ class MemoryHeader:
     """When it was last opened for reading on or written, in seconds since the epoch."""
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
+    aim: Aim = ANYTHING
 
 
 class KeptMemory:
@@ -136,18 +139,19 @@ class MemoryStore:
         *,
         pauses: Pauses = Pauses.CHOSEN,
         guarded: bool = True,
+        aim: Aim = ANYTHING,
     ) -> KeptMemory:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
         Memories of other books that were not opened for long make way when all together have grown too large.
         Raises StorageError when the file was written by a later version of gistread; it is left as it is.
         """
-        header = _header(book, model_name, fingerprint, size, reading, pauses, guarded=guarded)
+        header = _header(book, model_name, fingerprint, size, reading, pauses, aim, guarded=guarded)
         path = self._path(book, header)
         _refuse_later_version(path)
         self.trim(_LIMIT_BYTES, keep={book.sha256})
         derived = Derived(path.with_suffix(SUFFIX))
-        memory = GistMemory(book, size, model_name, [], reading, derived, pauses, guarded)
+        memory = GistMemory(book, size, model_name, [], reading, derived, pauses, guarded, aim)
         try:
             file = Journal(path)
         except StorageError as error:
@@ -180,7 +184,15 @@ class MemoryStore:
         derived = Derived(header.path.with_suffix(SUFFIX))
         reading = Reading(header.reading)
         return GistMemory(
-            book, header.size, header.model_name, entries, reading, derived, header.pauses, header.guarded
+            book,
+            header.size,
+            header.model_name,
+            entries,
+            reading,
+            derived,
+            header.pauses,
+            header.guarded,
+            header.aim,
         )
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
@@ -260,6 +272,7 @@ def _header(
     size: PageSize,
     reading: Reading,
     pauses: Pauses,
+    aim: Aim,
     *,
     guarded: bool,
 ) -> Record:
@@ -272,7 +285,7 @@ def _header(
         "fingerprint": fingerprint,
         "min_words": size.min_words,
         "max_words": size.max_words,
-        "prompts": prompts.version(*_PROMPTS[reading]),
+        "prompts": aim.version(*_PROMPTS[reading]),
         "reading": reading.value,
     }
     # Only what departs from the usual is named: the usual memories keep the names that they have.
@@ -280,6 +293,11 @@ def _header(
         header["pauses"] = pauses.value
     if not guarded:
         header["guarded"] = False
+    if aim.preset != FICTION:
+        # Its words too: they hold where its file is gone or says something else by now.
+        header["preset"] = asdict(aim.preset)
+    if aim.task:
+        header["task"] = aim.task
     return header
 
 
@@ -331,7 +349,8 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
             return None
     try:
         pauses = Pauses(records[0].get("pauses", Pauses.CHOSEN))
-    except ValueError:
+        aim = _aim(records[0])
+    except (TypeError, ValueError):
         return None
     entries = _chain(_entries(records[1:], book))
     read_until = entries[-1].page.end if entries else 0
@@ -348,7 +367,17 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         modified_s=modified_s,
         pauses=pauses,
         guarded=records[0].get("guarded", True) is not False,
+        aim=aim,
     )
+
+
+def _aim(header: Record) -> Aim:
+    """Raises TypeError and ValueError for one that cannot be."""
+    preset, task = header.get("preset"), header.get("task", "")
+    made_for = Aim(FICTION if preset is None else Preset(**preset), task)
+    if not all(isinstance(word, str) for word in (task, *astuple(made_for.preset))):
+        raise ValueError
+    return made_for
 
 
 def _to_record(entry: Entry) -> Record:

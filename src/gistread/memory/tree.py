@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory import gisting
@@ -137,7 +136,14 @@ def _node(memory: GistMemory, stretch: Stretch, children: tuple[Node, ...]) -> N
     """With the summary that is known, or with what stands in for it."""
     text = _text([child.summary for child in children])
     known = _known(memory, text)
-    return Node(stretch.level, stretch.first, stretch.last, known or _stand_in(text), children, known is not None)
+    return Node(
+        stretch.level,
+        stretch.first,
+        stretch.last,
+        known or _stand_in(text, memory.aim.task),
+        children,
+        known is not None,
+    )
 
 
 def _gist(memory: GistMemory, page: Stretch) -> Gist:
@@ -148,24 +154,24 @@ def _text(gists: list[Gist]) -> str:
     return "\n\n".join(gist.text for gist in gists)
 
 
-def _key(text: str) -> str:
-    return key_of(prompts.version(*gisting.PROMPTS), text)
+def _key(memory: GistMemory, text: str) -> str:
+    return key_of(memory.aim.version(*gisting.PROMPTS), text)
 
 
 def _known(memory: GistMemory, text: str) -> Gist | None:
     """The summary that was made of these words; what is too short to be shortened is its own."""
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
-    match memory.derived.get(_KIND, _key(text)):
+    match memory.derived.get(_KIND, _key(memory, text)):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
             return Gist(known, count_words(known), GistSource(source))
     return None
 
 
 @lru_cache(maxsize=4096)
-def _stand_in(text: str) -> Gist:
+def _stand_in(text: str, task: str) -> Gist:
     """Sentences of those below, as many as a summary would have."""
-    own = extract(text, wanted_words(count_words(text)))
+    own = extract(text, wanted_words(count_words(text)), task)
     return Gist(own, count_words(own), GistSource.EXTRACTIVE)
 
 
@@ -173,6 +179,7 @@ async def _summary(memory: GistMemory, text: str, engine: Engine, priority: Prio
     """The summary of these words: one that is known, or a new one."""
     if (known := _known(memory, text)) is not None:
         return known, NO_USAGE
-    made = await gist_page(text, engine, await careful_attempts(text, engine), priority, guarded=memory.guarded)
-    memory.derived.put(_KIND, _key(text), {"text": made.gist.text, "source": made.gist.source.value})
+    attempts = await careful_attempts(text, engine, memory.aim)
+    made = await gist_page(text, engine, attempts, priority, task=memory.aim.task, guarded=memory.guarded)
+    memory.derived.put(_KIND, _key(memory, text), {"text": made.gist.text, "source": made.gist.source.value})
     return made.gist, made.usage

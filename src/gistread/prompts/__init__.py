@@ -7,7 +7,8 @@ is filled in is data: it is never looked at again, so a book may be full of brac
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 
@@ -20,21 +21,34 @@ class PromptTemplate:
 
     name: str
     text: str
+    known: Mapping[str, str] = field(default_factory=dict)
+    """What has been filled in already."""
 
     @property
     def places(self) -> frozenset[str]:
-        return frozenset(_PLACE.findall(self.text))
+        """What is still to be filled in."""
+        return frozenset(_PLACE.findall(self.text)) - self.known.keys()
+
+    def given(self, values: Mapping[str, str]) -> "PromptTemplate":
+        """With those of these values that it has a place for; the others are for other prompts."""
+        return replace(self, known={name: value for name, value in values.items() if name in self.places})
 
     def fill(self, **values: object) -> str:
         """The prompt with every place filled. Raises KeyError when a value is missing or has no place."""
         if unknown := values.keys() ^ self.places:
             raise KeyError(f"prompt {self.name}: {', '.join(sorted(unknown))}")
-        return _PLACE.sub(lambda place: str(values[place[1]]), self.text)
+        filled = {**self.known, **values}
+        return _PLACE.sub(lambda place: str(filled[place[1]]), self.text)
 
     @property
     def own_words(self) -> str:
-        """What the template itself says, without what is filled in."""
-        return _PLACE.sub(" ", self.text)
+        """What the template itself says, without what is still to be filled in."""
+        return _PLACE.sub(lambda place: self.known.get(place[1], " "), self.text)
+
+    @property
+    def wording(self) -> str:
+        """The template with its open places as they are written."""
+        return _PLACE.sub(lambda place: self.known.get(place[1], place[0]), self.text)
 
 
 @cache
@@ -44,9 +58,9 @@ def load(name: str) -> PromptTemplate:
     return PromptTemplate(name, text.strip())
 
 
-def version(*names: str) -> str:
-    """A hash of these prompts: what was made with other words is another thing (design D5)."""
+def version(*names: str, given: Mapping[str, str] | None = None) -> str:
+    """A hash of these prompts: what was made with other words, of ours or in their places, is another thing (D5)."""
     digest = hashlib.sha256()
     for name in names:
-        digest.update(f"{name}\0{load(name).text}\0".encode())
+        digest.update(f"{name}\0{load(name).given(given or {}).wording}\0".encode())
     return digest.hexdigest()[:12]

@@ -1,0 +1,78 @@
+"""Presets are files: ours, and the person's own beside them."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import UsageError
+from gistread.presets import FICTION, packaged, preset_named, read_presets
+
+OWN = 'title = "a trial"\nsummary = "who says what"\nkeep = "Keep who says\\nwhat."\nask = "Who says what?"\n'
+
+
+def test_the_five_domains_come_with_gistread_and_fiction_stands_first() -> None:
+    assert list(packaged()) == ["fiction", "code", "manual", "meeting", "paper"]
+    assert packaged()["fiction"] is FICTION
+
+
+@pytest.mark.parametrize("name", packaged())
+def test_a_presets_words_fit_the_sentences_that_they_stand_in(name: str) -> None:
+    preset = packaged()[name]
+    assert not preset.keep.endswith((".", ",", ":"))
+    assert preset.ask.endswith("?")
+    assert preset.title
+    assert preset.summary
+    assert "{" not in preset.keep + preset.ask
+
+
+def test_a_preset_of_the_persons_own_is_found_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "trial.toml").write_text(OWN)
+    preset = preset_named("trial", tmp_path)
+    assert (preset.name, preset.title, preset.keep) == ("trial", "a trial", "Keep who says what")
+    found, problems = read_presets(tmp_path)
+    assert (set(found), problems) == ({*packaged(), "trial"}, [])
+
+
+def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "meeting.toml").write_text(OWN)
+    assert preset_named("meeting", tmp_path).title == "a trial"
+    assert packaged()["meeting"].title == "a meeting"
+
+
+def test_without_a_title_it_is_called_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "trial.toml").write_text('keep = "Keep it"\nask = "What?"')
+    assert preset_named("trial", tmp_path).title == "trial"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("mine", "keep = ", "Preset mine.toml: "),
+        ("mine", 'keep = "x"', "ask is missing"),
+        ("mine", OWN + "words = 3", "there is no 'words' in a preset; there are title, summary, keep, ask."),
+        ("mine", OWN.replace('"a trial"', "3"), "title must be a text in quotes."),
+        ("mine", OWN.replace("Keep", "Keep " * 100), "400 is the most."),
+        ("auto", OWN, "a preset is named by its file"),
+        ("My Preset", OWN, "a preset is named by its file"),
+    ],
+)
+def test_a_file_that_is_no_preset_is_named_with_its_fault(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / f"{name}.toml").write_text(text)
+    found, problems = read_presets(tmp_path)
+    assert dict(found) == packaged()
+    assert len(problems) == 1
+    assert said in problems[0]
+    with pytest.raises(UsageError) as raised:
+        preset_named(name, tmp_path)
+    assert said in str(raised.value)
+
+
+def test_bytes_that_are_no_text_are_no_preset(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b'keep = "\xff"')
+    assert "Preset mine.toml" in read_presets(tmp_path)[1][0]
+
+
+def test_a_name_that_there_is_not_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Did you mean meeting") as raised:
+        preset_named("meetings", tmp_path / "nothing")
+    assert "auto, fiction, code, manual, meeting, paper" in str(raised.value)
