@@ -24,6 +24,7 @@ from gistread.book.words import count_words
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
+from gistread.memory.levels import page_by_page
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Reading
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
@@ -173,7 +174,7 @@ async def _memory(tokens: int, engine: Engine) -> GistMemory:
 
 
 def _gists(memory: GistMemory) -> str:
-    return render(memory, range(1, len(memory.entries) + 1))
+    return render(memory, page_by_page(memory))
 
 
 def _unlike(memory: GistMemory, name: str) -> GistMemory:

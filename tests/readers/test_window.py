@@ -1,49 +1,134 @@
-"""A memory larger than the window."""
+"""A memory larger than the window: told at several levels, and every page of it told."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from gistread.readers.events import Expanded, Started, Steering, Who
+from gistread.memory.levels import page_by_page
+from gistread.memory.model import Gist, GistSource
+from gistread.memory.tree import grow
+from gistread.readers.events import Expanded, ReaderEvent, Started, Steering, Told, Who
 from gistread.readers.options import ReaderOptions
+from gistread.readers.telling import at_levels
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 from tests.readers.test_readagent_s import answered, ask, says
 
 SMALL = 1500
+QUESTION = "Who confessed to have stolen the ledger?"
 
 
-def test_gaps_are_marked() -> None:
-    text = render(make_memory(8), [2, 5, 6], [5])
+def told(events: Sequence[ReaderEvent]) -> tuple[Told, ...]:
+    assert isinstance(events[0], Started)
+    return events[0].told
+
+
+def pages_told(text: str) -> list[int]:
+    """The pages that the tags of a memory's text name, in the order in which they stand there."""
+    pages: list[int] = []
+    for first, last in re.findall(r"^\(Pages? (\d+)(?:-(\d+))?[,)]", text, re.MULTILINE):
+        pages += range(int(first), int(last or first) + 1)
+    return pages
+
+
+def test_an_open_page_stands_in_place_of_its_gist() -> None:
+    memory = make_memory(3)
+    text = render(memory, page_by_page(memory), [2])
     lines = [line for line in text.splitlines() if line.startswith("(Page")]
-    assert lines == [
-        "(Page 1 not shown)",
-        "(Page 2)",
-        "(Pages 3-4 not shown)",
-        "(Page 5, in full)",
-        "(Page 6)",
-        "(Pages 7-8 not shown)",
-    ]
+    assert lines == ["(Page 1)", "(Page 2, in full)", "(Page 3)"]
+    assert memory.entry(2).gist.text not in text
 
 
-async def test_a_memory_that_fits_is_shown_whole() -> None:
+async def test_a_memory_that_fits_is_told_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"])
     events = await ask(engine)
-    assert isinstance(events[0], Started)
-    assert events[0].shown is None
-    assert "not shown" not in engine.calls[0].text
+    assert told(events) == ()
+    assert "together" not in engine.calls[0].text
 
 
-async def test_the_gists_nearest_to_the_question_are_shown_in_the_order_of_the_book() -> None:
+@pytest.mark.parametrize("context", [600, 1000, SMALL, 3000])
+async def test_every_page_is_told_once_in_the_order_of_the_book_whatever_the_window(context: int) -> None:
+    engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=context)
+    events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
+    assert pages_told(engine.calls[0].text) == list(range(1, 161))
+    assert [page for one in told(events) for page in range(one.first, one.last + 1)] == list(range(1, 161))
+
+
+async def test_what_is_near_the_question_is_told_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
-    events = await ask(engine, make_memory(160, 160), question="Who confessed to have stolen the ledger?")
-    assert isinstance(events[0], Started)
-    shown = events[0].shown
-    assert shown is not None
-    assert list(shown) == sorted(shown)
-    nearest = {number for number in shown if number % 8 in (0, 7)}  # pages 8, 16 … tell of it, 7, 15 … nearly
-    assert len(nearest) >= 0.8 * len(shown)
-    assert "not shown)" in engine.calls[0].text
-    assert set(engine.calls[0].options) == {f"Page {number}" for number in shown} | {"STOP"}
+    memory = make_memory(160, 160)
+    memory.entries[49] = replace(memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL))
+    events = await ask(engine, memory, question="Where did the zeppelin land?")
+    levels = {page: (one.level, one.line) for one in told(events) for page in range(one.first, one.last + 1)}
+    assert levels[50] == (0, False)
+    assert levels[160] > levels[50]
+
+
+async def test_what_is_near_the_person_is_told_in_more_detail_than_what_is_far() -> None:
+    async def levels(here: int | None) -> dict[int, int]:
+        engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
+        memory = make_memory(160, 160)
+        offset = None if here is None else memory.entry(here).page.start
+        events = await ask(engine, memory, question="What happened?", steering=Steering(here=offset))
+        return {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+
+    assert (await levels(20))[20] == 0
+    assert (await levels(140))[140] == 0
+    assert (await levels(20))[140] > 0
+
+
+async def test_of_a_book_that_is_still_being_read_the_oldest_is_the_coarsest() -> None:
+    engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
+    events = await ask(engine, make_memory(160, 400), question="What happened?")
+    levels = {page: (one.level, one.line) for one in told(events) for page in range(one.first, one.last + 1)}
+    assert levels[160] == (0, False)
+    assert levels[1] > levels[160]
+
+
+async def test_a_page_inside_a_coarse_piece_can_be_opened() -> None:
+    def choose(_: str, options: Sequence[str]) -> str:
+        return "Page 3" if "Page 3" in options else "STOP"
+
+    engine = FakeEngine(says=says, chooses=choose, context_tokens=SMALL)
+    events = await ask(engine, make_memory(160, 160), question=QUESTION, options=ReaderOptions(answer_tokens=64))
+    assert any(one.first <= 3 <= one.last and one.level for one in told(events))
+    assert answered(events).expanded == (3,)
+    text = engine.calls[-1].text
+    assert text.index("(Page 3, in full)") > text.index(", shortened together)")
+
+
+async def test_it_is_said_how_many_pages_are_told_at_which_level() -> None:
+    pieces = (Told(1, 8, 1), Told(9, 9, 0), Told(10, 10, 0), Told(11, 30, 2, made=False, line=True))
+    assert at_levels(pieces) == (
+        "The memory is larger than the model's window: 2 pages by their own gist, 8 pages in 1 summary, "
+        "20 pages in 1 line. 1 of these are made of sentences of the gists, until the model makes them."
+    )
+
+
+async def test_summaries_are_used_as_soon_as_they_are_made() -> None:
+    memory = make_memory(160, 160)
+    engine = FakeEngine(says=says, chooses=lambda _, options: "STOP", context_tokens=SMALL)
+    before = told(await ask(engine, memory))
+    assert not all(one.made for one in before)
+    maker = FakeEngine(says=lambda text: "Then " + " ".join(text.split()[12:30]) + ".")
+    async for _ in grow(memory, maker, whole=True):
+        pass
+    engine.calls.clear()
+    after = told(await ask(engine, memory))
+    assert all(one.made for one in after)
+    assert "together)\nThen" in engine.calls[0].text
+
+
+async def test_the_same_question_over_the_same_memory_is_the_same_prompt() -> None:
+    prompts = []
+    for _ in range(2):
+        engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
+        await ask(engine, make_memory(160, 160), question=QUESTION)
+        prompts.append(engine.calls[0].text)
+    assert prompts[0] == prompts[1]
 
 
 async def test_there_is_room_for_pages_and_the_answer() -> None:
@@ -52,14 +137,14 @@ async def test_there_is_room_for_pages_and_the_answer() -> None:
     assert len(answered(events).expanded) >= 2
 
 
-async def test_a_pinned_page_is_shown_however_far_it_is_from_the_question() -> None:
+async def test_a_pinned_page_is_open_however_far_it_is_from_the_question() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 160), steering=Steering(pinned={4}))
     assert Expanded(4, Who.PERSON) in events
     assert "(Page 4, in full)" in engine.calls[0].text
 
 
-async def test_a_page_pinned_out_of_nowhere_is_shown_from_then_on() -> None:
+async def test_a_page_pinned_out_of_nowhere_is_open_from_then_on() -> None:
     steering = Steering()
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     memory = make_memory(160, 160)
@@ -72,10 +157,10 @@ async def test_a_page_pinned_out_of_nowhere_is_shown_from_then_on() -> None:
     assert Expanded(4, Who.PERSON) in events
 
 
-@pytest.mark.parametrize("pages", [1000])
-async def test_a_long_memory_is_not_measured_again_for_every_page(pages: int) -> None:
-    engine = FakeEngine(says=says, context_tokens=8192)
-    await ask(engine, make_memory(pages, pages))
+@pytest.mark.parametrize("context", [2000, 8192])
+async def test_a_long_memory_is_not_measured_again_for_every_page(context: int) -> None:
+    engine = FakeEngine(says=says, context_tokens=context)
+    await ask(engine, make_memory(1000, 1000))
     assert engine.counted < 300
 
 

@@ -28,6 +28,20 @@ class StopReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What stands for pages `first` to `last` before the model."""
+
+    first: int
+    last: int
+    level: int
+    """0: the gist of a page; else the summary of so many levels of neighbours (`memory/tree.py`)."""
+    made: bool = True
+    """False: sentences stand in for a summary that no model has made yet."""
+    line: bool = False
+    """No more than one line of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """The question is being worked on, over this much of the book."""
 
@@ -37,8 +51,9 @@ class Started:
     pages_total: int
     """Pages of the book, an estimate while it is still being read."""
     complete: bool
-    shown: tuple[int, ...] | None = None
-    """Pages whose gists fit the window, when not all do: those nearest to the question (BM25)."""
+    told: tuple[Told, ...] = ()
+    """How the memory is told when it outgrows the window: of every page that was read, in the order of the book. Empty
+    where each is told by its own gist."""
     share_shown: float | None = None
     """Of a reader that is shown the book's own text: how much of it, from 0 to 1."""
 
@@ -303,3 +318,5 @@ class Steering:
     """Pages the agent may not open; an open one is closed again."""
     stop: bool = False
     """Answer now, with what is open."""
+    here: int | None = None
+    """Offset in the book where they read when they ask: what is near is told in more detail."""

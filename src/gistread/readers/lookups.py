@@ -4,11 +4,12 @@ What the readers that look pages up share. Every prompt begins with the memory a
 follows on the same memory costs little more than its own words. How pages are chosen, this does not know.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field, replace
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
+from gistread.memory.levels import page_by_page
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Written, stream_answer
 from gistread.readers.citations import cite, without_false_references
@@ -20,6 +21,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Told,
     Unfit,
     Who,
 )
@@ -35,6 +37,8 @@ STOP = "STOP"
 REASON_TOKENS = 24
 _PAGE_MARGIN = 1.3
 """A page is taken to have at most this many times the tokens that its words would have on average."""
+_PAGES_COUNTED = 24
+"""Of the pages that fit perhaps, so many are counted before the model chooses. What it chooses is measured."""
 
 
 @dataclass(slots=True)
@@ -75,15 +79,15 @@ async def begin(
         return await _measured(question, text, set(), engine, options)
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
-    window = await lay_out(question, memory, pinned, measure, engine, max_pages)
+    window = await lay_out(question, memory, pinned, measure, engine, max_pages, _page_of(steering.here, memory))
     return Search(question, window, engine, options)
 
 
 def started(name: str, search: Search) -> list[Started | Expanded]:
     """What a reader says first."""
     window, memory = search.window, search.window.memory
-    shown = None if window.whole else tuple(sorted(window.shown))
-    first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, shown)
+    told = () if window.whole else tuple(Told(p.first, p.last, p.level, p.made, p.line) for p in window.pieces)
+    first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     return [first, *(Expanded(page, Who.PERSON) for page in sorted(window.opened))]
 
 
@@ -99,9 +103,9 @@ def nothing_read(name: str, memory: GistMemory) -> list[ReaderEvent]:
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Let the engine evaluate what every question about this memory begins with, while nobody waits.
 
-    Does nothing where the memory does not fit the window: then what is shown depends on the question.
+    Does nothing where the memory does not fit the window: then how it is told depends on the question.
     """
-    text = render(memory, [entry.page.number for entry in memory.entries])
+    text = render(memory, page_by_page(memory))
     needed = await _measured("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
         return NO_USAGE
@@ -117,40 +121,40 @@ async def heed(search: Search, steering: Steering) -> AsyncGenerator[Expanded | 
     for page in sorted(steering.pinned - steering.refused - window.opened - search.unfit):
         if not 1 <= page <= len(window.memory.entries):
             continue
-        was_shown = page in window.shown
-        window.shown.add(page)
         if await search.fits(page):
             window.opened.add(page)
             yield Expanded(page, Who.PERSON)
         else:
             search.unfit.add(page)
-            if not was_shown:
-                window.shown.discard(page)
             yield Unfit(page)
 
 
-async def fitting(search: Search, unread: list[int]) -> list[int]:
-    """Those of these pages that fit the window beside what is in it, as far as can be told without opening them."""
-    memory, window = search.window.memory, search.window
+async def fitting(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
+    """The pages that can still be opened, these `named` ones aside: those that fit the window beside what is in it,
+    as far as can be told without opening them."""
+    window = search.window
+    memory = window.memory
+    unread = sorted(window.shown - window.opened - steering.refused - search.unfit - set(named))
     used = await _measured(search.question, window.text(), window.opened, search.engine, search.options)
     free = search.engine.info.context_tokens - used
-    candidates = [page for page in unread if page not in search.unfit]
-    if not candidates:
-        return []
-    tokens = await search.engine.count(window.text())
-    words = sum(
-        memory.entry(page).page.words if page in window.opened else memory.entry(page).gist.words
-        for page in window.shown
-    )
-    tokens_per_word = _PAGE_MARGIN * tokens / max(1, words)
+    tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
     fitting: list[int] = []
-    for page in candidates:
-        entry = memory.entry(page)
-        # Counting every page of a long memory takes long: only those are counted that might not fit.
-        if entry.page.words * tokens_per_word <= free or await search.fits(page):
+    counted = 0
+    for page in unread:
+        expected = memory.entry(page).page.words * tokens_per_word
+        # Counting every page of a long memory takes long: only some of those are counted that might not fit.
+        if expected * _PAGE_MARGIN <= free:
             fitting.append(page)
-        else:
-            search.unfit.add(page)
+        elif expected > free * _PAGE_MARGIN:
+            continue  # There may be room for it again, when another page is closed.
+        elif counted < _PAGES_COUNTED:
+            counted += 1
+            if await search.fits(page):
+                fitting.append(page)
+            else:
+                search.unfit.add(page)
+        elif expected <= free:
+            fitting.append(page)
     return fitting
 
 
@@ -170,7 +174,7 @@ async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
             citations=citations,
             lookups=tuple(search.lookups),
             expanded=tuple(sorted(window.opened)),
-            compression_rate=window.memory.compression_rate(window.opened),
+            compression_rate=window.compression_rate,
             usage=search.usage,
         )
 
@@ -187,3 +191,11 @@ async def _measured(question: str, memory_text: str, opened: set[int], engine: E
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened))
     return max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)
+
+
+def _page_of(offset: int | None, memory: GistMemory) -> int | None:
+    """Number of the page where a person at `offset` is; the last one where the model has not been there yet."""
+    if offset is None:
+        return None
+    page = memory.page_at(offset)
+    return page.number if page else len(memory.entries)

@@ -55,10 +55,9 @@ async def _next_name(search: Search, steering: Steering, named: list[int]) -> in
             return StopReason.PERSON
         if len(named) >= search.options.max_pages:
             return StopReason.LIMIT
-        unread = sorted(window.shown - window.opened - steering.refused - set(named))
-        if not unread:
+        if not window.shown - window.opened - steering.refused - set(named):
             return StopReason.NOTHING_LEFT
-        offered = await fitting(search, unread)
+        offered = await fitting(search, steering, named)
         if not offered:
             return StopReason.WINDOW
         prompt = search.prompt("lookup_parallel")

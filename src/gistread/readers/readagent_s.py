@@ -61,10 +61,9 @@ async def _next_step(search: Search, steering: Steering) -> int | StopReason:
             return StopReason.PERSON
         if len(search.lookups) >= search.options.max_pages:
             return StopReason.LIMIT
-        unread = sorted(window.shown - window.opened - steering.refused)
-        if not unread:
+        if not window.shown - window.opened - steering.refused:
             return StopReason.NOTHING_LEFT
-        offered = await fitting(search, unread)
+        offered = await fitting(search, steering)
         if not offered:
             return StopReason.WINDOW
         labels = [*(f"Page {page}" for page in offered), STOP]

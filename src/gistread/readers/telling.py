@@ -3,6 +3,8 @@
 What is done with them, this does not know. The answer itself is no step.
 """
 
+from collections.abc import Sequence
+
 from gistread.readers.events import (
     Agreed,
     Expanded,
@@ -17,6 +19,7 @@ from gistread.readers.events import (
     Started,
     Stopped,
     StopReason,
+    Told,
     TurnedBack,
     Unfit,
     Visited,
@@ -79,8 +82,25 @@ def _scope(started: Started) -> str:
     lines = []
     if not started.complete:
         lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
-    if started.shown is not None:
-        lines.append(
-            f"The memory is larger than the model's window: {len(started.shown)} gists nearest to the question."
-        )
+    if started.told:
+        lines.append(at_levels(started.told))
     return "\n".join(lines)
+
+
+def at_levels(told: Sequence[Told]) -> str:
+    """In one sentence, how many pages are told at which level."""
+    own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
+    summaries = [one for one in told if one.level and not one.line]
+    lines = [one for one in told if one.line]
+    said = [f"{_pages(own)} by {'its' if own == 1 else 'their'} own gist"] if own else []
+    for pieces, words in ((summaries, ("summary", "summaries")), (lines, ("line", "lines"))):
+        if pieces:
+            pages = sum(one.last - one.first + 1 for one in pieces)
+            said.append(f"{_pages(pages)} in {len(pieces)} {words[len(pieces) > 1]}")
+    unmade = sum(not one.made for one in told)
+    stand_in = f" {unmade} of these are made of sentences of the gists, until the model makes them." if unmade else ""
+    return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
+
+
+def _pages(count: int) -> str:
+    return f"{count} {'page' if count == 1 else 'pages'}"

@@ -23,6 +23,7 @@ from gistread.readers.events import (
     Walked,
     Who,
 )
+from gistread.readers.telling import at_levels
 from gistread.tui.text.document import Block, Span
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
@@ -113,11 +114,8 @@ def scope_of(started: Started) -> str:
     said = []
     if not started.complete:
         said.append(f"Over the first {started.pages_read} of ~{started.pages_total} pages.")
-    if started.shown is not None:
-        said.append(
-            f"The memory is larger than the model's window: {len(started.shown)} of {started.pages_read} gists, "
-            "those nearest to the question, are shown."
-        )
+    if started.told:
+        said.append(at_levels(started.told))
     if started.share_shown is not None and started.share_shown < 1:
         said.append(f"{started.share_shown:.0%} of the book's text stands before the model.")
     return " ".join(said)
