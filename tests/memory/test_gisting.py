@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
-from gistread.memory.gisting import Gisted, careful_attempts, gist_page, wanted_words
+from gistread.memory.gisting import Gisted, careful_attempts, gist_page, merged_words, wanted_words
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
 from tests.fake_engine import FakeEngine
@@ -150,3 +150,9 @@ async def test_nothing_at_all_is_no_gist_without_the_guard_either() -> None:
     gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert gisted.faults == (Fault.EMPTY,)
+
+
+def test_what_was_shortened_before_is_shortened_less() -> None:
+    assert merged_words(160) == 50
+    assert merged_words(70) == 40
+    assert merged_words(640) == 160

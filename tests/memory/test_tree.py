@@ -133,3 +133,12 @@ async def test_what_was_made_stands_as_soon_as_it_is_there_whoever_made_it() -> 
     assert 3 <= sum(node.made for node in all_nodes(standing(memory)) if node.children) < 9
     grown, _ = await tree_of(memory, engine())
     assert standing(memory) == grown
+
+
+@pytest.mark.parametrize("context", [400, 800, 2048])
+async def test_a_small_window_makes_summaries_that_still_fit_it_together(context: int) -> None:
+    """The fake refuses a prompt that does not fit: nothing was asked in vain, and nothing is raised."""
+    fake = FakeEngine(says=lambda text: " ".join(text.split()[2:60]) + ".", context_tokens=context)
+    top, _ = await tree_of(make_memory(200, 200), fake)
+    assert fake.calls
+    assert all(node.made for node in all_nodes(top) if node is not top)

@@ -17,6 +17,7 @@ from gistread.readers.events import (
     Started,
     Stopped,
     StopReason,
+    Told,
     Who,
 )
 from gistread.tui.layout import Pane
@@ -170,7 +171,7 @@ async def test_a_question_while_the_book_is_being_read_says_over_how_much(
         await until(pilot, lambda: not engine.gate.is_set())
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        reader.say(Started("readagent-s", reader.pages_read, 46, False, shown=(1,)))
+        reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(Told(1, 1, 0),)))
         await until(pilot, lambda: f"Over the first {reader.pages_read} of ~46 pages." in text_of(app))
         assert "larger than the model's window" in text_of(app)
         assert "reading page" not in text_of(app)

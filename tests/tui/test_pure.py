@@ -4,7 +4,7 @@ import pytest
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.readers.events import Started, Who
+from gistread.readers.events import Started, Told, Who
 from gistread.tui.answer_blocks import page_links, scope_of
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
@@ -143,9 +143,9 @@ def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
 
 def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> None:
     assert scope_of(Started("r", 9, 9, True)) == ""
-    said = scope_of(Started("r", 18, 46, False, shown=(1, 2, 3)))
+    said = scope_of(Started("r", 18, 46, False, told=(Told(1, 17, 1), Told(18, 18, 0))))
     assert "Over the first 18 of ~46 pages." in said
-    assert "3 of 18 gists" in said
+    assert "1 page by its own gist, 17 pages in 1 summary" in said
 
 
 def test_page_numbers_in_brackets_are_links() -> None:

@@ -60,11 +60,19 @@ def wanted_words(page_words: int) -> int:
     return min(160, max(20, round(page_words * 0.015) * 10))
 
 
-def gist_tokens(page_words: int, page_tokens: int) -> int:
-    """The most tokens that a gist may take, for a page of so many words and tokens."""
-    wanted = wanted_words(page_words) * page_tokens / max(1, page_words)
+def merged_words(gist_words: int) -> int:
+    """How long the gist of gists should be: three tenths of them, at least 40 and at most 160 words.
+
+    They have been shortened before: by the same share again, a chapter would be told in twenty words and a book, too.
+    """
+    return min(160, max(40, round(gist_words * 0.03) * 10))
+
+
+def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
+    """The most tokens that a gist of `wanted` words (0: as usual) may take, for a page of so many words and tokens."""
+    tokens = (wanted or wanted_words(page_words)) * page_tokens / max(1, page_words)
     # A page without spaces is one long word, and its gist is not to be twenty of them.
-    return 24 + min(page_tokens // 2, math.ceil(_ROOM * wanted))
+    return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +95,13 @@ async def gist_page(
     *,
     task: str = "",
     guarded: bool = True,
+    wanted: int = 0,
 ) -> Gisted:
     """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
 
-    Sentences that stand in for a gist are those nearest to the `task`, where there is one. Not `guarded`, the gist
-    is what the model writes at the first attempt, unless that is nothing.
+    Sentences that stand in for a gist are those nearest to the `task`, where there is one, and `wanted` words together;
+    0: as many as the gist of a page. Not `guarded`, the gist is what the model writes at the first attempt, unless that
+    is nothing.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -110,7 +120,7 @@ async def gist_page(
         if fault is None:
             return Gisted(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         faults.append(fault)
-    own = extract(text, wanted_words(page_words), task)
+    own = extract(text, wanted or wanted_words(page_words), task)
     return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
@@ -142,10 +152,13 @@ def is_short(text: str) -> bool:
     return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
 
 
-async def careful_attempts(text: str, engine: Engine, aim: Aim = ANYTHING) -> tuple[Attempt, ...]:
-    """The page alone before the model, as in the paper (Figure 3); and once again in other words."""
-    words = wanted_words(count_words(text))
-    first, second = samplings(gist_tokens(count_words(text), await engine.count(text)))
+async def careful_attempts(text: str, engine: Engine, aim: Aim = ANYTHING, wanted: int = 0) -> tuple[Attempt, ...]:
+    """The page alone before the model, as in the paper (Figure 3); and once again in other words.
+
+    It is asked for `wanted` words; 0: as many as the gist of a page has.
+    """
+    words = wanted or wanted_words(count_words(text))
+    first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
     return tuple(
         attempt(template := aim.template(name), template.fill(passage=text, words=words), sampling)
         for name, sampling in (("gist", first), ("gist_again", second))

@@ -14,17 +14,20 @@ from functools import lru_cache
 
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
+from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import Grown, key_of
 from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract
-from gistread.memory.gisting import careful_attempts, gist_page, is_short, wanted_words
+from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource
-from gistread.memory.outline import Stretch, inner, outline
+from gistread.memory.outline import MOST_CHILDREN, Stretch, inner, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "summary"
 _USUAL_CHILDREN = 6
+_ROOM_CHILDREN = 3
+"""A summary that is being made takes as much room as so many of those it is made of."""
 _TASK_WORDS = 40
 """Of a prompt for a summary, beside what is to be shortened."""
 
@@ -80,7 +83,7 @@ def left(memory: GistMemory) -> Left:
         done,
         done + len(wanted),
         round(sum(words + _TASK_WORDS for words in wanted) * TOKENS_PER_WORD),
-        round(sum(wanted_words(words) for words in wanted) * TOKENS_PER_WORD),
+        round(sum(merged_words(words) for words in wanted) * TOKENS_PER_WORD),
     )
 
 
@@ -171,7 +174,7 @@ def _known(memory: GistMemory, text: str) -> Gist | None:
 @lru_cache(maxsize=4096)
 def _stand_in(text: str, task: str) -> Gist:
     """Sentences of those below, as many as a summary would have."""
-    own = extract(text, wanted_words(count_words(text)), task)
+    own = extract(text, merged_words(count_words(text)), task)
     return Gist(own, count_words(own), GistSource.EXTRACTIVE)
 
 
@@ -179,7 +182,18 @@ async def _summary(memory: GistMemory, text: str, engine: Engine, priority: Prio
     """The summary of these words: one that is known, or a new one."""
     if (known := _known(memory, text)) is not None:
         return known, NO_USAGE
-    attempts = await careful_attempts(text, engine, memory.aim)
-    made = await gist_page(text, engine, attempts, priority, task=memory.aim.task, guarded=memory.guarded)
-    memory.derived.put(_KIND, _key(memory, text), {"text": made.gist.text, "source": made.gist.source.value})
-    return made.gist, made.usage
+    wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))
+    attempts = await careful_attempts(text, engine, memory.aim, wanted)
+    task = memory.aim.task
+    try:
+        made = await gist_page(text, engine, attempts, priority, task=task, guarded=memory.guarded, wanted=wanted)
+        gist, usage = made.gist, made.usage
+    except PromptTooLongError:  # the gists were made by a model with a larger window
+        gist, usage = _stand_in(text, task), NO_USAGE
+    memory.derived.put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
+    return gist, usage
+
+
+def _most_words(context_tokens: int) -> int:
+    """Of a summary, so that a window holds as many as a node has children, and the one that is made of them."""
+    return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MOST_CHILDREN + _ROOM_CHILDREN)))

@@ -1,0 +1,63 @@
+"""War and Peace in a small window: every page told, nothing cut, the window kept to, and cheaply."""
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.book.words import count_words
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.pagination import find_passage
+from gistread.readers.events import Answered, ReaderEvent, Started, Steering
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from tests.book.data import needs_books, text_book
+from tests.fake_engine import FakeEngine
+from tests.readers.test_window import pages_told
+
+QUESTION = "How does Prince Andrew die?"
+
+pytestmark = [needs_books, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def memory() -> GistMemory:
+    """Of pages as long as they may be, each shortened to its beginning."""
+    book = open_book(text_book("War-and-Peace"))
+    memory = GistMemory(book, PageSize(600, 1000), "fake")
+    at = 0
+    while at < len(book.text):
+        end = find_passage(book, at, memory.size).end
+        words = book.text[at:end].split()
+        gist = " ".join(words[:80])
+        page = Page(len(memory.entries) + 1, at, end, count_words(book.text[at:end]))
+        memory.entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.MODEL)))
+        at = end
+    return memory
+
+
+async def ask(memory: GistMemory, engine: FakeEngine, reader: str) -> list[ReaderEvent]:
+    answer = METHODS[reader].reader()(QUESTION, memory, engine, Steering(), ReaderOptions())
+    return [event async for event in answer]
+
+
+@pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "gists"])
+async def test_every_page_stands_for_something_at_8k(memory: GistMemory, reader: str) -> None:
+    engine = FakeEngine(context_tokens=8192)
+    events = await ask(memory, engine, reader)
+    started, answered = events[0], events[-1]
+    assert isinstance(started, Started)
+    assert isinstance(answered, Answered)
+    pages = list(range(1, len(memory.entries) + 1))
+    assert [page for one in started.told for page in range(one.first, one.last + 1)] == pages
+    for call in engine.calls:  # the fake refuses a prompt that is larger than its window
+        assert sorted(set(pages_told(call.text))) == pages
+    assert engine.counted < 150
+    near = {one.first for one in started.told if not one.level and not one.line}
+    tells = [entry.page.number for entry in memory.entries if "Prince Andrew died" in memory.text_of(entry.page)]
+    assert near & set(tells)
+
+
+async def test_the_same_question_over_the_same_memory_is_the_same_prompt(memory: GistMemory) -> None:
+    first, again = FakeEngine(context_tokens=8192), FakeEngine(context_tokens=8192)
+    await ask(memory, first, "gists")
+    await ask(memory, again, "gists")
+    assert [call.text for call in first.calls] == [call.text for call in again.calls]
