@@ -69,5 +69,18 @@ class PromptTooLongError(EngineError):
         self.context_tokens = context_tokens
 
 
+class BudgetTooSmallError(UsageError):
+    """So few tokens are allowed before the model that nothing of the book can be shown in them."""
+
+    def __init__(self, needed_tokens: int, budget_tokens: int) -> None:
+        super().__init__(
+            f"{budget_tokens} tokens of the book are allowed before the model; the smallest piece to show has "
+            f"{needed_tokens}.",
+            "Allow more tokens, or choose smaller pages (--max-words).",
+        )
+        self.needed_tokens = needed_tokens
+        self.budget_tokens = budget_tokens
+
+
 class StorageError(GistreadError):
     """Something cannot be written or read back: a full disk, a folder without permission, a later format."""

@@ -56,12 +56,17 @@ def nearness(scores: Sequence[float], here: int | None) -> list[float]:
     return near
 
 
+def coarsest(top: Node) -> Piece:
+    """The least that can be told of a memory: one line for the whole of it."""
+    return _line(top)
+
+
 def cut(top: Node, near: Sequence[float], room: float, cost: Callable[[Piece], float]) -> list[Piece]:
     """Pieces that together tell of every page, in the order of the book; they cost at most `room`.
 
     None where not even one line fits. `near` is of each page how much it matters, page 1 first.
     """
-    told = {(top.first, top.last): _line(top)}
+    told = {(top.first, top.last): coarsest(top)}
     spent = sum(map(cost, told.values()))
     if spent > room:
         return []

@@ -1,36 +1,100 @@
-"""The answer, whichever reader asks for it: streamed, ended when it turns in circles, and recognised as "the
-book does not say" where that is what it says.
+"""The answer, whichever reader asks for it: in free text, streamed, ended when it turns in circles, and recognised as
+"the book does not say" where that is what it says; or, of a question with options, one of them.
+
+What stands before the model (`Basis`) is the reader's affair; that it is counted, cited and told, is done here.
 """
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from gistread import prompts
 from gistread.engine import protocol
-from gistread.engine.protocol import NO_USAGE, Completion, Engine, Prompt, Sampling, TextDelta, Usage
+from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
 from gistread.memory.guard import clean
-from gistread.readers.events import AnswerDelta, Restarted
+from gistread.readers.choices import LETTERS, alone
+from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
+from gistread.readers.options import ReaderOptions
 
 _STOP = ("\nQuestion:", "\n---", "\n(Page ")
 """Where a model that goes on with the prompt instead of ending is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The whole answer, cleaned; the last thing `stream_answer` yields."""
+class Basis:
+    """What an answer is given from."""
+
+    text: str
+    """All of the book that stands in the prompt: its own words, gists, summaries, notes."""
+    compression_rate: float
+    cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
+    """From answer and question to the places that carry the answer."""
+    seen: tuple[tuple[int, int], ...] = ()
+    """See `Answered.seen`."""
+    lookups: tuple[int, ...] = ()
+    expanded: tuple[int, ...] = ()
+    usage: Usage = field(default=NO_USAGE)
+    """Of all that went before the answer."""
+    tells: bool = True
+    """False: nothing was found, so that whatever the model answers is made up."""
+
+
+def answer_prompt(name: str, options: ReaderOptions, *, stable: int = 0, **values: object) -> Prompt:
+    """The prompt kept under `name`, with the task to answer freely or to choose. `stable`: see `Message`."""
+    free = "task_answer_closed" if name == "answer_closed" else "task_answer"
+    task = prompts.load("task_choice" if options.choices else free).text
+    return (Message("user", prompts.load(name).fill(**values, task=task), stable),)
+
+
+async def answer_from(
+    basis: Basis, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    """The answer to a question as events; the last is `Answered`. What was streamed before that is a draft."""
+    tokens = await engine.count(basis.text) if basis.text else 0
+    said = _chosen(prompt, engine, options) if options.choices else _written(prompt, engine, options.answer_tokens)
+    async with aclosing(said) as events:
+        async for event in events:
+            if not isinstance(event, _Said):
+                yield event
+                continue
+            found = event.found and basis.tells
+            yield Answered(
+                answer=event.text,
+                found=found,
+                citations=basis.cite(event.text, alone(question)) if found else (),
+                lookups=basis.lookups,
+                expanded=basis.expanded,
+                compression_rate=basis.compression_rate,
+                usage=basis.usage + event.usage,
+                choice=event.choice,
+                seen=basis.seen,
+                context_tokens=tokens,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """The whole answer, cleaned."""
 
     text: str
     found: bool
     """False: it says that the book does not say."""
     usage: Usage
+    choice: int | None = None
 
 
-async def stream_answer(
+async def _chosen(prompt: Prompt, engine: Engine, options: ReaderOptions) -> AsyncGenerator[AnswerDelta | _Said, None]:
+    choice = await engine.choose(prompt, list(LETTERS[: len(options.choices)]))
+    text = " ".join(options.choices[choice.index].split())
+    yield AnswerDelta(text)
+    yield _Said(text, True, choice.usage, choice.index)
+
+
+async def _written(
     prompt: Prompt, engine: Engine, max_tokens: int
-) -> AsyncGenerator[AnswerDelta | Restarted | Written, None]:
-    """Ask for the answer. What was streamed is a draft: the answer is what `Written` says."""
+) -> AsyncGenerator[AnswerDelta | Restarted | _Said, None]:
     text = ""
     finish = "end"
     usage = NO_USAGE
@@ -51,7 +115,7 @@ async def stream_answer(
                     text, finish, usage = event.text, event.finish, event.usage
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
     answer, _ = clean(answer, cut_off=finish == "length")
-    yield Written(answer, bool(answer) and not says_nothing(answer), usage)
+    yield _Said(answer, bool(answer) and not says_nothing(answer), usage)
 
 
 def turns_in_circles(text: str) -> bool:

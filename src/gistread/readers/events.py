@@ -222,7 +222,7 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A page that the person asked for stays closed: it does not fit the window beside what is open."""
+    """A page that was asked for stays closed: it does not fit the window, or the budget, beside what is open."""
 
     page: int
 
@@ -279,6 +279,17 @@ class Answered:
     """Every page that stood open for the answer, the person's included, in the order of the book."""
     compression_rate: float
     usage: Usage
+    choice: int | None = None
+    """Of a question with options: index of the one that the model chose. None: there were no options, or there was
+    nothing of the book to choose by."""
+    seen: tuple[tuple[int, int], ...] = ()
+    """Start and end in the book's text of what stood before the model for the answer; in order, touching ones as one.
+
+    Pages that stood open, passages, the page at which a walk ended. Gists and summaries count for nothing. Of readers
+    that answer from notes made for this question: the text that the notes in that prompt were made from, which are
+    parts of the book (`longagent`, `notes`) or pages read in full (`graphreader`)."""
+    context_tokens: int = 0
+    """Of text, gists, summaries and notes in the prompt of the answer."""
 
 
 ReaderEvent = (

@@ -18,6 +18,7 @@ from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing
+from gistread.readers.choices import alone
 from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Visited, Walked
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
@@ -36,6 +37,17 @@ _NOTHING = "nothing yet"
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
 
 Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One entry of a notebook."""
+
+    text: str
+    place: Place
+    """The page that it was made from, or the first of those whose facts it was made from."""
+    from_text: bool
+    """The page was read in full; False: only facts were read."""
 
 
 @dataclass(slots=True)
@@ -65,7 +77,7 @@ class Path:
     """From 1."""
     element: Element
     """Where it is."""
-    notes: list[tuple[str, Place]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)
     """Pages to read."""
     pages_read: list[int] = field(default_factory=list)
@@ -73,8 +85,12 @@ class Path:
     """Keys of elements."""
     steps: int = 0
 
+    def shown(self) -> list[Note]:
+        """The notes that a prompt shows: the latest."""
+        return self.notes[-_NOTES_KEPT:]
+
     def notebook(self) -> str:
-        return "\n".join(f"- {note}" for note, _ in self.notes[-_NOTES_KEPT:]) or _NOTHING
+        return "\n".join(f"- {note.text}" for note in self.shown()) or _NOTHING
 
 
 def task(name: str, **values: object) -> Prompt:
@@ -138,7 +154,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     if not facts:
         return
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
-    if note := await _note(search, path, prompt(note_task), search.place(facts[0].page)):
+    if note := await _note(search, path, prompt(note_task), search.place(facts[0].page), from_text=False):
         yield Noted(note, *search.place(facts[0].page), path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
     wanted: list[int] = []
@@ -172,7 +188,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     note_task = prompts.load("task_note").text
     while len(path.notes) > 1 and not await search.fits(prompt(note_task), _NOTE_TOKENS):
         del path.notes[0]
-    note = await _note(search, path, prompt(note_task), search.place(page))
+    note = await _note(search, path, prompt(note_task), search.place(page), from_text=True)
     beside = {
         _PREVIOUS: page - 1,
         _NEXT: page + 1,
@@ -216,17 +232,17 @@ async def _neighbour(search: Search, path: Path) -> Element | None:
     return None
 
 
-async def _note(search: Search, path: Path, prompt: Prompt, place: Place) -> str:
+async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
     """Ask what is worth writing down, and write it down; empty when nothing is."""
     said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
     search.usage += said.usage
     note = " ".join(said.text.split())
     if not note or adds_nothing(note):
         return ""
-    known = words_of(" ".join([search.plan, search.question, *(one for one, _ in path.notes)]))
+    known = words_of(" ".join([search.plan, alone(search.question), *(one.text for one in path.notes)]))
     if words_of(note) <= known:  # the plan said again, or the notebook
         return ""
-    path.notes.append((note, place))
+    path.notes.append(Note(note, place, from_text))
     return note
 
 

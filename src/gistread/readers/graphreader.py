@@ -12,17 +12,16 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.words import count_words
-from gistread.engine.protocol import Engine, Message, Priority, Sampling
+from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.facts import Facts, gather
 from gistread.memory.graph import Element, build
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import clusters
-from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.answering import Basis, answer_from, answer_prompt, says_nothing
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Agreed,
-    Answered,
     Planned,
     Prepared,
     ReaderEvent,
@@ -34,6 +33,7 @@ from gistread.readers.events import (
 from gistread.readers.graph_path import Path, Search, task, walk
 from gistread.readers.lookups import STOP, nothing_read
 from gistread.readers.options import ReaderOptions
+from gistread.readers.passages import join
 from gistread.search.ranked import Ranker
 
 NAME = "graphreader"
@@ -44,6 +44,7 @@ SHORTLIST = 40
 """Elements shown to choose the initial nodes from; a book of 256k tokens has some 15,000."""
 _PLAN_TOKENS = 96
 _SHORT_TOKENS = 40
+_EMPTY = "The notebooks are empty."
 
 
 async def graphreader(
@@ -55,7 +56,6 @@ async def graphreader(
             yield said
         return
     memory = replace(memory, entries=list(memory.entries))
-    question = " ".join(question.split())
     needed = await engine.measure(task("plan", question=question)) + _PLAN_TOKENS + options.answer_tokens
     if needed > engine.info.context_tokens // 2:
         raise PromptTooLongError(needed, options.answer_tokens, engine.info.context_tokens // 2)
@@ -139,38 +139,51 @@ async def _side_by_side(search: Search, paths: Sequence[Path], steering: Steerin
 
 
 async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions) -> AsyncGenerator[ReaderEvent, None]:
-    engine, memory = search.engine, search.memory
+    memory = search.memory
     filled = [path for path in paths if path.notes]
     answers = await asyncio.gather(*(_short_answer(search, path) for path in filled))
-    agreed = _votes({path.number: answer for path, answer in zip(filled, answers, strict=True) if answer})
-    for vote in agreed:
+    given = {path.number: answer for path, answer in zip(filled, answers, strict=True) if answer}
+    for vote in _votes(given):
         yield vote
-    votes = "\n".join(f"{len(vote.by)} would answer: {vote.answer}" for vote in agreed)
-    notebooks = "\n\n".join(f"Notebook {path.number}:\n{path.notebook()}" for path in filled)
-    text = "\n\n".join(part for part in (notebooks, votes) if part) or "The notebooks are empty."
-    prompt = task("notebooks_answer", notes=text, question=search.question)
-    while not await search.fits(prompt, options.answer_tokens) and any(len(path.notes) > 1 for path in filled):
-        del max(filled, key=lambda path: len(path.notes)).notes[0]
-        notebooks = "\n\n".join(f"Notebook {path.number}:\n{path.notebook()}" for path in filled)
-        text = "\n\n".join(part for part in (notebooks, votes) if part)
-        prompt = task("notebooks_answer", notes=text, question=search.question)
-    async for event in stream_answer(prompt, engine, options.answer_tokens):
-        if not isinstance(event, Written):
-            yield event
-            continue
-        found = event.found and bool(filled)
-        read = sorted({page for path in paths for page in path.pages_read})
-        noted = sorted({place for path in filled for _, place in path.notes})
-        lookups = tuple(dict.fromkeys(page for path in paths for page in path.pages_read))
-        yield Answered(
-            answer=event.text,
-            found=found,
-            citations=cite_passages(event.text, search.question, memory, noted) if found else (),
-            lookups=lookups,
-            expanded=tuple(read),
-            compression_rate=100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
-            usage=search.usage + event.usage,
-        )
+    text = _notebooks(filled, given)
+    while filled and not await _fits(search, text, options):
+        fullest = max(filled, key=lambda path: len(path.notes))
+        del fullest.notes[0]
+        filled = [path for path in filled if path.notes]
+        text = _notebooks(filled, given)
+    notes = [note for path in filled for note in path.shown()]
+    places = sorted({note.place for note in notes})
+    basis = Basis(
+        text,
+        100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
+        cite=lambda said, question: cite_passages(said, question, memory, places),
+        seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
+        lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
+        expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
+        usage=search.usage,
+        tells=bool(filled),
+    )
+    async for event in answer_from(basis, _answer_task(search, text, options), search.question, search.engine, options):
+        yield event
+
+
+def _notebooks(paths: Sequence[Path], given: Mapping[int, str]) -> str:
+    """The notebooks of these paths, and the votes for the answers that they gave; empty for no path."""
+    notebooks = [f"Notebook {path.number}:\n{path.notebook()}" for path in paths]
+    votes = _votes({path.number: given[path.number] for path in paths if path.number in given})
+    counted = "\n".join(f"{len(vote.by)} would answer: {vote.answer}" for vote in votes)
+    return "\n\n".join(part for part in (*notebooks, counted) if part)
+
+
+def _answer_task(search: Search, text: str, options: ReaderOptions) -> Prompt:
+    return answer_prompt("notebooks_answer", options, notes=text or _EMPTY, question=search.question)
+
+
+async def _fits(search: Search, text: str, options: ReaderOptions) -> bool:
+    """Whether the answer can be given from these notebooks: window and budget take them."""
+    if 0 < options.budget_tokens < await search.engine.count(text):
+        return False
+    return await search.fits(_answer_task(search, text, options), options.answer_tokens)
 
 
 async def _short_answer(search: Search, path: Path) -> str:

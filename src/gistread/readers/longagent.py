@@ -21,11 +21,11 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import passages
 from gistread.readers.agreement import agree, clusters
-from gistread.readers.answering import Written, says_nothing, stream_answer
+from gistread.readers.answering import Basis, answer_from, answer_prompt, says_nothing
+from gistread.readers.choices import alone
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Agreed,
-    Answered,
     MembersAsked,
     ReaderEvent,
     Reported,
@@ -80,9 +80,18 @@ class _Team:
     def findings(self) -> str:
         lines = []
         for asked, reports in self.history:
-            lines.append(f"Asked: {asked}")
+            lines.append(f"Asked: {alone(asked)}")
             lines += [f"Part {report.part + 1}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
+
+    def reported(self) -> list[_Report]:
+        return [report for _, found in self.history for report in found]
+
+    def forget(self) -> None:
+        """Leave out a report that fewest agree on, of the question with the most; and a question without any."""
+        fullest = max((found for _, found in self.history), key=len)
+        fullest[:] = _shortlist(fullest, len(fullest) - 1)
+        self.history[:] = [(asked, found) for asked, found in self.history if found]
 
     def leader(self, task: str) -> Prompt:
         return _prompt(task, findings=self.findings(), question=self.question)
@@ -92,7 +101,6 @@ async def longagent(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the whole book, part by part. See `registry.Reader`."""
-    question = " ".join(question.split())
     team = _Team(question, memory, engine, options)
     part_tokens = await _part_tokens(team)
     team.most_reports = max(2, part_tokens // (ROUNDS * _REPORT_TOKENS))
@@ -220,23 +228,23 @@ async def _next_question(team: _Team) -> str:
 
 
 async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
-    reports = [report for _, found in team.history for report in found]
+    engine, options, book = team.engine, team.options, team.memory.book
+    while team.reported() and 0 < options.budget_tokens < await engine.count(team.findings()):
+        team.forget()
+    reports = team.reported()
     places = [team.parts[part] for part in sorted({report.part for report in reports})]
-    book = team.memory.book
-    async for event in stream_answer(team.leader("leader_answer"), team.engine, team.options.answer_tokens):
-        if not isinstance(event, Written):
-            yield event
-            continue
-        found = event.found and bool(reports)
-        yield Answered(
-            answer=event.text,
-            found=found,
-            citations=cite_passages(event.text, team.question, team.memory, places) if found else (),
-            lookups=(),
-            expanded=(),
-            compression_rate=100.0 * (1.0 - count_words(team.findings()) / max(1, book.words)),
-            usage=team.usage + event.usage,
-        )
+    text = team.findings() if reports else ""
+    basis = Basis(
+        text,
+        100.0 * (1.0 - count_words(text) / max(1, book.words)),
+        cite=lambda said, question: cite_passages(said, question, team.memory, places),
+        seen=tuple(passages.join(places, book)),
+        usage=team.usage,
+        tells=bool(reports),
+    )
+    prompt = answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
+    async for event in answer_from(basis, prompt, team.question, engine, options):
+        yield event
 
 
 def _prompt(task: str, **values: object) -> Prompt:

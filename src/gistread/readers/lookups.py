@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
-from gistread.memory.levels import page_by_page
+from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.memory.levels import coarsest, page_by_page
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import Written, stream_answer
+from gistread.memory.tree import standing
+from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite, without_false_references
 from gistread.readers.events import (
     Answered,
@@ -26,6 +28,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
+from gistread.readers.passages import join
 from gistread.readers.window import Window, lay_out, render
 
 NOTHING_READ = "Nothing of the book has been read yet."
@@ -56,7 +59,8 @@ class Search:
 
     def prompt(self, name: str) -> Prompt:
         """The memory as it stands, then the task kept under this name."""
-        return _prompt(name, self.question, self.window.text(), self.window.opened, stable=self.window.whole)
+        window = self.window
+        return _prompt(name, self.question, window.text(), window.opened, self.options, stable=window.whole)
 
     async def fits(self, *pages: int) -> bool:
         """Whether these pages too can stand open, and the answer be given."""
@@ -70,7 +74,8 @@ async def begin(
 ) -> Search:
     """Lay the memory out for a question, with room for `max_pages`. There must be a page in it.
 
-    Raises PromptTooLongError when the question alone fills the window.
+    Raises PromptTooLongError when the question alone fills the window, or no gist fits beside it, and
+    BudgetTooSmallError when no gist fits the budget.
     """
     # The book may be read on meanwhile: what counts is what was read when the question was asked.
     memory = replace(memory, entries=list(memory.entries))
@@ -80,6 +85,12 @@ async def begin(
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     window = await lay_out(question, memory, pinned, measure, engine, max_pages, _page_of(steering.here, memory))
+    if not window.pieces and not window.opened:
+        text = render(memory, [coarsest(standing(memory))])
+        needed, context_tokens = await engine.count(text), engine.info.context_tokens
+        if 0 < options.budget_tokens < needed:
+            raise BudgetTooSmallError(needed, options.budget_tokens)
+        raise PromptTooLongError(await measure(text) - options.answer_tokens, options.answer_tokens, context_tokens)
     return Search(question, window, engine, options)
 
 
@@ -109,7 +120,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     needed = await _measured("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
         return NO_USAGE
-    return await engine.prepare(_prompt("lookup", "", text, set(), stable=True))
+    return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
 
 
 async def heed(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
@@ -160,37 +171,51 @@ async def fitting(search: Search, steering: Steering, named: Iterable[int] = ())
 
 async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
     """The answer over what stands open now, as events; the last is `Answered`."""
-    window = search.window
-    async for event in stream_answer(search.prompt("answer"), search.engine, search.options.answer_tokens):
-        if not isinstance(event, Written):
+    window, memory = search.window, search.window.memory
+    pages = [memory.entry(number).page for number in window.opened]
+    basis = Basis(
+        window.text(),
+        window.compression_rate,
+        cite=lambda said, question: cite(said, question, memory, window.opened, window.shown),
+        seen=tuple(join(((page.start, page.end) for page in pages), memory.book)),
+        lookups=tuple(search.lookups),
+        expanded=tuple(sorted(window.opened)),
+        usage=search.usage,
+    )
+    async for event in answer_from(basis, search.prompt("answer"), search.question, search.engine, search.options):
+        if isinstance(event, Answered):
+            yield replace(event, answer=without_false_references(event.answer, window.shown))
+        else:
             yield event
-            continue
-        search.usage += event.usage
-        text = without_false_references(event.text, window.shown)
-        citations = cite(event.text, search.question, window.memory, window.opened, window.shown) if event.found else ()
-        yield Answered(
-            answer=text,
-            found=event.found,
-            citations=citations,
-            lookups=tuple(search.lookups),
-            expanded=tuple(sorted(window.opened)),
-            compression_rate=window.compression_rate,
-            usage=search.usage,
-        )
 
 
-def _prompt(name: str, question: str, memory_text: str, opened: set[int], *, stable: bool = False) -> Prompt:
+def _prompt(
+    name: str, question: str, memory_text: str, opened: set[int], options: ReaderOptions, *, stable: bool = False
+) -> Prompt:
     """`stable`: other questions will begin with the same memory, as long as no page stands open in it."""
-    numbers = ", ".join(map(str, sorted(opened))) or "none"
-    text = prompts.load(name).fill(memory=memory_text, opened=numbers, question=" ".join(question.split()))
-    return (Message("user", text, len(memory_text) if stable and not opened else 0),)
+    values = {
+        "memory": memory_text,
+        "opened": ", ".join(map(str, sorted(opened))) or "none",
+        "question": question,
+    }
+    again = len(memory_text) if stable and not opened else 0
+    if name == "answer":
+        return answer_prompt(name, options, stable=again, **values)
+    return (Message("user", prompts.load(name).fill(**values), again),)
 
 
 async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
-    """Tokens of the longest prompt over this memory, with what may follow it."""
-    lookup = await engine.measure(_prompt("lookup", question, memory_text, opened))
-    answer = await engine.measure(_prompt("answer", question, memory_text, opened))
-    return max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)
+    """Tokens of the longest prompt over this memory, with what may follow it.
+
+    A budget is a window of its own: a memory that leaves so much of it over takes all but so much of the window.
+    """
+    lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
+    answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
+    needed = max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)
+    if not options.budget_tokens:
+        return needed
+    kept_free = engine.info.context_tokens - options.budget_tokens
+    return max(needed, await engine.count(memory_text) + kept_free)
 
 
 def _page_of(offset: int | None, memory: GistMemory) -> int | None:

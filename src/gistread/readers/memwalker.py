@@ -4,18 +4,20 @@ At a node the model sees the summaries of its children and picks the one most li
 top, none of them. At a page it reads the page itself and says whether it tells the answer; if it does, it answers. What
 was turned down is not offered again, so a walk always ends: with an answer, at the top with nothing left, or at the
 limit of calls. Working memory, the summaries passed on the way down, stands beside page and children, the nearest
-first as far as it fits.
+first as far as it fits. A page that does not fit is turned down unread.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gistread import prompts
+from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
-from gistread.errors import PromptTooLongError
+from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node, grow
-from gistread.readers.answering import Written, stream_answer
+from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     AnswerDelta,
@@ -32,6 +34,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     TurnedBack,
+    Unfit,
     Walked,
     Who,
 )
@@ -43,6 +46,8 @@ NAME = "memwalker"
 CALLS = 40
 """Choices of one walk at most."""
 NOT_FOUND = "The book does not say."
+_LABEL_TOKENS = 8
+"""Of a choice among children, at most."""
 _NONE = "none"
 _NOTHING_PASSED = "nothing yet"
 
@@ -76,23 +81,36 @@ class _Walk:
         self.rejected.add((node.level, node.first))
         return TurnedBack(node.level, node.first, node.last)
 
-    async def fitted(self, task: str, answer_tokens: int, **values: object) -> Prompt:
-        """The prompt with as much of the working memory as the window takes.
+    def page_text(self, leaf: Node) -> str:
+        return self.memory.text_of(self.memory.entry(leaf.first).page)
 
-        Raises PromptTooLongError when it does not fit with none.
+    async def working_memory(self, *tasks: Callable[[str], Prompt], answer_tokens: int, text: str = "") -> str:
+        """As much of the summaries passed as fits each of these prompts; with the `text` of a page, the budget too.
+
+        Raises PromptTooLongError and BudgetTooSmallError when it does not fit with none.
         """
-        window = self.engine.info.context_tokens
+        window, budget = self.engine.info.context_tokens, self.options.budget_tokens
         passed = [node.summary.text for node in self.path[1:] if node.level]
         while True:
-            memory = "\n\n".join(passed) or _NOTHING_PASSED
-            text = prompts.load(task).fill(memory=memory, question=self.question, **values)
-            prompt = (Message("user", text),)
-            needed = await self.engine.measure(prompt)
-            if needed + answer_tokens <= window:
-                return prompt
+            memory = "\n\n".join(passed)
+            needed = max([await self.engine.measure(task(memory)) for task in tasks])
+            shown = await self.engine.count(_together(text, memory)) if text and budget else 0
+            if needed + answer_tokens <= window and shown <= budget:
+                return memory
             if not passed:
+                if shown > budget:
+                    raise BudgetTooSmallError(shown, budget)
                 raise PromptTooLongError(needed, answer_tokens, window)
             del passed[0]  # the farthest from here
+
+    async def at_page(self, leaf: Node) -> str:
+        """The working memory beside this page, the same for both tasks there. Raises as `working_memory`."""
+        return await self.working_memory(
+            partial(_leaf_prompt, self, leaf),
+            partial(_leaf_answer_prompt, self, leaf),
+            answer_tokens=self.options.answer_tokens,
+            text=self.page_text(leaf),
+        )
 
 
 async def memwalker(
@@ -104,8 +122,9 @@ async def memwalker(
             yield said
         return
     memory = replace(memory, entries=list(memory.entries))
-    walk = _Walk(" ".join(question.split()), memory, engine, options, [])
-    await walk.fitted("triage", options.answer_tokens, summaries="", none="")
+    walk = _Walk(question, memory, engine, options, [])
+    least = min(memory.entries, key=lambda entry: entry.page.words)
+    await walk.at_page(Node(0, least.page.number, least.page.number, least.gist))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     async for growth in grow(memory, engine, Priority.PERSON):
         if isinstance(growth, Node):
@@ -126,15 +145,22 @@ async def memwalker(
             continue
         walk.lookups.append(step.first)
         yield LookedUp(step.first, len(walk.lookups), "")
+        try:
+            passed = await walk.at_page(step)
+        except (PromptTooLongError, BudgetTooSmallError):
+            yield Unfit(step.first)
+            yield walk.turn_back()
+            continue
         yield Expanded(step.first, Who.AGENT)
-        if await _tells(walk, step):
+        if await _tells(walk, step, passed):
             yield Stopped(StopReason.ENOUGH)
-            async for event in _answer(walk, step):
+            async for event in _answer(walk, step, passed):
                 yield event
             return
         yield walk.turn_back()
     yield Stopped(step)
-    yield _answered(walk, NOT_FOUND, found=False)
+    async for event in _not_found(walk):
+        yield event
 
 
 def _branched(node: Node) -> Branched:
@@ -159,7 +185,13 @@ async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> 
     """Which child the model walks into; None: into none of them."""
     summaries = "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
     none = f', or with "{_NONE}" when no part seems to tell it' if may_turn_back else ""
-    prompt = await walk.fitted("triage", 8, summaries=summaries, none=none)
+
+    def task(memory: str) -> Prompt:
+        return _prompt(
+            "triage", summaries=summaries, memory=memory or _NOTHING_PASSED, question=walk.question, none=none
+        )
+
+    prompt = task(await walk.working_memory(task, answer_tokens=_LABEL_TOKENS))
     labels = [str(number) for number in range(1, len(children) + 1)] + [_NONE] * may_turn_back
     choice = await walk.engine.choose(prompt, labels)
     walk.calls += 1
@@ -167,36 +199,72 @@ async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> 
     return children[choice.index] if choice.index < len(children) else None
 
 
-async def _tells(walk: _Walk, leaf: Node) -> bool:
-    text = walk.memory.text_of(walk.memory.entry(leaf.first).page)
-    prompt = await walk.fitted("leaf", walk.options.answer_tokens, text=text)
-    choice = await walk.engine.choose(prompt, ["yes", "no"])
+async def _tells(walk: _Walk, leaf: Node, memory: str) -> bool:
+    choice = await walk.engine.choose(_leaf_prompt(walk, leaf, memory), ["yes", "no"])
     walk.calls += 1
     walk.usage += choice.usage
     return choice.index == 0
 
 
-async def _answer(walk: _Walk, leaf: Node) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    text = walk.memory.text_of(walk.memory.entry(leaf.first).page)
-    prompt = await walk.fitted("leaf_answer", walk.options.answer_tokens, text=text)
-    async for event in stream_answer(prompt, walk.engine, walk.options.answer_tokens):
-        if isinstance(event, Written):
-            walk.usage += event.usage
-            yield _answered(walk, event.text, found=event.found, leaf=leaf)
-        else:
-            yield event
-
-
-def _answered(walk: _Walk, answer: str, *, found: bool, leaf: Node | None = None) -> Answered:
-    page = walk.memory.entry(leaf.first).page if leaf else None
-    shown = sum(node.summary.words for node in walk.path[1:] if node.level) + (page.words if page else 0)
-    places = [(page.start, page.end)] if page and found else []
-    return Answered(
-        answer=answer,
-        found=found,
-        citations=cite_passages(answer, walk.question, walk.memory, places),
+async def _answer(walk: _Walk, leaf: Node, memory: str) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    page = walk.memory.entry(leaf.first).page
+    place = (page.start, page.end)
+    basis = Basis(
+        _together(walk.page_text(leaf), memory),
+        _compression_rate(walk, page.words + count_words(memory)),
+        cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
+        seen=(place,),
         lookups=tuple(walk.lookups),
-        expanded=(page.number,) if page else (),
-        compression_rate=100.0 * (1.0 - shown / max(1, walk.memory.book.words)),
+        expanded=(page.number,),
         usage=walk.usage,
     )
+    prompt = _leaf_answer_prompt(walk, leaf, memory)
+    async for event in answer_from(basis, prompt, walk.question, walk.engine, walk.options):
+        yield event
+
+
+async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    """No page told it. Where one of the options must be chosen, it is chosen from the summaries at the top."""
+    lookups = tuple(walk.lookups)
+    if not walk.options.choices:
+        yield Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
+        return
+    engine, options = walk.engine, walk.options
+    summaries = [child.summary.text for child in walk.path[0].children]
+
+    def task(text: str) -> Prompt:
+        return answer_prompt("answer_passages", options, text=text or _NOTHING_PASSED, question=walk.question)
+
+    while summaries and (
+        await engine.measure(task("\n\n".join(summaries))) + options.answer_tokens > engine.info.context_tokens
+        or 0 < options.budget_tokens < await engine.count("\n\n".join(summaries))
+    ):
+        summaries.pop()
+    text = "\n\n".join(summaries)
+    rate = _compression_rate(walk, count_words(text))
+    basis = Basis(text, rate, lookups=lookups, usage=walk.usage, tells=False)
+    async for event in answer_from(basis, task(text), walk.question, engine, options):
+        yield event
+
+
+def _leaf_prompt(walk: _Walk, leaf: Node, memory: str) -> Prompt:
+    text = walk.page_text(leaf)
+    return _prompt("leaf", text=text, memory=memory or _NOTHING_PASSED, question=walk.question)
+
+
+def _leaf_answer_prompt(walk: _Walk, leaf: Node, memory: str) -> Prompt:
+    text = walk.page_text(leaf)
+    passed = memory or _NOTHING_PASSED
+    return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
+
+
+def _prompt(task: str, **values: object) -> Prompt:
+    return (Message("user", prompts.load(task).fill(**values)),)
+
+
+def _together(text: str, memory: str) -> str:
+    return f"{text}\n\n{memory}" if memory else text
+
+
+def _compression_rate(walk: _Walk, words: int) -> float:
+    return 100.0 * (1.0 - words / max(1, walk.memory.book.words))

@@ -14,9 +14,9 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import passages
-from gistread.readers.answering import Written, adds_nothing, stream_answer
+from gistread.readers.answering import Basis, adds_nothing, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 
 NAME = "notes"
@@ -38,12 +38,12 @@ class _Notebook:
     dropped: int = 0
 
     def text(self) -> str:
-        return "\n".join(f"- {note}" for note, _ in self.notes) or _NONE
+        return "\n".join(f"- {note}" for note, _ in self.notes)
 
     async def add(self, note: str, place: Passage, engine: Engine) -> None:
         """Write a note down; the oldest make way when there is no room."""
         self.notes.append((note, place))
-        while len(self.notes) > 1 and await engine.count(self.text()) > self.room_tokens:
+        while self.notes and await engine.count(self.text()) > self.room_tokens:
             del self.notes[0]
             self.dropped += 1
 
@@ -52,7 +52,6 @@ async def notes(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the whole book, read anew for it. See `registry.Reader`."""
-    question = " ".join(question.split())
     window = engine.info.context_tokens
     answer_tokens = max(_NOTE_TOKENS, options.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
@@ -61,7 +60,7 @@ async def notes(
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     chunks = await passages.chunks(book, chunk_tokens, engine.count)
-    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS))
+    notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS, options.budget_tokens or CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
     usage: Usage = NO_USAGE
@@ -70,7 +69,9 @@ async def notes(
         if steering.stop:
             reason = StopReason.PERSON
             break
-        prompt = _prompt("note_chunk", text=book.text[start:end].strip(), question=question, notes=notebook.text())
+        prompt = _prompt(
+            "note_chunk", text=book.text[start:end].strip(), question=question, notes=notebook.text() or _NONE
+        )
         said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
         usage += said.usage
         note = " ".join(said.text.split())
@@ -78,27 +79,23 @@ async def notes(
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
         yield PartRead(number, len(chunks), start, end)
+    text = notebook.text()
     if notebook.dropped:
         yield Noted(f"The first {notebook.dropped} notes had to make way for later ones.", 0, 0)
     yield Stopped(reason)
 
-    async for event in stream_answer(
-        _prompt("notes_answer", notes=notebook.text(), question=question), engine, options.answer_tokens
-    ):
-        if not isinstance(event, Written):
-            yield event
-            continue
-        found = event.found and bool(notebook.notes)
-        places = [place for _, place in notebook.notes]
-        yield Answered(
-            answer=event.text,
-            found=found,
-            citations=cite_passages(event.text, question, memory, places) if found else (),
-            lookups=(),
-            expanded=(),
-            compression_rate=100.0 * (1.0 - count_words(notebook.text()) / max(1, book.words)),
-            usage=usage + event.usage,
-        )
+    places = [place for _, place in notebook.notes]
+    basis = Basis(
+        text,
+        100.0 * (1.0 - count_words(text) / max(1, book.words)),
+        cite=lambda said, asked: cite_passages(said, asked, memory, places),
+        seen=tuple(passages.join(places, book)),
+        usage=usage,
+        tells=bool(places),
+    )
+    prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
+    async for event in answer_from(basis, prompt, question, engine, options):
+        yield event
 
 
 def _prompt(task: str, **values: object) -> Prompt:

@@ -16,6 +16,10 @@ class ReaderOptions:
     reasons: bool = True
     """Ask why a page is opened. Costs up to two dozen tokens a look-up."""
     budget_tokens: int = 0
-    """Tokens of the book, or of its gists, that may stand before the model for the answer; 0: what the window takes."""
+    """Tokens of the book, gists, summaries and notes that may stand before the model for the answer
+    (`Answered.context_tokens`); 0: what the window takes. On the way to the answer a reader may see more, a part at
+    a time."""
+    choices: tuple[str, ...] = ()
+    """Of a question with options: all of them, in the order in which they are shown. The answer is one of them."""
     embedder: Embedder | None = None
     """For readers that search by meaning; loaded when one first does. None: there is no embedding model."""

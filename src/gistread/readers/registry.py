@@ -9,6 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
+from gistread.readers.choices import posed
+
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
     from gistread.memory.model import GistMemory
@@ -27,7 +29,11 @@ class Reader(Protocol):
         steering: "Steering",
         options: "ReaderOptions",
     ) -> "AsyncGenerator[ReaderEvent, None]":
-        """Raises EngineError when the engine fails, PromptTooLongError when the question alone is too long."""
+        """`question` is as `choices.posed` puts it.
+
+        Raises EngineError when the engine fails, PromptTooLongError when the question alone is too long,
+        BudgetTooSmallError when `options.budget_tokens` takes nothing of the book.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,16 @@ class Method:
     when it is asked; it is asked sooner where that has been made before."""
 
     def reader(self) -> Reader:
+        """The reader, which puts every question with its options. Raises UsageError for options that are none."""
         module, _, function = self.place.partition(":")
-        return cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
+        reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
+
+        def ask(
+            question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
+        ) -> "AsyncGenerator[ReaderEvent, None]":
+            return reader(posed(question, options.choices), memory, engine, steering, options)
+
+        return ask
 
 
 DEFAULT_READER = "readagent-s"

@@ -7,19 +7,17 @@ its start as fits. `closed-book`: nothing at all, so that one sees what the mode
 `dos`, `full` and `closed-book` need no gist memory: they can be asked before a model has read a page.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
-from gistread import prompts
 from gistread.book.words import count_words
-from gistread.engine.protocol import Engine, Message, Prompt
-from gistread.errors import PromptTooLongError
+from gistread.engine.protocol import Engine, Prompt
+from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, cut
 from gistread.readers import passages
-from gistread.readers.answering import Written, stream_answer
+from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
-    Answered,
     Expanded,
     LookedUp,
     ReaderEvent,
@@ -126,19 +124,28 @@ class _Text:
         self._budget = options.budget_tokens or usual_tokens
 
     async def fit(self, wanted: Sequence[Passage]) -> list[Passage]:
-        """As many of these passages as the budget and the window take. Raises PromptTooLongError when the question
-        alone fills the window."""
-        window = self._engine.info.context_tokens
-        least = await self._engine.measure(_prompt(self._question, "")) + self._options.answer_tokens
+        """As many of these passages as the budget and the window take.
+
+        Raises PromptTooLongError when not even the first fits the window, BudgetTooSmallError when it does not fit
+        the budget.
+        """
+        engine, answer_tokens = self._engine, self._options.answer_tokens
+        window = engine.info.context_tokens
+        least = await engine.measure(self._prompt("")) + answer_tokens
         if least > window:
-            raise PromptTooLongError(least, self._options.answer_tokens, window)
+            raise PromptTooLongError(least - answer_tokens, answer_tokens, window)
         room = min(window - least, self._budget or window)
 
         async def measure(text: str) -> int:
-            return await self._engine.measure(_prompt(self._question, text)) + self._options.answer_tokens - least
+            return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
 
-        count: Callable[[str], Awaitable[int]] = self._engine.count
-        return await passages.fill(wanted, self._memory.book, room, count, measure)
+        shown = await passages.fill(wanted, self._memory.book, room, engine.count, measure)
+        if wanted and not shown:
+            needed = await measure(passages.render(wanted[:1], self._memory.book))
+            if least + needed > window:
+                raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
+            raise BudgetTooSmallError(needed, self._budget)
+        return shown
 
     def share(self, shown: Sequence[Passage] | None) -> float:
         """How much of the book's text is shown, from 0 to 1."""
@@ -155,32 +162,27 @@ class _Text:
         self, shown: Sequence[Passage] | None, lookups: tuple[int, ...] = (), pinned: set[int] | None = None
     ) -> AsyncGenerator[ReaderEvent, None]:
         """The answer over these passages (None: over nothing), as events; the last is `Answered`."""
-        book = self._memory.book
-        prompt = _prompt(self._question, None if shown is None else passages.render(shown, book))
-        shown = shown or ()
-        yield Shown(tuple(shown))
-        async for event in stream_answer(prompt, self._engine, self._options.answer_tokens):
-            if not isinstance(event, Written):
-                yield event
-                continue
-            words = sum(count_words(book.text[start:end]) for start, end in shown)
-            yield Answered(
-                answer=event.text,
-                found=event.found,
-                citations=cite_passages(event.text, self._question, self._memory, shown) if event.found else (),
-                lookups=lookups,
-                expanded=tuple(sorted({*lookups, *(pinned or ())})),
-                compression_rate=100.0 * (1.0 - words / max(1, book.words)),
-                usage=event.usage,
-            )
+        memory = self._memory
+        text = None if shown is None else passages.render(shown, memory.book)
+        seen = tuple(shown or ())
+        yield Shown(seen)
+        words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
+        basis = Basis(
+            text or "",
+            100.0 * (1.0 - words / max(1, memory.book.words)),
+            cite=lambda said, question: cite_passages(said, question, memory, seen),
+            seen=seen,
+            lookups=lookups,
+            expanded=tuple(sorted({*lookups, *(pinned or ())})),
+        )
+        async for event in answer_from(basis, self._prompt(text), self._question, self._engine, self._options):
+            yield event
 
-
-def _prompt(question: str, text: str | None) -> Prompt:
-    """`text` None: the question alone."""
-    words = " ".join(question.split())
-    if text is None:
-        return (Message("user", prompts.load("answer_closed").fill(question=words)),)
-    return (Message("user", prompts.load("answer_passages").fill(text=text, question=words)),)
+    def _prompt(self, text: str | None) -> Prompt:
+        """`text` None: the question alone."""
+        if text is None:
+            return answer_prompt("answer_closed", self._options, question=self._question)
+        return answer_prompt("answer_passages", self._options, text=text, question=self._question)
 
 
 def _pages(memory: GistMemory, numbers: set[int]) -> list[Passage]:

@@ -106,7 +106,9 @@ async def lay_out(
     pages = page_by_page(memory)
     least = min(max_pages, PAGES_OPEN) * typical
     if await _all_fit([piece for piece in pages if piece.first not in opened], room - least, memory, engine):
-        return Window(memory, pages, opened)
+        window = Window(memory, pages, opened)
+        if not opened or await measure(window.text()) <= engine.info.context_tokens:
+            return window
     if here is None and not memory.complete:
         here = len(memory.entries)  # what was read last is remembered best
     top, near = await asyncio.to_thread(_looked_at, question, memory, here)
@@ -126,6 +128,8 @@ async def lay_out(
             if over <= 0:
                 return Window(memory, pieces, opened)
             budget -= max(over, budget // 20, 1)
+    while opened and await measure(render(memory, (), opened)) > engine.info.context_tokens:
+        opened.remove(max(opened))
     return Window(memory, (), opened)
 
 
