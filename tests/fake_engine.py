@@ -18,6 +18,7 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
+    Likelihood,
     Phase,
     Priority,
     Prompt,
@@ -46,7 +47,7 @@ class Call:
     """What the engine was asked."""
 
     kind: str
-    """`complete` or `choose`."""
+    """`complete`, `choose` or `likelihood`."""
     text: str
     prompt: Prompt
     options: tuple[str, ...] = ()
@@ -67,11 +68,13 @@ class FakeEngine:
         fingerprint: str = "fake-1",
         count: Callable[[str], int] = tokens_in,
         parallel: int = 1,
+        likelihood: Callable[[str, str], float | None] = lambda _, __: None,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
         self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel)
         self._count = count
+        self._likelihood = likelihood
         self._seen: list[str] = []
         self.calls: list[Call] = []
         self.restarts = 0
@@ -143,6 +146,16 @@ class FakeEngine:
         chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
+
+    async def likelihood(
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+    ) -> Likelihood | None:
+        mean = self._likelihood(_text(prompt), continuation)
+        if mean is None:
+            return None
+        tokens = self._count(continuation)
+        usage = await self._take("likelihood", prompt, (continuation,), Sampling(max_tokens=tokens), priority)
+        return Likelihood(mean, tokens, usage)
 
     async def _take(
         self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority

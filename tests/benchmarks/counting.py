@@ -24,6 +24,7 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
+    Likelihood,
     Phase,
     Priority,
     Prompt,
@@ -93,6 +94,11 @@ class CountingEngine:
         index = self._random.randrange(len(options))
         longest = max(len(self._weights.tokens_of(option)) for option in options) + 1
         return Choice(index, None, self._cost(prompt, options[index], longest, priority))
+
+    async def likelihood(
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+    ) -> Likelihood | None:
+        return None
 
     def _cost(self, prompt: Prompt, answer: str, max_tokens: int, priority: Priority) -> Usage:
         """Put a prompt and its answer through the bookkeeping as the worker's loop does."""

@@ -125,6 +125,17 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How well a text goes on from a prompt."""
+
+    mean: float
+    """Of the natural logarithms of the probabilities of its tokens; at most 0."""
+    tokens: int
+    """Of the text."""
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Rates:
     """How fast an engine is where it runs, from a short measurement."""
 
@@ -223,6 +234,15 @@ class Engine(Protocol):
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
         """Which of `options` (distinct, not empty) the model answers with. It can answer nothing else (D3)."""
+
+    async def likelihood(
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+    ) -> Likelihood | None:
+        """How likely it is that the model answers with `continuation` (not empty), word for word.
+
+        Ask for several at once: they are evaluated side by side. None: this engine cannot tell. Nothing of the prompt
+        is kept for later ones: this is for prompts that will not come again. Raises as `choose`.
+        """
 
 
 class TextKind(StrEnum):

@@ -27,6 +27,7 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
+    Likelihood,
     Phase,
     Priority,
     Prompt,
@@ -40,7 +41,7 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
 
-_ENDS = ("done", "chosen", "counted", "prepared", "cancelled", "error", "refused")
+_ENDS = ("done", "chosen", "counted", "prepared", "scored", "cancelled", "error", "refused")
 """The last message to a request is one of these."""
 SNAPSHOTS = "snapshots"
 """Folder of the KV snapshots within the cache."""
@@ -316,6 +317,14 @@ class LlamaEngine:
         answer = await self._last("choose", prompt=prompt, options=list(options), priority=priority)
         return Choice(answer["index"], answer["probability"], Usage(**answer["usage"]))
 
+    async def likelihood(
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+    ) -> Likelihood | None:
+        if not continuation:
+            raise ValueError("a continuation must not be empty")
+        answer = await self._last("score", prompt=prompt, continuation=continuation, priority=priority)
+        return Likelihood(answer["mean"], answer["tokens"], Usage(**answer["usage"]))
+
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return Usage(**(await self._last("prepare", prompt=prompt, priority=priority))["usage"])
 
@@ -325,7 +334,7 @@ class LlamaEngine:
     async def _last(self, kind: str, **content: object) -> Message:
         async with contextlib.aclosing(self._ask(kind, **content)) as messages:
             async for message in messages:
-                if message["kind"] in ("chosen", "counted", "prepared"):
+                if message["kind"] in ("chosen", "counted", "prepared", "scored"):
                     return message
         raise EngineError("The model ended without an answer.")
 

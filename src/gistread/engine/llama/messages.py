@@ -4,6 +4,7 @@ To the worker:    load {path, context_tokens, kv_type, snapshots: {directory, mo
                   generate {id, prompt, sampling, priority}
                   prepare {id, prompt, priority}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
+                  score {id, prompt, continuation, priority}
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
@@ -12,7 +13,7 @@ From the worker:  loading {fraction}                      ready {context_tokens,
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
                   delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
-                  prepared {id, usage}
+                  prepared {id, usage}                    scored {id, mean, tokens, usage}
                   refused {id, prompt_tokens, answer_tokens, context_tokens}
                   error {id, message}                     cancelled {id}
 Each has its kind under `kind`.

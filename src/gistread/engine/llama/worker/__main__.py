@@ -23,6 +23,7 @@ from typing import BinaryIO
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library
+from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
@@ -212,9 +213,13 @@ def _request(model: LoadedModel, message: Message) -> Request:
     # One token more than an option has: the end of the turn may be what decides.
     max_tokens = max(len(model.weights.tokens_of(o)) for o in options) + 1 if options else sampling.max_tokens
     sampler: FreeSampler | OptionSampler | None
+    scorer: Scorer | None = None
     stable = _stable_tokens(model, message, prompt)
     if message["kind"] == "prepare":
         prompt, max_tokens, sampler = prompt[:stable], 0, None
+    elif message["kind"] == "score":
+        scorer = Scorer(len(prompt), model.weights.tokens_of(message["continuation"]))
+        prompt, max_tokens, sampler = prompt + scorer.evaluated, 0, None
     elif options:
         sampler = OptionSampler(model.weights, options)
         prompt += sampler.begun
@@ -229,6 +234,7 @@ def _request(model: LoadedModel, message: Message) -> Request:
         max_tokens=max_tokens,
         sampler=sampler,
         stream=TextStream(sampling.stop),
+        scorer=scorer,
         stable=stable,
     )
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.protocol import Priority, Usage
@@ -16,8 +17,10 @@ class Request:
     prompt: list[int]
     max_tokens: int
     sampler: FreeSampler | OptionSampler | None
-    """None: nothing is decided, the prompt is only evaluated for those that will come."""
+    """None: nothing is decided, the prompt is only evaluated."""
     stream: TextStream
+    scorer: Scorer | None = None
+    """Of a request that asks how likely the end of its prompt is."""
     stable: int = 0
     """Tokens at the beginning of the prompt that others will begin with too: worth a snapshot."""
     sought: bool = False
@@ -44,6 +47,17 @@ class Request:
     def tokens_left(self) -> int:
         """Of the answer, at most."""
         return self.max_tokens - len(self.generated)
+
+    @property
+    def reusable(self) -> int:
+        """Tokens at the beginning of which nothing is wanted but that they have been evaluated."""
+        return self.length - 1 if self.scorer is None else self.scorer.next_position
+
+    def wants_logits(self, position: int) -> bool:
+        """Whether what follows the token at `position` is to be decided, or scored."""
+        if self.scorer is not None:
+            return position >= self.scorer.next_position
+        return self.sampler is not None and position == self.length - 1
 
     def usage(self) -> Usage:
         return Usage(self.prefilled, self.reused, len(self.generated), self.worked_s)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from gistread.engine.llama.messages import encode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
+from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
@@ -131,8 +132,7 @@ class Scheduler:
             if not tokens:
                 break
             for position, token in enumerate(tokens, start):
-                decides = request.sampler is not None and position == request.length - 1
-                batch.append(BatchToken(token, position, request.sequence, decides))
+                batch.append(BatchToken(token, position, request.sequence, request.wants_logits(position)))
             room -= len(tokens)
             chosen.append(request)
         return chosen, batch
@@ -146,11 +146,14 @@ class Scheduler:
             if self._slots.held(request) - count < len(request.prompt):
                 request.prefilled += count
         for index, item in enumerate(tokens):
-            if item.wants_logits:
-                self._decide(requests[item.sequence], index)
+            request = requests[item.sequence]
+            if item.wants_logits and request.scorer is not None:
+                request.scorer.take(self._context, index, item.position)
+            elif item.wants_logits:
+                self._decide(request, index)
         for request in chosen:
             if request.sampler is None and not self._slots.pending(request):
-                self._prepared(request)
+                self._scored(request, request.scorer) if request.scorer else self._prepared(request)
 
     def _decide(self, request: Request, output: int) -> None:
         assert request.sampler is not None
@@ -202,6 +205,10 @@ class Scheduler:
         if self._slots.unsaved(request):
             self._slots.save(request.prompt)
         self._finish(request, encode("prepared", id=request.id, usage=request.usage()))
+
+    def _scored(self, request: Request, scorer: Scorer) -> None:
+        message = encode("scored", id=request.id, mean=scorer.mean, tokens=scorer.length, usage=request.usage())
+        self._finish(request, message)
 
     def _save(self) -> None:
         if self._unsaved is not None:

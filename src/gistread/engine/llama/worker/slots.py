@@ -59,7 +59,7 @@ class Slots:
         idle = sorted(self._idle(), key=lambda sequence: self._used_at[sequence])
         if not idle:
             return False
-        source, length = self._known(tokens[:-1])  # the last one's logits decide: it is always evaluated
+        source, length = self._known(tokens[: request.reusable])  # what decides is always evaluated
         if source is not None and source in idle and length == self._tree.length(source):
             target = source
         else:
@@ -85,7 +85,10 @@ class Slots:
         if request.sequence is not None:
             del self._running[request.sequence]
             self._used_at[request.sequence] = next(self._clock)
-            if request.priority is Priority.BACKGROUND and request.sampler is not None:
+            if request.scorer is not None:  # Its prompt will not come again: what others left must not make way for it.
+                self._cut(request.sequence, 0)
+                self._used_at[request.sequence] = 0
+            elif request.priority is Priority.BACKGROUND and request.sampler is not None:
                 self._background.append(request.sequence)
             request.sequence = None
             while len(self._background) > _KEPT_OF_BACKGROUND:
