@@ -1,6 +1,7 @@
 """The session without a screen: what goes on behind it, told as news."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +9,12 @@ from pathlib import Path
 from gistread.config import Config
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
+from gistread.memory.needs import COARSER
 from gistread.memory.store import MemoryStore
+from gistread.memory.tree import nodes, standing
 from gistread.tui import news
 from gistread.tui.session import Session
-from tests.tui.books import small_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
 
 CONFIG = Config(min_words=40, max_words=90)
@@ -151,4 +154,34 @@ async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> N
     await session.use_model("fake")
     await until(lambda: told.of(news.Crashed))
     assert isinstance(told.of(news.Crashed)[0].error, ZeroDivisionError)
+    await session.close()
+
+
+async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_again(tmp_path: Path) -> None:
+    def says(text: str) -> str:
+        """Of every text something else, in its own words."""
+        return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
+
+    engine = SteppedEngine(says=says)
+    told = Told()
+    session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append)
+    assert session.make(COARSER) == "There is no model yet: press m to choose one."
+    await session.use_model("fake")
+    await until(lambda: told.of(news.MemoryComplete))
+    read = len(engine.calls)
+    engine.stop_after = read + 2
+    assert session.make(COARSER) == ""
+    await until(lambda: not engine.gate.is_set())
+    assert session.activity.making is not None
+    assert 0 < session.activity.making.done < session.activity.making.total
+    await session.making.stop()
+    assert session.activity.making is None
+    engine.gate.set()
+    begun = len(engine.calls)
+    session.make(COARSER)
+    await until(lambda: not session.making.running)
+    assert all(node.made for node in nodes(standing(session.memory)))
+    assert told.of(news.Made)[-1].what == COARSER
+    inside = [node for node in nodes(standing(session.memory)) if node.children]
+    assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
     await session.close()

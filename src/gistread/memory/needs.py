@@ -17,6 +17,9 @@ from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
 
+COARSER = "coarser gists"
+"""The summaries, that of the whole book with them: what a person sees who looks at the memory from further away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Models:
@@ -47,6 +50,17 @@ async def _summaries(memory: GistMemory, models: Models, priority: Priority) -> 
 
 async def _summaries_left(memory: GistMemory, models: Models) -> Left:
     return await asyncio.to_thread(tree.left, memory)
+
+
+async def _coarser(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    async with aclosing(tree.grow(memory, models.engine, priority, whole=True)) as growing:
+        async for grown in growing:
+            if isinstance(grown, Grown):
+                yield grown
+
+
+async def _coarser_left(memory: GistMemory, models: Models) -> Left:
+    return await asyncio.to_thread(tree.left, memory, whole=True)
 
 
 async def _facts(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
@@ -82,6 +96,7 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
         need.name: need
         for need in (
             Need("summaries", _summaries, _summaries_left),
+            Need(COARSER, _coarser, _coarser_left),
             Need("facts", _facts, _facts_left),
             Need("vectors", _vectors, _vectors_left),
         )

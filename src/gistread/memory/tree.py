@@ -68,13 +68,13 @@ def standing(memory: GistMemory) -> Node:
     return _stand(memory, outline(memory))
 
 
-def left(memory: GistMemory) -> Left:
-    """What is left to make of the summaries below the top, of the pages that have not been read as well.
+def left(memory: GistMemory, *, whole: bool = False) -> Left:
+    """What is left to make of the summaries below the top (and of the `whole`), those of unread pages too.
 
     For a thread, as `standing`.
     """
     top = standing(memory) if memory.entries else None
-    inside = [node for node in nodes(top) if node.children and node is not top] if top else []
+    inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
     done = len(inside) - len(wanted)
     gists = [wanted_words(words) for words in unread(memory)]

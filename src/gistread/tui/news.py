@@ -37,6 +37,18 @@ class Asking(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Making:
+    """Something is being made of the memory, beside its gists."""
+
+    what: str
+    """In the plural."""
+    done: int = 0
+    total: int = 0
+    """0: not known yet."""
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Activity:
     """Everything the status line says, at one moment."""
 
@@ -50,6 +62,7 @@ class Activity:
     """An estimate until the book is read."""
     seconds_left: float | None = None
     asking: Asking = Asking.NONE
+    making: Making | None = None
     problem: str = ""
     """Why the model or the reading stopped; one line."""
 
@@ -83,6 +96,14 @@ class PageRead:
 @dataclass(frozen=True, slots=True)
 class MemoryComplete:
     """The last page of the book has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """There is more of what is made of the memory beside its gists."""
+
+    what: str
+    """As in `Making`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +144,7 @@ News = (
     | PageBegun
     | PageRead
     | MemoryComplete
+    | Made
     | QuestionAsked
     | ReaderSpoke
     | QuestionEnded

@@ -16,9 +16,11 @@ from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.model import DEFAULT_READING, GistMemory
 from gistread.memory.model import Reading as ReadingMode
+from gistread.memory.needs import Models
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import KeptMemory, MemoryStore
 from gistread.tui.asking_task import AskingTask
+from gistread.tui.making_task import MakingTask
 from gistread.tui.news import Activity, ActivityChanged, Crashed, MemoryOpened, News, Notice, PageRead, Reading
 from gistread.tui.reading_task import ReadingTask
 
@@ -49,6 +51,7 @@ class Session:
         self._grown = asyncio.Event()
         self.reading = ReadingTask(self._tell)
         self.asking = AskingTask(self._tell, config.max_pages, config.reader)
+        self.making = MakingTask(self._tell)
 
     @property
     def memory(self) -> GistMemory | None:
@@ -80,6 +83,7 @@ class Session:
             pages_total=self._memory.estimated_pages if self._memory else 0,
             seconds_left=self.reading.seconds_left,
             asking=self.asking.state,
+            making=self.making.making,
             problem=self._problem or self.reading.problem,
         )
 
@@ -142,6 +146,19 @@ class Session:
     def ask(self, question: str, pinned: set[int]) -> None:
         """Ask over what has been read so far. Only when `why_not_ask` is empty and none is running."""
         self.asking.start(question, pinned, self._ready)
+
+    def make(self, *names: str) -> str:
+        """Make these things of the memory in the background, by their names in `memory/needs.py`; what the person has
+        to do before that can begin, empty where it has begun."""
+        if self._engine is None:
+            return "There is no model yet: press m to choose one."
+        if self.loading:
+            return "The model is still being loaded."
+        if self._memory is None or not self._memory.entries:
+            return "No page has been read yet: press r to let the model read."
+        if not self.making.running:
+            self.making.start(names, self._memory, Models(self._engine))
+        return ""
 
     async def close(self) -> None:
         """End everything. What was read is on disk already."""
@@ -217,6 +234,7 @@ class Session:
     async def _drop_model(self) -> None:
         await self._stop_starting()
         await self.asking.cancel()
+        await self.making.stop()
         await self.reading.stop(Reading.NONE)
         self._unwatch()
         engine, self._engine = self._engine, None

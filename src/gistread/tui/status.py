@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.tui.news import Activity, Asking, Reading
+from gistread.tui.news import Activity, Asking, Making, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,18 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         }
         return (said[activity.asking], *speed)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
+    making = _making(activity.making) if activity.making else ()
     match activity.reading:
         case Reading.RUNNING:
             left = activity.seconds_left
             return (
                 f"reading page {activity.pages_read + 1} of {total}",
+                *making[:1],
                 *speed,
                 *((f"{minutes(left)} left",) if left is not None else ()),
             )
+        case _ if making:
+            return (*making, *speed)
         case Reading.PAUSED:
             return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
         case Reading.OFFERED:
@@ -83,8 +87,13 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return ("idle",)
 
 
+def _making(making: Making) -> tuple[str, ...]:
+    said = f"making {making.what}: {making.done} of {making.total}" if making.total else f"making {making.what}"
+    return (said, *((f"{minutes(making.seconds_left)} left",) if making.seconds_left is not None else ()))
+
+
 def _busy(activity: Activity) -> bool:
-    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING
+    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING or activity.making is not None
 
 
 def _with_share(text: str, fraction: float | None) -> str:
