@@ -142,7 +142,7 @@ async def test_the_parts_before_which_it_stands_and_where_it_turned_back_are_tol
     assert all(part.summary for part in top.parts)
     assert first == Walked(1, 1, 7)
     assert isinstance(after, Branched)
-    assert (after.level, [part.first for part in after.parts]) == (0, list(range(1, 8)))
+    assert [(part.level, part.first) for part in after.parts] == [(0, page) for page in range(1, 8)]
     assert back == TurnedBack(1, 1, 7)
 
 

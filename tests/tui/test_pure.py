@@ -10,6 +10,7 @@ from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
 from gistread.tui.news import Activity, Asking, Reading
 from gistread.tui.status import minutes, status_of
+from gistread.tui.work.lines import ToPage
 from tests.tui.books import small_book
 
 
@@ -151,6 +152,6 @@ def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> Non
 def test_page_numbers_in_brackets_are_links() -> None:
     answer = "A bar is cracked [11], a rail bent [14]; [x] is not a page."
     assert [(answer[link.start : link.end], link.link) for link in page_links(answer)] == [
-        ("[11]", "page:11"),
-        ("[14]", "page:14"),
+        ("[11]", ToPage(11)),
+        ("[14]", ToPage(14)),
     ]

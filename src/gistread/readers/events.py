@@ -80,6 +80,8 @@ class Shown:
 class Part:
     """A stretch of the book that a reader can go down to."""
 
+    level: int
+    """0: a page; else neighbours that have a summary together."""
     first: int
     """Number of its first page."""
     last: int
@@ -90,8 +92,6 @@ class Part:
 class Branched:
     """The reader stands before these parts of where it is and chooses among them."""
 
-    level: int
-    """Of the parts; 0: they are pages."""
     parts: tuple[Part, ...]
 
 

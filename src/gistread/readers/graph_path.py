@@ -19,7 +19,7 @@ from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing
 from gistread.readers.choices import alone
-from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Visited, Walked
+from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Visited
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
 
@@ -115,7 +115,6 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
             if page in steering.refused or page in path.pages_read:
                 continue
             path.pages_read.append(page)
-            yield Walked(0, page, page)
             reason = f"path {path.number}, {path.element.name}"
             yield LookedUp(page, len(path.pages_read), reason, path.number)
             note, enough = await _read_page(search, path, page, steering)

@@ -164,8 +164,8 @@ async def memwalker(
 
 
 def _branched(node: Node) -> Branched:
-    parts = (Part(child.first, child.last, child.summary.text) for child in node.children)
-    return Branched(node.level - 1, tuple(parts))
+    parts = (Part(child.level, child.first, child.last, child.summary.text) for child in node.children)
+    return Branched(tuple(parts))
 
 
 async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReason:

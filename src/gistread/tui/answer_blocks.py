@@ -1,6 +1,11 @@
-"""Questions, the agent's steps and answers as blocks of long text. Pure."""
+"""Questions, the agent's steps and answers as blocks of long text. Pure.
+
+What a reader does on its way beside opening pages is told by `work/`; here it becomes blocks, and each block that leads
+somewhere has a goal.
+"""
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from gistread.readers.events import (
@@ -10,27 +15,29 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     Noted,
-    Planned,
     Prepared,
     ReaderEvent,
-    Reported,
     Restarted,
-    Shared,
+    Shown,
     Started,
     Stopped,
     StopReason,
     Unfit,
-    Walked,
     Who,
 )
 from gistread.readers.telling import at_levels
 from gistread.tui.text.document import Block, Span
+from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
+from gistread.tui.work.whole import Work
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
 _WIDTH = 92
 """Columns of an answer at most, as in a book a little wider than the book's own."""
+_INDENT = 3
+_STEP = 2
+"""By which a line of the work stands further in than what it belongs to."""
 
 STOPPED = {
     StopReason.ENOUGH: "enough",
@@ -42,13 +49,33 @@ STOPPED = {
 
 
 @dataclass(frozen=True, slots=True)
+class ToSource:
+    """Leads to a source of the answer, by its index from 0."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unfold:
+    """Shows or hides the work."""
+
+
+Leads = Goal | ToSource | Unfold
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One question and what has come of it so far."""
 
     question: str
     scope: str = ""
     """Over how much of the book, when not over all of it."""
+    making: tuple[str, int, int] | None = None
+    """What the reader needs and is being made: its name, how many there are, of how many."""
     steps: tuple[str, ...] = ()
+    work: Work = field(default=Work())
+    unfolded: bool | None = None
+    """Whether all lines of the work are shown; None: while it goes on."""
     answer: str = ""
     citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()
@@ -57,29 +84,31 @@ class Exchange:
     running: bool = False
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def shows_work(self) -> bool:
+        """Whether every line of the work stands on the screen."""
+        return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
+
 
 def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
     """The exchange after this event."""
+    if isinstance(event, Prepared):
+        return replace(exchange, making=(event.what, event.done, event.total))
+    work = exchange.work.after(event)
+    exchange = replace(exchange, work=work, making=None)
+    if work.tells(event):
+        return exchange
     match event:
         case Started():
             return replace(exchange, scope=scope_of(event))
+        case Shown() if not any("page" in step for step in exchange.steps):
+            # Where it looked nothing up, why it looked no further says nothing.
+            return replace(exchange, steps=())
         case LookedUp(page=page, step=step, reason=reason):
             because = f", {reason}" if reason else ""
             return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
-        case Walked(level=level, first=first, last=last) if level:
-            return replace(exchange, steps=(*exchange.steps, f"↓ pages {first}\u2009–\u2009{last}"))
-        case Walked():
-            return exchange
-        case Prepared(what=what, done=done, total=total):
-            making = f"{what}: {done} of {total}"
-            before = (
-                exchange.steps[:-1] if exchange.steps and exchange.steps[-1].startswith(f"{what}: ") else exchange.steps
-            )
-            return replace(exchange, steps=(*before, making))
         case Expanded(page=page, by=Who.PERSON):
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
-        case Expanded():
-            return exchange
         case Unfit(page=page):
             return replace(exchange, steps=(*exchange.steps, f"◇ page {page} does not fit the model's window"))
         case Noted(text=text):
@@ -91,12 +120,6 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, answer=exchange.answer + text)
         case Restarted(reason=reason):
             return replace(exchange, answer="", notes=(*exchange.notes, f"Asked again: {reason}"))
-        case Planned(plan=plan, starts=starts):
-            return replace(exchange, steps=(*exchange.steps, f"✎ {plan}", "; ".join(starts)))
-        case Reported(member=member, answer=answer) if answer:
-            return replace(exchange, steps=(*exchange.steps, f"{member}: {answer}"))
-        case Shared(members=(first, second), answer=answer):
-            return replace(exchange, steps=(*exchange.steps, f"{first} and {second}: {answer}"))
         case Answered():
             return replace(
                 exchange,
@@ -116,71 +139,117 @@ def scope_of(started: Started) -> str:
         said.append(f"Over the first {started.pages_read} of ~{started.pages_total} pages.")
     if started.told:
         said.append(at_levels(started.told))
-    if started.share_shown is not None and started.share_shown < 1:
-        said.append(f"{started.share_shown:.0%} of the book's text stands before the model.")
     return " ".join(said)
 
 
-def exchange_blocks(exchange: Exchange, number: int) -> list[Block]:
-    """The blocks of one exchange. Links: `page:N` in the answer, `citation:I` (from 0) in the list of sources."""
-    blocks = [
-        Block(
-            exchange.question,
-            key=("question", number),
-            style="question",
-            indent=3,
-            hanging="?",
-            max_width=_WIDTH,
-            blank_before=1,
-        )
-    ]
+@dataclass(slots=True)
+class Drawn:
+    """The blocks of one exchange, and where those lead that lead somewhere, by their keys."""
 
-    def add(text: str, style: str, hanging: str = "", spans: tuple[Span, ...] = ()) -> None:
-        blocks.append(
-            Block(
-                text,
-                key=("said", number),
-                style=style,
-                indent=3,
-                hanging=hanging,
-                max_width=_WIDTH,
-                spans=spans,
-                blank_before=0,
-            )
-        )
+    blocks: list[Block] = field(default_factory=list)
+    goals: dict[Hashable, Leads] = field(default_factory=dict)
 
+    def add(self, block: Block, goal: Leads | None = None) -> None:
+        self.blocks.append(block)
+        if goal is not None:
+            self.goals[block.key] = goal
+
+
+def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
+    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `Leads`."""
+    drawn = Drawn()
+    question = _said(exchange.question, ("question", number), "question", "?", above=1)
+    drawn.add(question, Unfold() if exchange.work else None)
     if exchange.scope:
-        add(exchange.scope, "muted")
+        drawn.add(_said(exchange.scope, None, "muted"))
+    if exchange.making:
+        what, done, total = exchange.making
+        drawn.add(_said(f"{bar(done, total)} making {what}: {done} of {total}", ("making", number), "step"))
     if exchange.steps:
-        add("   ".join(exchange.steps), "step")
+        drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
+    if exchange.work:
+        _add_work(exchange, number, places, drawn)
     for note in exchange.notes:
-        add(note, "muted")
+        drawn.add(_said(note, None, "muted"))
     if exchange.answer:
-        add(exchange.answer.strip(), "answer", spans=page_links(exchange.answer.strip()))
+        links = page_links(exchange.answer.strip())
+        first = next((span.link for span in links if isinstance(span.link, ToPage)), None)
+        drawn.add(_said(exchange.answer.strip(), ("answer", number), "answer", spans=links), first)
     elif exchange.running:
-        add("…", "muted")
+        drawn.add(_said("…", None, "muted"))
     if exchange.problem:
-        add(exchange.problem, "error")
+        drawn.add(_said(exchange.problem, None, "error"))
     if not exchange.found and exchange.lookups:
         pages = ", ".join(map(str, exchange.lookups))
-        add(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", "muted")
+        drawn.add(_said(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", None, "muted"))
     for index, citation in enumerate(exchange.citations[:9]):
         text = f"page {citation.page}  “{shortened(citation.quote)}”"
-        add(text, "answer", str(index + 1), (Span(0, len(text), "link", f"citation:{index}"),))
-    return blocks
+        links = (Span(0, len(text), "link", ToSource(index)),)
+        drawn.add(_said(text, ("source", number, index), "answer", str(index + 1), links), ToSource(index))
+    return drawn
+
+
+def _said(
+    text: str, key: Hashable, style: str, hanging: str = "", spans: tuple[Span, ...] = (), *, above: int = 0
+) -> Block:
+    return Block(
+        text,
+        key=key,
+        style=style,
+        indent=_INDENT,
+        hanging=hanging,
+        max_width=_WIDTH,
+        spans=spans,
+        blank_before=above,
+    )
+
+
+def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> None:
+    """One line for all of it, and below it, where it is unfolded, every line."""
+    shown = exchange.shows_work
+    head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
+    drawn.add(head, Unfold())
+    for line in exchange.work.lines(places) if shown else ():
+        drawn.add(_work_block(line, number), line.goal)
+
+
+def line_key(number: int, line: object) -> Hashable:
+    """Key of the block that shows the line of this key, in the `number`th exchange."""
+    return "line", number, line
+
+
+def _work_block(line: WorkLine, number: int) -> Block:
+    lead = " " * (_INDENT + _STEP * line.depth)
+    text = f"{line.text}  {line.tail}" if line.tail else line.text
+    return Block(
+        text,
+        key=line_key(number, line.key),
+        style=line.style,
+        indent=len(lead) + _STEP,
+        hanging=lead + line.sign,
+        spans=(*line.spans, Span(len(text) - len(line.tail), len(text), "tail")) if line.tail else line.spans,
+        max_width=_WIDTH,
+        blank_before=0,
+    )
 
 
 def page_links(answer: str) -> tuple[Span, ...]:
     """A link for every page number in brackets."""
-    return tuple(
-        Span(match.start(), match.end(), "link", f"page:{match[1]}") for match in _PAGE_NUMBER.finditer(answer)
-    )
+    found = _PAGE_NUMBER.finditer(answer)
+    return tuple(Span(match.start(), match.end(), "link", ToPage(int(match[1]))) for match in found)
 
 
-def strip_lines(exchange: Exchange, lines: int = 3) -> list[str]:
+def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]:
     """The exchange in this many lines, for a screen with one pane: the newest counts."""
     said = [f"? {exchange.question}"]
-    said += exchange.steps[-max(1, lines - 2) :] if not exchange.answer else exchange.steps[-1:]
+    steps = list(exchange.steps)
+    if exchange.making:
+        what, done, total = exchange.making
+        steps.append(f"making {what}: {done} of {total}")
+    elif exchange.work:
+        steps += _newest(exchange.work, places)
+    room = lines - 1 if exchange.work else max(1, lines - 2)
+    said += steps[-room:] if not exchange.answer else steps[-1:]
     if exchange.answer:
         said.append(" ".join(exchange.answer.split()))
     elif exchange.problem:
@@ -188,6 +257,13 @@ def strip_lines(exchange: Exchange, lines: int = 3) -> list[str]:
     elif exchange.scope and len(said) < lines:
         said.append(exchange.scope)
     return said[:1] + said[1:][-(lines - 1) :]
+
+
+def _newest(work: Work, places: Places) -> list[str]:
+    """All of the work in a line, and the line that changed last."""
+    current = next((line for line in work.lines(places) if line.key == work.current), None)
+    line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
+    return list(filter(None, (work.summary(places), line)))
 
 
 def circled(number: int) -> str:

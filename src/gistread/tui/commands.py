@@ -54,7 +54,7 @@ COMMANDS: tuple[Command, ...] = (
         "open_page",
         "Open or close a page; follow a link",
         R,
-        "In the memory, inline; in the book, the chosen link or note.",
+        "In the memory, inline; in the book, the chosen link or note; in an answer, the line.",
         "open",
         "memory",
     ),
@@ -76,6 +76,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("follow", "f", "follow", "Panes follow each other", R, "On or off.", "follow", "memory"),
     Command("next-pane", "tab", "next_pane", "Next pane", R, "Book, memory, question.", "pane"),
     Command("previous-pane", "shift+tab", "previous_pane", "Previous pane", R),
+    Command(
+        "show-work",
+        "W",
+        "show_work",
+        "Show or hide how the reader went about it",
+        R,
+        "The tree it walked, its notes, its members; Enter follows a line.",
+        "way",
+        "answers",
+    ),
     Command("answers", "v", "answers", "Show or hide the answers", R, "", "answers", "answers"),
     Command(
         "citation-1", "1", "citation(1)", "Follow a source of the answer: 1 to 9", R, "In the memory and in the book."

@@ -14,6 +14,7 @@ from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.status import Status, status_of
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import KeyLine, StatusLine, fitted
+from gistread.tui.work.lines import Places
 
 if TYPE_CHECKING:
     from gistread.tui.screens.reading import ReadingScreen
@@ -51,6 +52,7 @@ class Hearing:
                 pass  # The status line says it.
             case news.MemoryOpened(memory=memory):
                 screen.memory_pane.show_memory(memory)
+                screen.answers_pane.places = Places(len(memory.book.text), memory)
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
             case news.PageBegun(page=page):
@@ -63,11 +65,13 @@ class Hearing:
                 screen.memory_pane.clear_question()
                 screen.answers_pane.begin(question)
                 screen.add_class("-answers")
+                screen.show_work()
             case news.ReaderSpoke(event=event):
                 self._reader_spoke(event)
             case news.QuestionEnded(problem=problem):
                 self._flush()
                 screen.answers_pane.end(problem)
+                screen.show_work()
                 screen.unseen = screen.pane is not Pane.ANSWERS
             case news.Notice(text=text, is_problem=is_problem):
                 screen.notify(text, severity="error" if is_problem else "information", timeout=8)
@@ -82,6 +86,7 @@ class Hearing:
             return
         self._flush()
         screen.answers_pane.hear(event)
+        screen.show_work()
         memory = screen.memory_pane
         match event:
             case LookedUp(reason=reason):
@@ -179,7 +184,7 @@ class Hearing:
         exchanges = screen.answers_pane.exchanges
         wanted = screen.narrow and screen.pane is not Pane.ANSWERS and bool(exchanges) and (running or screen.unseen)
         room = max(0, screen.size.width - 2)
-        lines = strip_lines(exchanges[-1], STRIP_ROWS) if wanted else []
+        lines = strip_lines(exchanges[-1], screen.answers_pane.places, STRIP_ROWS) if wanted else []
         screen.show_strip([fitted(clean(line), room) for line in lines])
 
 

@@ -14,8 +14,9 @@ from gistread.tui.destination import HINT, Destination, chapter_step, meant, par
 from gistread.tui.jumps import JumpList
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Progress
+from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.panes import AnswersPane, BookPane
+from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:

@@ -21,26 +21,26 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.pace import PaceShelf
-from gistread.readers.events import Citation, Who
 from gistread.tui.aloud import Aloud, Speaking
 from gistread.tui.commands import Place, bindings
+from gistread.tui.following import Following
 from gistread.tui.hearing import Hearing
 from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
 from gistread.tui.linking import Linking
 from gistread.tui.marking.actions import Marking
-from gistread.tui.marking.layers import Layer, Layers
+from gistread.tui.marking.layers import Layers
 from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
 from gistread.tui.searching import Searching
-from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.typesetting import Typesetting
+from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.panes import AnswersPane, BookPane
+from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturing):
+class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -72,8 +72,6 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
         """The book moves because the person walks through the memory."""
         self.parting_words = ""
         """What is to be said when the screen is gone: that something could not be kept."""
-        self._memory_stays = False
-        """The memory shows the words of a source: the book's own move to them does not scroll it away."""
         self.unseen = False
         """There is an answer that the person has not gone to, on a screen with one pane."""
 
@@ -126,6 +124,7 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
         self.show_place()
         self.hearing.show_status()
         self.show_memory_header()
+        self.show_work()
 
     def show_place(self) -> None:
         """Title, chapter, how far, how long to go."""
@@ -260,14 +259,6 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
             case ("page", int(number)):
                 self.memory_pane.toggle_page(number)
 
-    @on(Clicked, "#answers")
-    def _answer_clicked(self, event: Clicked) -> None:
-        match str(event.link or "").partition(":"), event.block_key:
-            case ("page", _, number), _:
-                self._go_to_page(int(number))
-            case ("citation", _, index), (_, int(exchange)):
-                self._go_to_citation(self.answers_pane.exchanges[exchange].citations[int(index)])
-
     @on(QuestionInput.Asked)
     def _asked(self, event: QuestionInput.Asked) -> None:
         session = self.session
@@ -312,28 +303,6 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
             case Pane.ANSWERS:
                 shown = self.answers_pane.exchanges and (self.narrow or self.has_class("-answers"))
                 (self.answers_pane if shown else self.question).focus()
-
-    def _go_to_page(self, number: int) -> None:
-        memory = self.memory_pane.memory
-        if memory is None or not 1 <= number <= len(memory.entries):
-            self.warn(f"Page {number} has not been read.")
-            return
-        self.memory_pane.bring_into_view(number)
-        self.jump(memory.entry(number).page.start)
-        if self.narrow:
-            self.to_pane(Pane.BOOK)
-
-    def _go_to_citation(self, citation: Citation) -> None:
-        memory = self.memory_pane.memory
-        if memory is not None and 1 <= citation.page <= len(memory.entries):
-            if citation.page not in self.memory_pane.view.opened:
-                self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
-            self.memory_pane.scroll_to_offset(citation.start, top=0.3)
-            self._memory_stays = True
-        self.mark_layers.set(Layer.CITED, [Mark(citation.start, citation.end, "cited")])
-        self.jump(citation.start, top=0.2)
-        if self.narrow:
-            self.to_pane(Pane.BOOK)
 
     def _page_meant(self) -> int | None:
         """The page of the memory's cursor, or the one where the person reads."""
@@ -409,6 +378,10 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
     def action_open_page(self) -> None:
         if self.pane is Pane.BOOK and self.follow_chosen_link():
             return
+        if self.pane is Pane.ANSWERS:
+            if not self.answers_pane.follow_line():
+                self.warn("This line leads nowhere.")
+            return
         number = self._page_meant()
         if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
             self.warn("The model has not read this page yet.")
@@ -437,11 +410,3 @@ class ReadingScreen(Marking, Searching, Linking, Typesetting, Speaking, Picturin
     def action_stop_lookups(self) -> None:
         if self.session is not None and self.session.asking.running:
             self.session.asking.steering.stop = True
-
-    def action_citation(self, number: int) -> None:
-        exchanges = self.answers_pane.exchanges
-        citations = exchanges[-1].citations if exchanges else ()
-        if number <= len(citations):
-            self._go_to_citation(citations[number - 1])
-        else:
-            self.warn(f"The last answer has no source {number}.")

@@ -1,22 +1,17 @@
-"""The book pane and the answers pane: long text with this program's keys, and what each adds."""
+"""The book pane: long text with this program's keys, and what a book adds."""
 
 import os
 from collections.abc import Hashable
-from dataclasses import replace
 
 from textual.message import Message
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.readers.events import ReaderEvent
-from gistread.tui.answer_blocks import Exchange, exchange_blocks, heard
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Place, bindings
 from gistread.tui.counting import Count
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.terminal_order import reorders
-from gistread.tui.text.document import Block
-from gistread.tui.text.widget import LongText
 
 
 class BookPane(Selecting):
@@ -123,56 +118,3 @@ class BookPane(Selecting):
         if number is not None:
             self._half_page = number
         return self._half_page or max(1, self.size.height // 2)
-
-
-class AnswersPane(LongText):
-    """The questions of this sitting and of earlier ones, the newest at the end."""
-
-    BINDINGS = bindings(Place.MOVING)
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, side_margin=1, follow=True)
-        self.exchanges: list[Exchange] = []
-        self._blocks: list[Block] = []
-        self._last_start = 0
-
-    def show_exchanges(self, exchanges: list[Exchange]) -> None:
-        """Replace everything."""
-        self.exchanges = list(exchanges)
-        self._blocks = []
-        for number, exchange in enumerate(exchanges):
-            self._last_start = len(self._blocks)
-            self._blocks += exchange_blocks(exchange, number)
-        self.show(self._blocks, keep_position=False)
-        self._to_end()
-
-    def begin(self, question: str) -> None:
-        """A new question stands at the end."""
-        self.exchanges.append(Exchange(question, running=True))
-        blocks = exchange_blocks(self.exchanges[-1], len(self.exchanges) - 1)
-        self._last_start = len(self._blocks)
-        self._blocks += blocks
-        self.show(self._blocks)
-        self._to_end()
-
-    def hear(self, *events: ReaderEvent) -> None:
-        """What the reader said about the last question."""
-        exchange = self.exchanges[-1]
-        for event in events:
-            exchange = heard(exchange, event)
-        self._set_last(exchange)
-
-    def end(self, problem: str) -> None:
-        """No more is coming."""
-        self._set_last(replace(self.exchanges[-1], running=False, problem=problem))
-
-    def _set_last(self, exchange: Exchange) -> None:
-        self.exchanges[-1] = exchange
-        blocks = exchange_blocks(exchange, len(self.exchanges) - 1)
-        removed = len(self._blocks) - self._last_start
-        self._blocks[self._last_start :] = blocks
-        self.splice(self._last_start, removed, blocks)
-        self._to_end()
-
-    def _to_end(self) -> None:
-        self.call_after_refresh(self.scroll_end, animate=False)

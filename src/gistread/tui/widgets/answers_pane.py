@@ -1,0 +1,191 @@
+"""The answers pane: the questions of this sitting and of earlier ones, each with what its reader does.
+
+The newest stands at the end and is followed as it grows, unless the person has scrolled away. The cursor goes
+from line to line; what a line leads to is told, not done.
+"""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from textual.message import Message
+
+from gistread.readers.events import ReaderEvent
+from gistread.tui.answer_blocks import Drawn, Exchange, Leads, Unfold, exchange_blocks, heard, line_key
+from gistread.tui.commands import Place, bindings
+from gistread.tui.text.document import Block
+from gistread.tui.text.messages import Clicked
+from gistread.tui.text.widget import LongText
+from gistread.tui.work.lines import Places
+
+
+class AnswersPane(LongText):
+    """Blocks of the last exchange stand from `_last_start` on."""
+
+    BINDINGS = bindings(Place.MOVING)
+
+    class Followed(Message):
+        """The person wants to go where a line of this exchange leads."""
+
+        def __init__(self, exchange: int, goal: Leads) -> None:
+            super().__init__()
+            self.exchange = exchange
+            self.goal = goal
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, side_margin=0, cursor=True, follow=True)
+        self.exchanges: list[Exchange] = []
+        self.places = Places()
+        """How places of the book are called; to be set anew when the memory has grown."""
+        self._blocks: list[Block] = []
+        self._goals: dict[Hashable, Leads] = {}
+        self._last_start = 0
+        self._left_at = -1
+        """Row to which the pane was scrolled by itself last: one elsewhere was scrolled by the person."""
+
+    # What is asked and answered
+
+    def show_exchanges(self, exchanges: list[Exchange]) -> None:
+        """Replace everything."""
+        self.exchanges = list(exchanges)
+        self._draw_all()
+        self._scroll_to_newest()
+
+    def begin(self, question: str) -> None:
+        """A new question stands at the end."""
+        self.exchanges.append(Exchange(question, running=True))
+        self._draw_all()
+        self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
+        self._scroll_to_newest()
+
+    def hear(self, *events: ReaderEvent) -> None:
+        """What the reader said about the last question."""
+        exchange = self.exchanges[-1]
+        for event in events:
+            exchange = heard(exchange, event)
+        self._set_last(exchange)
+
+    def end(self, problem: str) -> None:
+        """No more is coming."""
+        self._set_last(replace(self.exchanges[-1], running=False, making=None, problem=problem))
+
+    @property
+    def works(self) -> bool:
+        """Whether the last exchange shows every line of its work."""
+        return bool(self.exchanges) and self.exchanges[-1].shows_work
+
+    def unfold(self, number: int) -> bool:
+        """Show all of the work of an exchange, or one line of it. Returns whether it has any."""
+        exchange = self.exchanges[number]
+        if not exchange.work:
+            return False
+        self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_work)
+        on_it = self.cursor_key
+        self._draw_all()
+        if on_it is not None and self._index.find_key(on_it) is None:
+            on_it = ("work", number)
+        self.set_cursor(on_it if on_it is not None else ("work", number), scroll=False)
+        self.call_after_refresh(lambda: self.scroll_to_key(("work", number)))
+        return True
+
+    # Drawing
+
+    def _draw_all(self) -> None:
+        self._blocks, self._goals = [], {}
+        for number, exchange in enumerate(self.exchanges):
+            self._last_start = len(self._blocks)
+            drawn = exchange_blocks(exchange, number, self.places)
+            self._blocks += drawn.blocks
+            self._goals |= drawn.goals
+        self.show(self._blocks)
+
+    def _set_last(self, exchange: Exchange) -> None:
+        following = self._at_end or self.scroll_offset.y == self._left_at
+        self.exchanges[-1] = exchange
+        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places)
+        self._replace_last(drawn)
+        if following:
+            self._scroll_to_newest()
+
+    def _replace_last(self, drawn: Drawn) -> None:
+        """Only what has changed: a person may be looking at the rest."""
+        before, after = self._blocks[self._last_start :], drawn.blocks
+        head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
+        head = min(len(before), len(after)) if head is None else head
+        tail = 0
+        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+            tail += 1
+        self._blocks[self._last_start :] = after
+        self._goals |= drawn.goals
+        if head < max(len(before), len(after)):
+            self.splice(self._last_start + head, len(before) - head - tail, after[head : len(after) - tail])
+
+    def _scroll_to_newest(self) -> None:
+        self.call_after_refresh(self._show_newest)
+
+    def _show_newest(self) -> None:
+        """The end, or the line of the work that changed last."""
+        exchange = self.exchanges[-1] if self.exchanges else None
+        current = exchange.work.current if exchange and self.works and not exchange.answer else None
+        self.action_bottom()
+        if current is not None:
+            self.scroll_to_key(line_key(len(self.exchanges) - 1, current))
+        self._left_at = self.scroll_offset.y
+
+    # The cursor
+
+    def _is_current(self, index: int) -> bool:
+        return self.has_focus and super()._is_current(index)
+
+    def action_line_down(self, count: int = 1) -> None:
+        """To the next line; through one that is longer than the pane, by rows."""
+        for _ in range(count):
+            if self._beyond(below=True):
+                super().action_line_down()
+            else:
+                self.move_cursor(1)
+
+    def action_line_up(self, count: int = 1) -> None:
+        """To the line before."""
+        for _ in range(count):
+            if self._beyond(below=False):
+                super().action_line_up()
+            else:
+                self.move_cursor(-1)
+
+    def _beyond(self, *, below: bool) -> bool:
+        """Whether more of the current line, or nothing that the cursor could go to, lies out of view."""
+        index = self._cursor_at()
+        if index is None:
+            return True
+        start, end = self._run(index)
+        top = self.scroll_offset.y
+        if not self._in_view(index, self.rows_shown):
+            return False
+        if below:
+            last = self._next_keyed(index, forward=True) is None
+            return self._index.first_row(end) > top + self.rows_shown or last
+        return self._index.first_row(start) < top or self._next_keyed(index, forward=False) is None
+
+    def follow_line(self) -> bool:
+        """Go where the cursor's line leads. Returns whether it leads anywhere."""
+        key = self.cursor_key
+        index = self._cursor_at()
+        if index is None or not self._in_view(index, self.rows_shown) or key not in self._goals:
+            return False
+        self._tell(key, self._goals[key])
+        return True
+
+    def on_long_text_clicked(self, event: Clicked) -> None:
+        """A link leads where it leads; elsewhere a line does, but for an answer, which is there to be read."""
+        kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
+        goal = event.link if isinstance(event.link, Leads) else None
+        if goal is None and kind != "answer":
+            goal = self._goals.get(event.block_key)
+        if goal is not None:
+            self._tell(event.block_key, goal)
+
+    def _tell(self, key: Hashable, goal: Leads) -> None:
+        assert isinstance(key, tuple)
+        if isinstance(goal, Unfold):
+            self.unfold(key[1])
+        self.post_message(self.Followed(key[1], goal))

@@ -1,0 +1,143 @@
+"""A line of a reader's work, and where it leads. Data, and the words for places of the book."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from gistread.memory.model import GistMemory
+from gistread.tui.text.document import Span
+
+_MAP_CELLS = 50
+_PAGES_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ToPage:
+    """Leads to a page, by its number."""
+
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToPlace:
+    """Leads to `book.text[start:end]`."""
+
+    start: int
+    end: int
+
+
+Goal = ToPage | ToPlace
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLine:
+    """One thing that a reader did or found."""
+
+    key: Hashable
+    """Names the line among those of its question; the same however much is added."""
+    text: str
+    sign: str = ""
+    """Stands before the text: what became of it, for the eye."""
+    depth: int = 0
+    goal: Goal | None = None
+    """Where the line leads."""
+    tail: str = ""
+    """What became of it, in words."""
+    style: str = "step"
+    spans: tuple[Span, ...] = ()
+    """Links inside the line lead elsewhere than the line: `Span.link` is a `Goal`."""
+
+
+class Places:
+    """The words for places of one book: pages, where the model has read; shares of the book, where it has not."""
+
+    def __init__(self, length: int = 0, memory: GistMemory | None = None) -> None:
+        self._length = max(1, length)
+        self._memory = memory
+
+    def words(self, start: int, end: int) -> str:
+        """`page 3`, `pages 3–5`, `12–14%`."""
+        if self._memory is not None and end > start:
+            first, last = self._memory.page_at(start), self._memory.page_at(end - 1)
+            if first is not None and last is not None:
+                return pages_words(first.number, last.number)
+        low, high = round(100 * start / self._length), round(100 * end / self._length)
+        return f"{low}–{high}%" if high > low else f"{low}%"
+
+    def share(self, places: Iterable[tuple[int, int]]) -> float:
+        """How much of the book these are, from 0 to 1."""
+        return min(1.0, sum(end - start for start, end in places) / self._length)
+
+    def map(self, places: Iterable[tuple[int, int]]) -> list[tuple[int, int] | None]:
+        """The book in cells of equal length; of each the first of these places in it, or None."""
+        cells: list[tuple[int, int] | None] = [None] * _MAP_CELLS
+        for start, end in places:
+            first, last = start * _MAP_CELLS // self._length, max(start, end - 1) * _MAP_CELLS // self._length
+            for cell in range(max(0, first), min(_MAP_CELLS - 1, last) + 1):
+                cells[cell] = cells[cell] or (start, end)
+        return cells
+
+
+def pages_words(first: int, last: int) -> str:
+    """`page 3`, `pages 3–5`."""
+    return f"page {first}" if first == last else f"pages {first}–{last}"
+
+
+def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """These numbers, in order, neighbours put together: first and last of each run."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def ranges_words(numbers: Iterable[int]) -> str:
+    """`3, 5–7`."""
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 page`, `3 pages`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def short(text: str, limit: int) -> str:
+    """A text on one line, cut at a word."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
+
+
+def bar(done: int, total: int, cells: int = 24) -> str:
+    """`━━━━──── `: how much is done, drawn without colours."""
+    filled = round(cells * done / max(1, total))
+    return "━" * filled + "─" * (cells - filled)
+
+
+class Linked:
+    """A text made of pieces, some of which lead somewhere."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._spans: list[Span] = []
+
+    def add(self, piece: str, goal: Goal | None = None) -> "Linked":
+        if goal is not None:
+            self._spans.append(Span(len(self.text), len(self.text) + len(piece), "link", goal))
+        self.text += piece
+        return self
+
+    def pages(self, numbers: Iterable[int]) -> "Linked":
+        """`3, 5–7`, each number a link to its page; of very many the first."""
+        runs = ranges(numbers)
+        for index, (first, last) in enumerate(runs[:_PAGES_LISTED]):
+            self.add(", " if index else "").add(str(first), ToPage(first))
+            if last > first:
+                self.add("–").add(str(last), ToPage(last))
+        rest = sum(last - first + 1 for first, last in runs[_PAGES_LISTED:])
+        return self.add(f" and {rest} more") if rest else self
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return tuple(self._spans)

@@ -1,0 +1,77 @@
+"""A book read part by part with notes (the reader `notes`): what each part gave, and how far the reading is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gistread.readers.events import Noted, PartRead, ReaderEvent, Stopped
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, counted
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was read, and the note that came of it; empty where nothing was new."""
+
+    start: int
+    end: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """Everything read so far."""
+
+    parts: tuple[Part, ...] = ()
+    read: int = 0
+    total: int = 0
+    """0: not known yet."""
+    over: bool = False
+
+    def after(self, event: ReaderEvent) -> "Notebook":
+        match event:
+            case Noted(text=text, start=start, end=end):
+                return replace(self, parts=(*self.parts, Part(start, end, text)))
+            case PartRead(number=number, total=total, start=start, end=end):
+                noted = bool(self.parts) and (self.parts[-1].start, self.parts[-1].end) == (start, end)
+                parts = self.parts if noted else (*self.parts, Part(start, end, ""))
+                return replace(self, parts=parts, read=number, total=total)
+            case Stopped():
+                return replace(self, over=True)
+        return self
+
+    @property
+    def current(self) -> tuple[object, ...]:
+        """Key of the line that changed last."""
+        return ("progress",)
+
+    def summary(self) -> str:
+        """All of it in a line."""
+        notes = sum(bool(part.note) for part in self.parts)
+        of = f" of {self.total}" if self.read < self.total else ""
+        return f"{self.read}{of} {'part' if self.read == 1 and not of else 'parts'} read · {counted(notes, 'note')}"
+
+    def lines(self, places: Places) -> list[WorkLine]:
+        """A line for each note, one for each run of parts that gave none, and the progress."""
+        lines = list(self._parts(places))
+        if not self.over:
+            said = f"{bar(self.read, self.total)} part {self.read} of {self.total}" if self.total else "reading part 1"
+            lines.append(WorkLine(("progress",), said))
+        return lines
+
+    def _parts(self, places: Places) -> Iterator[WorkLine]:
+        silent: list[int] = []
+        for number, part in enumerate((*self.parts, None), start=1):
+            if part is not None and not part.note:
+                silent.append(number)
+                continue
+            if silent:
+                yield self._nothing_new(silent, places)
+                silent = []
+            if part is not None:
+                goal = ToPlace(part.start, part.end)
+                said = Linked().add(places.words(part.start, part.end), goal).add(f": {part.note}")
+                yield WorkLine(("part", number), said.text, "✎", 0, goal, style="answer", spans=said.spans)
+
+    def _nothing_new(self, numbers: list[int], places: Places) -> WorkLine:
+        first, last = self.parts[numbers[0] - 1], self.parts[numbers[-1] - 1]
+        said = f"{places.words(first.start, last.end)}: nothing new"
+        return WorkLine(("part", numbers[0]), said, "·", goal=ToPlace(first.start, last.end))

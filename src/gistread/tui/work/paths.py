@@ -1,0 +1,114 @@
+"""Paths through a graph of key elements (GraphReader): where each is, its notebook, and the vote at the end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Visited
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted, ranges_words, short
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """One path."""
+
+    elements: tuple[str, ...]
+    """Where it has been; the first before it has begun."""
+    facts: int = 0
+    fact_pages: tuple[int, ...] = ()
+    read: tuple[int, ...] = ()
+    """Pages."""
+    notes: tuple[Noted, ...] = ()
+    begun: bool = False
+    ended: bool = False
+
+    @property
+    def doing(self) -> str:
+        if self.ended:
+            return f"done: {counted(len(self.notes), 'note')}"
+        if not self.begun:
+            return "waits for its turn"
+        return f"at {self.elements[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """All paths of a question."""
+
+    plan: str
+    trails: dict[int, Trail] = field(default_factory=dict)
+    agreed: tuple[Agreed, ...] = ()
+    current: tuple[object, ...] = ("plan",)
+    """Key of the line that changed last."""
+
+    @classmethod
+    def of(cls, planned: Planned) -> "Paths":
+        starts = {number: Trail((start,)) for number, start in enumerate(planned.starts, start=1)}
+        return cls(" ".join(planned.plan.split()), starts)
+
+    def after(self, event: ReaderEvent) -> "Paths":
+        match event:
+            case Visited(path=path, element=element, facts=facts, pages=pages):
+                trail = self._trail(path, element)
+                elements = trail.elements if trail.elements[-1] == element else (*trail.elements, element)
+                return self._with(path, replace(trail, elements=elements, facts=facts, fact_pages=pages, begun=True))
+            case LookedUp(path=path, page=page) if path:
+                trail = self._trail(path)
+                return self._with(path, replace(trail, read=(*trail.read, page), begun=True))
+            case Noted(path=path) if path:
+                trail = self._trail(path)
+                added = self._with(path, replace(trail, notes=(*trail.notes, event), begun=True))
+                return replace(added, current=("note", path, len(trail.notes)))
+            case PathEnded(path=path):
+                return self._with(path, replace(self._trail(path), ended=True))
+            case Agreed():
+                return replace(self, agreed=(*self.agreed, event), current=("vote", len(self.agreed)))
+        return self
+
+    def summary(self) -> str:
+        """All of it in a line."""
+        notes = sum(len(trail.notes) for trail in self.trails.values())
+        pages = len({page for trail in self.trails.values() for page in trail.read})
+        said = [counted(len(self.trails), "path"), counted(notes, "note"), f"{counted(pages, 'page')} read"]
+        if self.agreed:
+            said.append(f"{len(self.agreed[0].by)} of {len(self.trails)} say “{short(self.agreed[0].answer, 40)}”")
+        return " · ".join(said)
+
+    def lines(self, places: Places) -> list[WorkLine]:
+        """The plan, each path with its notebook, the vote."""
+        lines = [WorkLine(("plan",), f"plan: {short(self.plan, 400)}")]
+        for number, trail in sorted(self.trails.items()):
+            lines += self._of_path(number, trail, places)
+        return [*lines, *self._vote()]
+
+    def _of_path(self, number: int, trail: Trail, places: Places) -> Iterator[WorkLine]:
+        way = " ▸ ".join(trail.elements)
+        sign = "■" if trail.ended else "▸" if trail.begun else "…"
+        style = "answer" if trail.begun and not trail.ended else "step"
+        yield WorkLine(("path", number), f"path {number}  {way}", sign, tail=trail.doing, style=style)
+        if trail.facts:
+            said = Linked().add(f"{counted(trail.facts, 'fact')} about {trail.elements[-1]} on ")
+            said.add("page " if len(trail.fact_pages) == 1 else "pages ").pages(trail.fact_pages)
+            if trail.read:
+                said.add(" · read in full: ").pages(trail.read)
+            yield WorkLine(("facts", number), said.text, depth=1, spans=said.spans)
+        for index, note in enumerate(trail.notes):
+            goal = ToPlace(note.start, note.end)
+            said = Linked().add(places.words(note.start, note.end), goal).add(f": {note.text}")
+            yield WorkLine(("note", number, index), said.text, "✎", 1, goal, style="answer", spans=said.spans)
+
+    def _vote(self) -> Iterator[WorkLine]:
+        for index, vote in enumerate(self.agreed):
+            paths = f"{'path' if len(vote.by) == 1 else 'paths'} {ranges_words(vote.by)}"
+            text = f"{len(vote.by)} of {len(self.trails)} would answer: {vote.answer}"
+            yield WorkLine(("vote", index), text, "⚑" if not index else "·", tail=paths, style="answer")
+        silent = [number for number, trail in self.trails.items() if trail.ended] if self.agreed else []
+        silent = [number for number in silent if not any(number in vote.by for vote in self.agreed)]
+        if silent:
+            paths = f"{'path' if len(silent) == 1 else 'paths'} {ranges_words(silent)}"
+            yield WorkLine(("silent",), "found no answer", "·", tail=paths)
+
+    def _trail(self, path: int, element: str = "") -> Trail:
+        return self.trails.get(path) or Trail((element,))
+
+    def _with(self, path: int, trail: Trail) -> "Paths":
+        return replace(self, trails={**self.trails, path: trail}, current=("path", path))

@@ -1,0 +1,96 @@
+"""The tree that is walked (MemWalker): from the whole book down to a page, with what was left on the way."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from gistread.readers.events import Branched, Part, ReaderEvent, Stopped, TurnedBack, Walked
+from gistread.tui.text.document import Span
+from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
+
+Node = tuple[int, int, int]
+"""Level, first and last page."""
+_TOP: Node = (-1, 0, 0)
+_SUMMARY = 66
+"""Characters of a summary that stand beside its part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far a walk has come."""
+
+    parts: dict[Node, tuple[Part, ...]] = field(default_factory=dict)
+    """Of each node that was stood at, what it is made of."""
+    path: tuple[Node, ...] = (_TOP,)
+    """From the top to where the walk is."""
+    walked: frozenset[Node] = frozenset()
+    left: frozenset[Node] = frozenset()
+    over: bool = False
+
+    def after(self, event: ReaderEvent) -> "Walk":
+        match event:
+            case Branched(parts=parts):
+                return replace(self, parts={**self.parts, self.path[-1]: parts})
+            case Walked(level=level, first=first, last=last):
+                node = level, first, last
+                return replace(self, path=(*self.path, node), walked=self.walked | {node})
+            case TurnedBack(level=level, first=first, last=last):
+                node = level, first, last
+                path = self.path[: self.path.index(node)] if node in self.path else self.path
+                return replace(self, path=path, left=self.left | {node})
+            case Stopped():
+                return replace(self, over=True)
+        return self
+
+    @property
+    def current(self) -> Node:
+        """Key of the line that changed last."""
+        return self.path[-1]
+
+    def summary(self) -> str:
+        """All of it in a line."""
+        pages = sum(node[0] == 0 for node in self.walked)
+        left = sum(node[0] > 0 for node in self.left)
+        way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
+        said = [f"down the tree: {way}" if way else "down the tree, and up again", f"{counted(pages, 'page')} read"]
+        return " · ".join([*said, *([f"{counted(left, 'part')} left again"] if left else [])])
+
+    def lines(self, places: Places) -> list[WorkLine]:
+        """The tree, as far as it was walked."""
+        top = self.parts.get(_TOP, ())
+        pages = pages_words(top[0].first, top[-1].last) if top else ""
+        here = "" if self.over or self.path != (_TOP,) else "here: choosing a part"
+        return [WorkLine(_TOP, f"the whole book  {pages}", tail=here), *self._below(_TOP, 1)]
+
+    def _below(self, node: Node, depth: int) -> Iterator[WorkLine]:
+        here = node == self.path[-1] and not self.over
+        passed: list[Part] = []
+        for part in self.parts.get(node, ()):
+            key = part.level, part.first, part.last
+            if key in self.walked or here:
+                yield self._line(key, part, depth)
+                if key in self.walked:
+                    yield from self._below(key, depth + 1)
+            else:
+                passed.append(part)
+        if passed and len(passed) < len(self.parts[node]):
+            said = ranges_words(page for part in passed for page in range(part.first, part.last + 1))
+            pages = "page" if said.isdecimal() else "pages"
+            yield WorkLine(("passed", *node), f"{pages} {said}, not gone into", "·", depth, ToPage(passed[0].first))
+
+    def _line(self, key: Node, part: Part, depth: int) -> WorkLine:
+        sign, state = self._state(key)
+        pages = ", ".join(filter(None, (pages_words(part.first, part.last), state)))
+        text = f"{pages}  {short(part.summary, _SUMMARY - 2 * depth - len(state))}"
+        spans = (Span(0, len(pages), "strong"),) if key in self.path else ()
+        return WorkLine(key, text, sign, depth, ToPage(part.first), spans=spans)
+
+    def _state(self, key: Node) -> tuple[str, str]:
+        """Sign and words for what became of a part."""
+        is_page = key[0] == 0
+        if key in self.left:
+            return "×", "read: does not tell" if is_page else "left: nothing in it tells"
+        if key not in self.walked:
+            return "·", ""
+        if key == self.path[-1] and not self.over:
+            return "▸", "being read" if is_page else "here: choosing"
+        return "▸", "read: it tells" if is_page else "gone into"

@@ -1,0 +1,103 @@
+"""All that a reader does for one question, whichever reader it is: what begins with which event, in one list."""
+
+from dataclasses import dataclass, replace
+
+from gistread.readers.events import (
+    Branched,
+    LookedUp,
+    Noted,
+    PartRead,
+    PathEnded,
+    Planned,
+    ReaderEvent,
+    Shown,
+    Stopped,
+    StopReason,
+    TeamFormed,
+    TurnedBack,
+    Visited,
+    Walked,
+)
+from gistread.tui.work.lines import Places, WorkLine
+from gistread.tui.work.notebook import Notebook
+from gistread.tui.work.passages import Passages
+from gistread.tui.work.paths import Paths
+from gistread.tui.work.team import Team
+from gistread.tui.work.walk import Walk
+
+Section = Walk | Paths | Team | Notebook
+
+ENDED = {
+    StopReason.LIMIT: "ended: as many steps as are allowed",
+    StopReason.WINDOW: "ended: no more fits the model's window",
+    StopReason.PERSON: "ended: stopped by you",
+}
+"""What is worth saying of an end; that there was enough goes without saying."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is known of it so far; falsy while there is nothing to show."""
+
+    section: Section | None = None
+    passages: Passages | None = None
+    ended: str = ""
+
+    def __bool__(self) -> bool:
+        return self.section is not None or self.passages is not None
+
+    def after(self, event: ReaderEvent) -> "Work":
+        """The work after this event."""
+        if isinstance(event, Shown):
+            return replace(self, passages=Passages.of(event))
+        section = self.section or _begun(event)
+        if section is None:
+            return self
+        ended = ENDED.get(event.reason, "") if isinstance(event, Stopped) else self.ended
+        return replace(self, section=section.after(event), ended=ended)
+
+    def tells(self, event: ReaderEvent) -> bool:
+        """Whether a line of the work says this, so that nothing else need."""
+        match event:
+            case LookedUp(path=path):
+                return isinstance(self.section, Walk) or path > 0
+            case Noted(path=path, start=start, end=end):
+                return path > 0 or (isinstance(self.section, Notebook) and end > start)
+            case Stopped():
+                return self.section is not None
+        return isinstance(event, Walked | TurnedBack | Branched | Planned | Visited | PathEnded | PartRead)
+
+    def summary(self, places: Places) -> str:
+        """All of it in a line."""
+        said = [self.section.summary()] if self.section else []
+        return " · ".join([*said, *([self.passages.summary(places)] if self.passages else [])])
+
+    def lines(self, places: Places) -> list[WorkLine]:
+        """Everything that was done, in lines."""
+        lines = self.section.lines(places) if self.section else []
+        if self.passages is not None:
+            lines += self.passages.lines(places)
+        return [*lines, WorkLine(("ended",), self.ended, "■")] if self.ended else lines
+
+    @property
+    def current(self) -> object:
+        """Key of the line that changed last."""
+        if self.passages is not None:
+            return self.passages.current
+        return self.section.current if self.section else None
+
+
+def _begun(event: ReaderEvent) -> Section | None:
+    """What begins with this event, if anything does."""
+    match event:
+        case Branched():
+            return Walk()
+        case Planned():
+            return Paths.of(event)
+        case TeamFormed():
+            return Team.of(event)
+        case PartRead():
+            return Notebook()
+        case Noted(path=0, start=start, end=end) if end > start:
+            return Notebook()
+    return None

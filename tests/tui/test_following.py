@@ -1,0 +1,204 @@
+"""A reader's work on the screen: every line leads to its place, by keys and by mouse; it is followed, and it folds."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.engine.protocol import NO_USAGE
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Branched,
+    Noted,
+    Part,
+    PartRead,
+    ReaderEvent,
+    Shown,
+    Started,
+    Stopped,
+    StopReason,
+    Walked,
+)
+from gistread.tui.answer_blocks import line_key
+from gistread.tui.layout import Pane
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.books import long_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
+
+WIDE, NARROW = (130, 44), (80, 24)
+STARTED = Started("memwalker", 9, 9, True)
+WALK = (
+    STARTED,
+    Branched((Part(1, 1, 8, "The lamp."), Part(1, 9, 16, "The key."))),
+    Walked(1, 9, 16),
+    Branched(tuple(Part(0, page, page, f"Gist {page}.") for page in range(9, 17))),
+    Walked(0, 12, 12),
+)
+DONE = Answered("Ferrand did.", True, (), (12,), (12,), 80.0, NO_USAGE)
+
+
+def says(text: str) -> str:
+    return "The lamp and the boy are spoken of."
+
+
+async def asked(pilot: Pilot[None], reader: ScriptedReader, *events: ReaderEvent) -> ReadingScreen:
+    """The screen, with a question under way whose reader has said this."""
+    screen = await read_whole(pilot)
+    await pilot.press("a", *"who", "enter")
+    await until(pilot, lambda: reader.questions)
+    reader.say(*events)
+    return screen
+
+
+async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: object) -> None:
+    """Walk the cursor of the answers down to a line of the last question."""
+    screen.to_pane(Pane.ANSWERS)
+    await until(pilot, lambda: screen.focused is screen.answers_pane)
+    wanted = line_key(len(screen.answers_pane.exchanges) - 1, line)
+    for _ in range(60):
+        if screen.answers_pane.cursor_key == wanted:
+            return
+        await pilot.press("j")
+    raise AssertionError(f"the cursor came to {screen.answers_pane.cursor_key}\n{text_of(pilot.app)}")
+
+
+def row_of(pilot: Pilot[None], words: str) -> int:
+    return next(row for row, line in enumerate(lines(pilot.app)) if words in line)
+
+
+async def test_enter_on_a_line_goes_to_its_place_and_backspace_comes_back(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, *WALK)
+        await until(pilot, lambda: "page 12, being read  Gist 12." in text_of(app))
+        start = screen.memory_pane.memory.entry(12).page.start
+        before = screen.book_pane.place
+        await on_line(pilot, screen, (0, 12, 12))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.book_pane.place == start)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place == before)
+
+
+async def test_a_click_anywhere_on_a_line_goes_there(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, *WALK)
+        await until(pilot, lambda: "page 12, being read  Gist 12." in text_of(app))
+        row = row_of(pilot, "page 12, being read")
+        await pilot.click(offset=(lines(app)[row].index("Gist 12.") + 2, row))
+        start = screen.memory_pane.memory.entry(12).page.start
+        await until(pilot, lambda: screen.book_pane.place == start)
+
+
+async def test_a_cell_of_the_strip_of_passages_leads_to_the_passage(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, STARTED)
+        place = screen.memory_pane.memory.entry(40).page
+        reader.say(Shown(((place.start, place.end),)))
+        await until(pilot, lambda: "the book  ▕" in text_of(app))
+        row = row_of(pilot, "the book  ▕")
+        await pilot.click(offset=(lines(app)[row].index("■"), row))
+        await until(pilot, lambda: _sees(screen, place.start))
+        assert [(mark.start, mark.end) for mark in screen.book_pane.marks] == [(place.start, place.end)]
+
+
+def _sees(screen: ReadingScreen, offset: int) -> bool:
+    start, end = screen.book_pane.visible_range
+    return start <= offset < end
+
+
+async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await asked(pilot, reader, *WALK)
+        await until(pilot, lambda: "page 12, being read" in text_of(app))
+        await on_line(pilot, screen, (0, 12, 12))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        assert "page 12, being read" in text_of(app)
+
+
+@pytest.mark.parametrize("way", ["key", "enter", "mouse"])
+async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again(
+    tmp_path: Path, reader: ScriptedReader, way: str
+) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE)
+        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        assert "▸  down the tree: pages 9–16 ▸ page 12 · 1 page read" in text_of(app)
+        assert "the whole book" not in text_of(app)
+        for shown in (True, False):
+            if way == "key":
+                await pilot.press("W")
+            elif way == "mouse":
+                row = row_of(pilot, "down the tree:")
+                await pilot.click(offset=(lines(app)[row].index("down the tree:") + 2, row))
+            else:
+                screen.to_pane(Pane.ANSWERS)
+                await pilot.pause()
+                screen.answers_pane.set_cursor(("work", 0))
+                await pilot.press("enter")
+            await until(pilot, lambda shown=shown: ("the whole book" in text_of(app)) is shown)
+
+
+async def test_where_the_reader_did_nothing_else_that_is_said(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await asked(pilot, reader, STARTED, DONE)
+        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        await pilot.press("W")
+        await until(pilot, lambda: "There is nothing to show" in text_of(app))
+
+
+def _notes(first: int, last: int) -> list[ReaderEvent]:
+    told: list[ReaderEvent] = []
+    for number in range(first, last + 1):
+        place = (100 * number, 100 * number + 100)
+        told += [Noted(f"Note number {number}.", *place), PartRead(number, 90, *place)]
+    return told
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_from_its_end(
+    tmp_path: Path, reader: ScriptedReader, size: tuple[int, int]
+) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=size) as pilot:
+        screen = await asked(pilot, reader, STARTED, *_notes(1, 40))
+        await until(pilot, lambda: "part 40 of 90" in text_of(app))
+        screen.to_pane(Pane.ANSWERS)
+        await until(pilot, lambda: screen.focused is screen.answers_pane)
+        await pilot.press("g")
+        await until(pilot, lambda: "Note number 1." in text_of(app))
+        reader.say(*_notes(41, 60))
+        await until(pilot, lambda: "Note number 60." in screen.answers_pane._blocks[-3].text)
+        await pilot.pause(0.2)
+        assert "Note number 1." in text_of(app)
+        await pilot.press("G")
+        await until(pilot, lambda: "part 60 of 90" in text_of(app))
+        reader.say(*_notes(61, 80))
+        await until(pilot, lambda: "part 80 of 90" in text_of(app))
+
+
+async def test_the_answers_take_more_room_while_there_is_more_to_show_and_never_half_of_it(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, STARTED)
+        await until(pilot, lambda: "choosing a page" in text_of(app))
+        usual = screen.answers_pane.size.height
+        reader.say(*_notes(1, 40))
+        await until(pilot, lambda: "part 40 of 90" in text_of(app))
+        assert usual < screen.answers_pane.size.height < WIDE[1] / 2
+        reader.say(Stopped(StopReason.NOTHING_LEFT), DONE)
+        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        await until(pilot, lambda: screen.answers_pane.size.height == usual)
