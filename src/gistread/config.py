@@ -46,6 +46,8 @@ class Config:
     """What the numbers of the KV cache are kept as; the others take half and a quarter of the memory."""
     reading: ReadingMode = ""
     """How a book is read; empty: as gistread thinks best."""
+    preset: str = "auto"
+    """What kind of book it is read as, as `--preset` takes it; `auto`: as the book looks."""
     min_words: int | None = None
     max_words: int | None = None
     """Pagination (ReadAgent, Appendix H); None: chosen by the book's length and the model's window."""
@@ -103,6 +105,7 @@ _RULES = {
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
     "kv_cache": _Rule(str, '"f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
     "reading": _Rule(str, '"careful" or "single-pass"', lambda value: value in get_args(ReadingMode)),
+    "preset": _TEXT,
     "min_words": _number(1, 100_000),
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),

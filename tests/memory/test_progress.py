@@ -6,8 +6,10 @@ from gistread.journal import encode
 from gistread.memory.progress import furthest
 
 
-def write(file: Path, sha256: str, model: str, *pages: tuple[int, int]) -> None:
-    records = [{"format": "gistread memory", "version": 1, "book": sha256, "model": model}]
+def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **aim: object) -> None:
+    records: list[dict[str, object]] = [
+        {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **aim}
+    ]
     records += [{"start": start, "end": end} for start, end in pages]
     file.write_bytes(b"".join(map(encode, records)))
 
@@ -29,3 +31,16 @@ def test_what_is_no_memory_or_damaged_is_passed_over(tmp_path: Path) -> None:
         file.write(b"torn")
     assert list(furthest(tmp_path)) == ["a" * 64]
     assert furthest(tmp_path / "nowhere") == {}
+
+
+def test_a_memory_for_a_task_stands_for_a_book_only_where_it_got_further(tmp_path: Path) -> None:
+    write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), task="when it ends")
+    write(tmp_path / "a-2.memory", "a" * 64, "large", (0, 100))
+    write(tmp_path / "b-1.memory", "b" * 64, "small", (0, 100), task="when it ends")
+    write(tmp_path / "b-2.memory", "b" * 64, "large", (0, 90))
+    write(tmp_path / "c-1.memory", "c" * 64, "large", (0, 90), task=7)
+    found = furthest(tmp_path)
+    assert {sha256[0]: (one.model_name, one.aim.task) for sha256, one in found.items()} == {
+        "a": ("large", ""),
+        "b": ("small", "when it ends"),
+    }

@@ -4,7 +4,6 @@ It works on what has been read, and says how much that is. Any model can be aske
 """
 
 import argparse
-import shlex
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -12,7 +11,8 @@ from dataclasses import dataclass, field
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.loading import chosen_model, loaded, memory_store, open_memory
+from gistread.cli.loading import check_preset, chosen_model, loaded, memory_store, open_memory
+from gistread.cli.memories import meant, task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.parser import Bound, BoundUnit
@@ -21,7 +21,8 @@ from gistread.cli.reading import read_to_end
 from gistread.cli.shapes import Json, ask_document, reader_line, step_of
 from gistread.config import Config
 from gistread.engine.protocol import Engine
-from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
+from gistread.errors import ExitStatus, StorageError, UsageError
+from gistread.memory.aim import ANYTHING
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryHeader
@@ -38,7 +39,7 @@ from gistread.readers.events import (
     TeamFormed,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.telling import said
 from gistread.shelf import KeptCitation, KeptQuestion, Shelf
 
@@ -52,32 +53,34 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         raise UsageError(
             f"The settings name a reader {arguments.reader!r} that there is not.", f"There are {', '.join(METHODS)}."
         )
+    check_preset(config)
+    task = task_typed(arguments)
     book = open_named(arguments.book)
-    header = None if arguments.index else _fullest(book, arguments.book, METHODS[arguments.reader])
-    run_until_interrupted(_ask(arguments, config, book, header))
+    header = None if arguments.index else _fullest(book, arguments)
+    run_until_interrupted(_ask(arguments, config, book, header, task))
     return ExitStatus.DONE
 
 
-def _fullest(book: Book, name: str, method: Method) -> MemoryHeader | None:
-    """The memory that got furthest, known before a model is loaded, which takes longer. None: there is none, and the
-    reader needs none."""
-    for header in memory_store().find(book):
-        if header.pages:
-            return header
-    if not method.needs_memory:
+def _fullest(book: Book, arguments: argparse.Namespace) -> MemoryHeader | None:
+    """The memory that is meant, known before a model is loaded, which takes longer. None: there is none, and the reader
+    needs none."""
+    headers = memory_store().find(book)
+    if not METHODS[arguments.reader].needs_memory and not any(header.pages for header in headers):
         return None
-    raise GistreadError(
-        "Nothing of this book has been read yet.",
-        f"`gistread index {shlex.quote(name)}` lets the model read it, `ask --index` reads it first.",
-    )
+    header = meant(headers, arguments)
+    if header.aim != ANYTHING:
+        say(f"Asked over what was read {header.aim.said}.")
+    return header
 
 
-async def _ask(arguments: argparse.Namespace, config: Config, book: Book, header: MemoryHeader | None) -> None:
+async def _ask(
+    arguments: argparse.Namespace, config: Config, book: Book, header: MemoryHeader | None, task: str
+) -> None:
     model = chosen_model(arguments, config)
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             if arguments.index:
-                memory = await _read_first(arguments, config, book, engine, line)
+                memory = await _read_first(arguments, config, book, engine, line, task)
             elif header is not None:
                 memory = memory_store().load(book, header)
             else:
@@ -102,9 +105,9 @@ async def _ask(arguments: argparse.Namespace, config: Config, book: Book, header
 
 
 async def _read_first(
-    arguments: argparse.Namespace, config: Config, book: Book, engine: Engine, line: ProgressLine
+    arguments: argparse.Namespace, config: Config, book: Book, engine: Engine, line: ProgressLine, task: str
 ) -> GistMemory:
-    kept = await open_memory(book, engine, config, line)
+    kept = await open_memory(book, engine, config, line, task)
     try:
         await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
     finally:

@@ -14,6 +14,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.model import Entry, absolute
 from gistread.library.saying import bar, percent, time_left, when
+from gistread.memory.aim import ANYTHING
 from gistread.memory.progress import ReadBy, furthest
 from gistread.pace import PaceShelf
 from gistread.paths import default_paths
@@ -132,7 +133,8 @@ def _read_by(entry: Entry, read: ReadBy | None) -> str:
     if read is None or not entry.length or not read.pages:
         return ""
     share = read.read_until / entry.length
-    return f"{read.model_name} read {'all' if share >= 1 else percent(share)}"
+    aim = "" if read.aim == ANYTHING else f" {read.aim.said}"
+    return f"{read.model_name} read {'all' if share >= 1 else percent(share)}{aim}"
 
 
 def _document(entry: Entry, read: ReadBy | None) -> dict[str, Any]:
@@ -149,7 +151,17 @@ def _document(entry: Entry, read: ReadBy | None) -> dict[str, Any]:
         "position": entry.position,
         "progress": round(entry.share, 4),
         "opened_at": entry.opened_at or None,
-        "memory": {"model": read.model_name, "pages": read.pages, "read_until": read.read_until} if read else None,
+        "memory": _memory(read) if read else None,
+    }
+
+
+def _memory(read: ReadBy) -> dict[str, Any]:
+    return {
+        "model": read.model_name,
+        "pages": read.pages,
+        "read_until": read.read_until,
+        "preset": read.aim.preset.name,
+        "task": read.aim.task or None,
     }
 
 

@@ -40,13 +40,8 @@ def _shown(task: Task) -> str:
     }
     lines = [f"{task.name}: {task.summary}"]
     for label, fact in facts.items():
-        head = f"  {label:{_LABEL_COLUMNS}}"
-        lines += textwrap.wrap(
-            fact,
-            _COLUMNS,
-            initial_indent=head,
-            subsequent_indent=" " * len(head),
-            break_long_words=False,
-            break_on_hyphens=False,
+        first, rest = f"  {label:{_LABEL_COLUMNS}}", " " * (_LABEL_COLUMNS + 2)
+        lines.append(
+            textwrap.fill(fact, _COLUMNS, initial_indent=first, subsequent_indent=rest, break_long_words=False)
         )
     return "\n".join(lines)

@@ -5,7 +5,8 @@ import time
 
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.loading import chosen_model, loaded, open_memory
+from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
+from gistread.cli.memories import task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, duration
@@ -19,8 +20,10 @@ from gistread.memory.model import GistMemory, GistSource
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = settings(arguments)
+    check_preset(config)
+    task = task_typed(arguments)
     book = open_named(arguments.book)
-    document = run_until_interrupted(_index(arguments, config, book))
+    document = run_until_interrupted(_index(arguments, config, book, task))
     if arguments.json:
         write_json(document)
     elif arguments.events:
@@ -28,11 +31,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _index(arguments: argparse.Namespace, config: Config, book: Book) -> Json:
+async def _index(arguments: argparse.Namespace, config: Config, book: Book, task: str) -> Json:
     model = chosen_model(arguments, config)
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
-            kept = await open_memory(book, engine, config, line)
+            kept = await open_memory(book, engine, config, line, task)
             try:
                 began = time.monotonic()
                 resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
@@ -55,10 +58,10 @@ async def _book_tokens(book: Book, engine: Engine) -> int:
 def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
     pages = len(memory.entries)
     if resumed_pages == pages:
-        began = f"All {pages} pages had been read"
+        began = f"All {pages} pages had been read {memory.aim.said}"
     else:
         again = f", {resumed_pages} of them before" if resumed_pages else ""
-        began = f"Read {pages} pages in {duration(seconds)}{again}"
+        began = f"Read {pages} pages in {duration(seconds)}{again}, {memory.aim.said}"
     read = sum(entry.page.words for entry in memory.entries)
     text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)

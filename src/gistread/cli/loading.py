@@ -12,16 +12,25 @@ from gistread.config import Config
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.protocol import Engine, Phase
+from gistread.memory.aim import Aim
+from gistread.memory.choosing import choose_preset
 from gistread.memory.model import DEFAULT_READING, Reading
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import KeptMemory, MemoryStore
 from gistread.paths import default_paths
+from gistread.presets import AUTO, preset_named
 
 
 def chosen_model(arguments: argparse.Namespace, config: Config) -> Path:
     """The model to load: of the command line, of the settings, or the only one there is. Raises EngineError."""
     named = arguments.model or config.model
     return resolve_model(named) if named else default_model()
+
+
+def check_preset(config: Config) -> None:
+    """Before a model is loaded, which takes longer. Raises UsageError."""
+    if config.preset != AUTO:
+        preset_named(config.preset, default_paths().user_presets)
 
 
 def memory_store() -> MemoryStore:
@@ -54,12 +63,14 @@ async def loaded(model: Path, config: Config, line: ProgressLine) -> AsyncIterat
         await engine.close()
 
 
-async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine) -> KeptMemory:
+async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine, task: str = "") -> KeptMemory:
     """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
     info = engine.info
+    store, own = memory_store(), default_paths().user_presets
+    preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, info.fingerprint, task)
     size = choose_size(book.words, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     reading = Reading(config.reading or DEFAULT_READING)
-    kept = await asyncio.to_thread(memory_store().open, book, info.name, info.fingerprint, size, reading)
+    kept = await asyncio.to_thread(store.open, book, info.name, info.fingerprint, size, reading, aim=Aim(preset, task))
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

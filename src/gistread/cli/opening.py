@@ -36,6 +36,7 @@ def settings(arguments: argparse.Namespace) -> Config:
     typed = {
         "context_tokens": getattr(arguments, "context", None),
         "reading": getattr(arguments, "reading", None),
+        "preset": getattr(arguments, "preset", None),
         "min_words": getattr(arguments, "min_words", None),
         "max_words": getattr(arguments, "max_words", None),
         "max_pages": getattr(arguments, "max_pages", None),

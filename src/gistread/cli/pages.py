@@ -1,14 +1,19 @@
 """`gistread pages BOOK`: what is in the memory of a book. Needs no model."""
 
 import argparse
-import shlex
 import textwrap
+import time
+from collections.abc import Sequence
 
+from gistread.book.model import Book
 from gistread.cli.loading import memory_store
+from gistread.cli.memories import meant
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import chapter_title, pages_document
-from gistread.errors import ExitStatus, GistreadError
+from gistread.cli.shapes import chapter_title, memories_document, pages_document
+from gistread.errors import ExitStatus
+from gistread.library.memories import said
+from gistread.memory.aim import ANYTHING
 from gistread.memory.model import Entry, GistMemory, GistSource
 from gistread.memory.store import MemoryHeader
 
@@ -18,28 +23,33 @@ _COLUMNS = 78
 def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     store = memory_store()
-    memory = store.load(book, _fullest(store.find(book), arguments.book, arguments.model))
+    headers = store.find(book)
+    if arguments.list:
+        _list([header for header in headers if header.pages], book, json=arguments.json)
+        return ExitStatus.DONE
+    memory = store.load(book, meant(headers, arguments, arguments.model))
     if arguments.json:
         write_json(pages_document(memory))
     else:
         for entry in memory.entries:
             write(_shown(memory, entry))
+    if memory.aim != ANYTHING:
+        say(f"Read by {memory.model_name} {memory.aim.said}.")
+    if others := sum(header.pages > 0 for header in headers) - 1:
+        say(f"There {'is another memory' if others == 1 else f'are {others} other memories'} of this book: --list.")
     if not memory.complete:
         say(f"{len(memory.entries)} of about {memory.estimated_pages} pages have been read so far.")
     return ExitStatus.DONE
 
 
-def _fullest(headers: list[MemoryHeader], book: str, model: str | None) -> MemoryHeader:
-    """The memory that got furthest, among those of `model` if one is named; `book` as it was typed."""
-    readers = sorted({header.model_name for header in headers if header.pages})
+def _list(headers: Sequence[MemoryHeader], book: Book, *, json: bool) -> None:
+    if json:
+        write_json(memories_document(headers))
+        return
     for header in headers:
-        if header.pages and (model is None or model.casefold() in header.model_name.casefold()):
-            return header
-    if readers:
-        raise GistreadError(f"No model {model!r} has read this book.", f"It was read by: {', '.join(readers)}.")
-    raise GistreadError(
-        "Nothing of this book has been read yet.", f"`gistread index {shlex.quote(book)}` lets the model read it."
-    )
+        write("\n  ".join(said(header, book, time.time())))
+    if not headers:
+        say("Nothing of this book has been read yet.")
 
 
 def _shown(memory: GistMemory, entry: Entry) -> str:

@@ -148,13 +148,17 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
         help="know nothing of the book past this place: an offset, a share such as 40%%, or page:N",
     )
     parser.add_argument("--index", action="store_true", help="let the model read the book to its end first")
-    _add_reading(parser)
+    _add_reading(parser).add_argument(
+        "--for-question", action="store_true", help="ask the memory whose gists are made for this very question"
+    )
     _add_formats(parser, events=True)
 
 
 def _add_pages(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     parser.add_argument("--model", metavar="NAME", help="the memory of this model; without it the fullest one")
+    _add_aim(parser)
+    parser.add_argument("--list", action="store_true", help="every memory of the book instead of the pages of one")
     _add_formats(parser)
 
 
@@ -255,14 +259,28 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", type=_count(256), metavar="N", help="tokens of context to load the model with")
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
+def _add_reading(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument(
         "--reading",
         choices=["single-pass", "careful"],
         help="single-pass: each token of the book is evaluated once (the default); careful: the papers' two passes",
     )
+    tasks = _add_aim(parser)
     parser.add_argument("--min-words", type=_count(1), metavar="N", help="words before a page may end")
     parser.add_argument("--max-words", type=_count(2), metavar="N", help="words before a page must end")
+    return tasks
+
+
+def _add_aim(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """For what the gists are made; the group is for those who know the task in another way."""
+    parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="what gists keep: fiction, meeting, paper, manual, code, one of your own, or auto: as the book looks",
+    )
+    tasks = parser.add_mutually_exclusive_group()
+    tasks.add_argument("--task", metavar="TEXT", help="what you look for: gists keep what bears on it")
+    return tasks
 
 
 def _add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
@@ -322,19 +340,22 @@ _COMMANDS = {
     ),
     "index": _Command(
         "Let the model read a book: build its gist memory, or go on where it was left.",
-        "examples:\n  gistread index frankenstein.epub\n  gistread index long-novel.txt --max-words 3000 --json",
+        "examples:\n  gistread index frankenstein.epub\n  gistread index long-novel.txt --max-words 3000 --json\n"
+        '  gistread index minutes.txt --preset meeting --task "what is decided about the budget"',
         _add_index,
     ),
     "ask": _Command(
         "Ask about a book, as far as the model has read it.",
         'examples:\n  gistread ask frankenstein.epub "Who is Justine?"\n'
-        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%\n\n'
+        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%\n'
+        '  gistread ask minutes.txt "When does the office move?" --index --for-question\n\n'
         "readers:\n" + "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values()),
         _add_ask,
     ),
     "pages": _Command(
         "Show the pages and gists that are in the memory of a book. Needs no model.",
-        "examples:\n  gistread pages frankenstein.epub\n  gistread pages frankenstein.epub --json",
+        "examples:\n  gistread pages frankenstein.epub\n  gistread pages frankenstein.epub --json\n"
+        "  gistread pages frankenstein.epub --list",
         _add_pages,
     ),
     "books": _Command(

@@ -30,6 +30,7 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
     if left_s:
         left = " left" if memory.entries else ""
         line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {engine.info.name} on this machine.")
+        line.say(f"It is read {memory.aim.said}.")
     unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
     try:
         async for event in read_book(kept, engine):
@@ -48,10 +49,11 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
             if events and (shape := shapes.reading_line(event)):
                 write_json(shape)
     except asyncio.CancelledError:
+        task = f" --task {shlex.quote(memory.aim.task)}" if memory.aim.task else ""
         kept_pages = "every page is kept" if kept.kept else "its pages could not be kept"
         raise InterruptError(
             f"Stopped after page {len(memory.entries)} of about {memory.estimated_pages}; {kept_pages}.",
-            f"`gistread index {shlex.quote(book)}` goes on from there.",
+            f"`gistread index {shlex.quote(book)}{task}` goes on from there.",
         ) from None
     finally:
         unwatch()

@@ -11,8 +11,10 @@ from typing import Any
 from gistread.book.model import Book
 from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
+from gistread.memory.aim import Aim
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
+from gistread.memory.store import MemoryHeader
 from gistread.readers.events import (
     Agreed,
     Answered,
@@ -48,6 +50,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
             "paragraphs": len(book.paragraphs),
         },
         "model": {"name": info.name, "fingerprint": info.fingerprint},
+        **_aim(memory.aim),
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
         "compression_rate": _rate(memory.compression_rate()),
@@ -114,6 +117,8 @@ def pages_document(memory: GistMemory) -> Json:
     """What `pages --json` prints."""
     book = memory.book
     return {
+        "model": memory.model_name,
+        **_aim(memory.aim),
         "pages": [
             {
                 **_page(entry.page),
@@ -122,8 +127,32 @@ def pages_document(memory: GistMemory) -> Json:
                 "chapter": chapter_title(book, entry.page.start),
             }
             for entry in memory.entries
+        ],
+    }
+
+
+def memories_document(headers: Iterable[MemoryHeader]) -> Json:
+    """What `pages --list --json` prints; `used_at` in seconds since the epoch."""
+    return {
+        "memories": [
+            {
+                "model": {"name": header.model_name, "fingerprint": header.fingerprint},
+                "reading": header.reading,
+                "min_words": header.size.min_words,
+                "max_words": header.size.max_words,
+                **_aim(header.aim),
+                "pages": header.pages,
+                "read_until": header.read_until,
+                "complete": header.complete,
+                "used_at": header.modified_s,
+            }
+            for header in headers
         ]
     }
+
+
+def _aim(aim: Aim) -> Json:
+    return {"preset": aim.preset.name, "task": aim.task or None}
 
 
 def models_document(models: Iterable[ModelFile]) -> Json:

@@ -5,11 +5,12 @@ are another memory. Knows neither books nor engines.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 
 from gistread import prompts
 from gistread.errors import UsageError
+from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 
@@ -24,6 +25,11 @@ class Aim:
     preset: Preset = FICTION
     task: str = ""
     """What the person looks for, on one line; empty: gists for whatever may be asked."""
+
+    @property
+    def said(self) -> str:
+        """For people, as in "read as a meeting, to find out: when it ends"."""
+        return f"as {self.preset.title}{f', to find out: {self.task}' if self.task else ''}"
 
     @cached_property
     def words(self) -> Mapping[str, str]:
@@ -42,6 +48,29 @@ class Aim:
 
 ANYTHING = Aim()
 """The aim of every memory that names none."""
+
+
+def to_record(aim: Aim) -> Record:
+    """What the header of a memory says of its aim: nothing of the usual, as before there were any."""
+    record: Record = {}
+    if aim.preset != FICTION:
+        # Its words too: they hold where its file is gone or says something else by now.
+        record["preset"] = asdict(aim.preset)
+    if aim.task:
+        record["task"] = aim.task
+    return record
+
+
+def from_record(header: Record) -> Aim:
+    """The aim in the header of a memory. Raises ValueError for one that cannot be."""
+    preset, task = header.get("preset"), header.get("task", "")
+    try:
+        aim = Aim(FICTION if preset is None else Preset(**preset), task)
+    except TypeError:
+        raise ValueError("no preset") from None
+    if not all(isinstance(word, str) for word in (task, *astuple(aim.preset))):
+        raise ValueError("no text")
+    return aim
 
 
 def task_of(text: str) -> str:

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,10 +22,9 @@ from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, single_pass
-from gistread.memory.aim import ANYTHING, Aim
+from gistread.memory.aim import ANYTHING, Aim, from_record, to_record
 from gistread.memory.derived import SUFFIX, Derived
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Pauses, Reading
-from gistread.presets import FICTION, Preset
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -167,13 +166,14 @@ class MemoryStore:
             return KeptMemory(memory, None, _unkept(error))
 
     def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book, whoever read it: the one that got furthest first, then the latest."""
+        """The memories of this book, whoever read it: the one that got furthest first, one made for whatever may be
+        asked before one for a task, then the latest."""
         found = [
             header
             for path in self._files(f"{_book_key(book)}-*{_SUFFIX}")
             if (header := _described(path, book)) is not None
         ]
-        return sorted(found, key=lambda header: (header.read_until, header.modified_s), reverse=True)
+        return sorted(found, key=lambda one: (one.read_until, not one.aim.task, one.modified_s), reverse=True)
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
@@ -293,12 +293,7 @@ def _header(
         header["pauses"] = pauses.value
     if not guarded:
         header["guarded"] = False
-    if aim.preset != FICTION:
-        # Its words too: they hold where its file is gone or says something else by now.
-        header["preset"] = asdict(aim.preset)
-    if aim.task:
-        header["task"] = aim.task
-    return header
+    return header | to_record(aim)
 
 
 def _same_key(found: Record, header: Record) -> bool:
@@ -349,8 +344,8 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
             return None
     try:
         pauses = Pauses(records[0].get("pauses", Pauses.CHOSEN))
-        aim = _aim(records[0])
-    except (TypeError, ValueError):
+        aim = from_record(records[0])
+    except ValueError:
         return None
     entries = _chain(_entries(records[1:], book))
     read_until = entries[-1].page.end if entries else 0
@@ -369,15 +364,6 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         guarded=records[0].get("guarded", True) is not False,
         aim=aim,
     )
-
-
-def _aim(header: Record) -> Aim:
-    """Raises TypeError and ValueError for one that cannot be."""
-    preset, task = header.get("preset"), header.get("task", "")
-    made_for = Aim(FICTION if preset is None else Preset(**preset), task)
-    if not all(isinstance(word, str) for word in (task, *astuple(made_for.preset))):
-        raise ValueError
-    return made_for
 
 
 def _to_record(entry: Entry) -> Record:

@@ -1,0 +1,46 @@
+"""Which of a book's memories a command means: by the model that made it, the preset and the task it was made for."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+
+from gistread.errors import GistreadError
+from gistread.memory.aim import task_of
+from gistread.memory.store import MemoryHeader
+from gistread.presets import AUTO
+
+
+def task_typed(arguments: argparse.Namespace) -> str:
+    """What the command line says to look for; empty: whatever may be asked. Raises UsageError."""
+    if getattr(arguments, "for_question", False):
+        return task_of(arguments.question)
+    return "" if arguments.task is None else task_of(arguments.task)
+
+
+def meant(headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model: str | None = None) -> MemoryHeader:
+    """The memory that got furthest (`headers` have it first) of those that the command line does not rule out.
+
+    Raises GistreadError when there is none, with what there is.
+    """
+    read = [header for header in headers if header.pages]
+    book = shlex.quote(arguments.book)
+    task = task_typed(arguments)
+    if not read:
+        first = ", `ask --index` reads it first" if arguments.command == "ask" else ""
+        raise GistreadError(
+            "Nothing of this book has been read yet.", f"`gistread index {book}` lets the model read it{first}."
+        )
+    by_model = [one for one in read if model is None or model.casefold() in one.model_name.casefold()]
+    if not by_model:
+        readers = ", ".join(sorted({header.model_name for header in read}))
+        raise GistreadError(f"No model {model!r} has read this book.", f"It was read by: {readers}.")
+    preset = arguments.preset if arguments.preset not in (None, AUTO) else ""
+    found = [one for one in by_model if preset in ("", one.aim.preset.name) and task in ("", one.aim.task)]
+    if found:
+        return found[0]
+    wanted = f" with the preset {preset!r}" * bool(preset) + f" to find out: {task}" * bool(task)
+    options = f" --preset {shlex.quote(preset)}" * bool(preset) + f" --task {shlex.quote(task)}" * bool(task)
+    raise GistreadError(
+        f"This book has not been read{wanted}.",
+        f"`gistread index {book}{options}` reads it so; `gistread pages {book} --list` shows the memories there are.",
+    )

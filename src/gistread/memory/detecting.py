@@ -1,0 +1,144 @@
+"""What kind of book this is, as far as its form tells: which preset suits it (ReadAgent, Appendix F.2).
+
+Forms are counted, not words: turns of speakers, citations, steps, the signs of code. The few words that are looked for
+(the headings of an abstract and of references) are those of a dozen languages. Where no form stands out, it is prose:
+fiction. The thresholds lie far from the novels, transcripts, papers, manuals and sources that they were set by.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from gistread.book.model import Book, Kind
+from gistread.book.words import count_words
+
+_FEWEST_PARAGRAPHS = 4
+"""Fewer show no form."""
+_MOST_CHARACTERS = 400_000
+"""Looked at; the beginning of a book shows what it is, but the headings of references stand at its end."""
+
+_TURNS = 0.5
+"""Share of a transcript's lines that begin with a speaker; the others go on with what was said."""
+_FEWEST_TURNS = 3
+"""Of one who is a speaker and not a word before a colon."""
+_CITATIONS = 1.0
+"""In a thousand words. Papers have 2.6 and more, novels none."""
+_CODE = 0.5
+_SOME_CODE = 0.08
+_SIGNS = 0.03
+"""Share of the signs of code among the characters of a text that does not say which of it is code: sources have
+0.034 and more, transcripts up to 0.02, novels up to 0.003."""
+_SOME_SIGNS = 0.01
+"""In what is said to be code: it may be verse, or a whole novel that somebody put on a page preformatted."""
+_STEPS = 0.3
+
+_SPEAKER = re.compile(
+    r"""^\W{0,3}(?:\d[\d:.,]{3,11}\W{1,3})?                      # a time
+        ([^\W\d_][^:：\n“”"„«»!?;]{0,40}?)                       # who
+        (?:\s*[(\[][^)\]\n]{1,20}[)\]])?                          # a time or a role
+        (?:\W{0,3}:\W{0,3}(?:\s|$) | \W{0,3}： | \s+\d{1,2}:\d\d(?::\d\d)?(?:\s|$))""",
+    re.VERBOSE,
+)
+_CITATION = re.compile(
+    r"""(?<![^\s(])\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]
+      | \([^()\d]{2,80}[,\s]\s*(?:1[89]|20)\d\d[a-z]?(?:;[^()]{2,200})?\)
+      | \bet\ al\b""",
+    re.VERBOSE,
+)
+_STEP = re.compile(r"\s*(?:\d{1,3}[.)]|[a-zA-Z][)]|[•▪–*-])\s")
+_SIGN = re.compile(r"[{}\[\]<>=|$\\_~`]|--|\b\(|;$", re.MULTILINE)
+_ACT = re.compile(
+    r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena|действие|явление|第.{1,3}[幕場])\b",
+    re.IGNORECASE,
+)
+_PAPER_HEADINGS = frozenset(
+    (
+        "abstract",
+        "references",
+        "bibliography",
+        "works cited",
+        "zusammenfassung",
+        "kurzfassung",
+        "literatur",
+        "literaturverzeichnis",
+        "résumé",
+        "références",
+        "bibliographie",
+        "resumen",
+        "referencias",
+        "bibliografía",
+        "riassunto",
+        "sommario",
+        "riferimenti bibliografici",
+        "bibliografia",
+        "resumo",
+        "referências",
+        "samenvatting",
+        "literatuur",
+        "аннотация",
+        "литература",
+        "список литературы",
+        "摘要",
+        "概要",
+        "要旨",
+        "参考文献",
+        "參考文獻",
+        "초록",
+        "참고문헌",
+    )
+)
+
+
+def detect(book: Book) -> str:
+    """The name of the preset that suits the book's form."""
+    body = [
+        paragraph
+        for paragraph in book.paragraphs_between(0, _MOST_CHARACTERS)
+        if paragraph.kind not in (Kind.HEADING, Kind.IMAGE, Kind.BREAK, Kind.NOTE)
+    ]
+    texts = [book.text[paragraph.start : paragraph.end] for paragraph in body]
+    if len(body) < _FEWEST_PARAGRAPHS:
+        return "fiction"
+    length = sum(map(len, texts))
+    code = [text for paragraph, text in zip(body, texts, strict=True) if paragraph.kind is Kind.CODE]
+    code_share = sum(map(len, code)) / length if _sign_share(code) >= _SOME_SIGNS else 0.0
+    if _is_transcript(book, texts):
+        return "meeting"
+    if _is_paper(book):
+        return "paper"
+    if code_share >= _CODE or (not code and _sign_share(texts) >= _SIGNS):
+        return "code"
+    steps = sum(
+        paragraph.kind is Kind.LIST or bool(_STEP.match(text)) for paragraph, text in zip(body, texts, strict=True)
+    )
+    if code_share >= _SOME_CODE or steps >= _STEPS * len(body):
+        return "manual"
+    return "fiction"
+
+
+def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
+    """Speakers who speak again and again, and no acts: a play has speakers, too."""
+    lines = [line for text in texts for line in text.split("\n") if line.strip()]
+    turns = Counter(match[1].casefold() for line in lines if (match := _SPEAKER.match(line)))
+    spoken = sum(count for count in turns.values() if count >= _FEWEST_TURNS)
+    if spoken < _TURNS * len(lines):
+        return False
+    headings = (book.text[p.start : p.end] for p in book.paragraphs if p.kind is Kind.HEADING)
+    return not any(_ACT.match(heading) for heading in headings)
+
+
+def _is_paper(book: Book) -> bool:
+    """Citations, and the heading of an abstract or of references."""
+    beginning = book.text[:_MOST_CHARACTERS]
+    if len(_CITATION.findall(beginning)) < _CITATIONS * count_words(beginning) / 1000:
+        return False
+    return any(
+        book.text[p.start : p.end].strip(" \n0123456789.:*#—–-").casefold() in _PAPER_HEADINGS
+        for p in book.paragraphs
+        if p.end - p.start < 60
+    )
+
+
+def _sign_share(texts: Sequence[str]) -> float:
+    length = sum(map(len, texts))
+    return sum(len(_SIGN.findall(text)) for text in texts) / length if length else 0.0
