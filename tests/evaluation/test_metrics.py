@@ -45,7 +45,7 @@ def test_of_an_unanswerable_question_the_refusal_is_right() -> None:
     refused = Case(asked, outcome(answer="The book does not say.", found=False))
     invented = Case(asked, outcome(answer="Ann did."))
     failed = Case(asked, outcome(ended=False, found=False))
-    for name in ("f1", "exact-match", "refused"):
+    for name in ("f1", "exact-match", "contains", "refused"):
         assert [of(name, case) for case in (refused, invented, failed)] == [100, 0, 0]
     assert of("not-found", refused) is of("rouge-l", refused) is None
 

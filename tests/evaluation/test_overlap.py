@@ -7,7 +7,7 @@ import pytest
 
 from gistread.errors import GistreadError
 from gistread.evaluation import overlap
-from gistread.evaluation.overlap import exact_match, rouge, token_f1
+from gistread.evaluation.overlap import contains, exact_match, rouge, token_f1
 
 
 def test_rouge_of_a_beginning() -> None:
@@ -64,3 +64,19 @@ def test_f1_and_exact_match_as_squad_has_them(answer: str, reference: str, f1: f
     assert token_f1(answer, reference) == pytest.approx(f1)
     assert token_f1(reference, answer) == pytest.approx(f1)
     assert exact_match(answer, reference) == exact
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "there"),
+    [
+        ("It was painted by Ann Lee, alone.", "The Ann Lee", 1),
+        ("It was painted by Joann Lee.", "Ann Lee", 0),
+        ("Ann and Lee", "Ann Lee", 0),
+        ("In 1992.", "1992", 1),
+        ("In 19925", "1992", 0),
+        ("", "Ann", 0),
+        ("Ann", "the", 0),
+    ],
+)
+def test_a_reference_is_contained_as_words_that_follow_one_another(answer: str, reference: str, there: float) -> None:
+    assert contains(answer, reference) == there

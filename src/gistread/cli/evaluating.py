@@ -40,8 +40,13 @@ def _shown(task: Task) -> str:
     }
     lines = [f"{task.name}: {task.summary}"]
     for label, fact in facts.items():
-        first, rest = f"  {label:{_LABEL_COLUMNS}}", " " * (_LABEL_COLUMNS + 2)
-        lines.append(
-            textwrap.fill(fact, _COLUMNS, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+        head = f"  {label:{_LABEL_COLUMNS}}"
+        lines += textwrap.wrap(
+            fact,
+            _COLUMNS,
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     return "\n".join(lines)

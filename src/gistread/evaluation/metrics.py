@@ -60,6 +60,10 @@ def _exact_match(case: Case) -> float | None:
     return _matched(case, overlap.exact_match)
 
 
+def _contains(case: Case) -> float | None:
+    return _matched(case, overlap.contains)
+
+
 def _f1(case: Case) -> float | None:
     return _matched(case, overlap.token_f1)
 
@@ -147,6 +151,7 @@ _METRICS = (
     Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
     Metric("f1", "words shared with a reference, as SQuAD counts them", "%", True, _f1),
     Metric("exact-match", "the same words as a reference, as SQuAD compares them", "%", True, _exact_match),
+    Metric("contains", "has the words of a reference in it", "%", True, _contains),
     Metric("page-recall", "share of the pages that hold the answer which were looked up", "%", True, _page_recall),
     Metric("page-any", "at least one page that holds the answer was looked up", "%", True, _any_page),
     Metric("page-all", "every page that holds the answer was looked up", "%", True, _every_page),

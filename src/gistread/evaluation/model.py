@@ -31,7 +31,7 @@ class Question:
     answerable: bool = True
     """False: the right answer is that the text does not say."""
     cell: tuple[float, float] | None = None
-    """Of a needle: length of the text in tokens, and its depth in it from 0 to 1."""
+    """Of a needle: length of the text in tokens, and its depth in it from 0 to 1; of two, that of the first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How much of a reference answer an answer says in the same words: ROUGE, token F1, exact match.
+"""How much of a reference an answer says in the same words: ROUGE, token F1, exact match, and whether it holds it.
 
 All from 0 to 1, one answer against one reference. F1 and exact match are SQuAD's (Rajpurkar et al., 2016): both texts
 without case, ASCII punctuation and English articles. ROUGE (Lin, 2004) is the package `rouge-score`'s, with stems.
@@ -21,6 +21,13 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 def exact_match(answer: str, reference: str) -> float:
     """1 where both are the same after normalisation, else 0."""
     return float(_words(answer) == _words(reference))
+
+
+def contains(answer: str, reference: str) -> float:
+    """1 where the words of the reference stand in the answer, one after the other, after the same normalisation."""
+    said, wanted = _words(answer), _words(reference)
+    runs = (said[start : start + len(wanted)] for start in range(len(said) - len(wanted) + 1))
+    return float(bool(wanted) and wanted in runs)
 
 
 def token_f1(answer: str, reference: str) -> float:

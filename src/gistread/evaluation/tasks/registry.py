@@ -10,6 +10,7 @@ from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Loader, Ta
 
 _ANSWERS = ("lr-1", "lr-2", "rouge-l", "rouge-1", "rouge-2", "f1", "exact-match")
 _SHORT_ANSWERS = ("f1", "exact-match", "lr-1", "lr-2")
+_NEEDLES = ("contains", *_SHORT_ANSWERS)
 _PLACES = ("page-recall", "gold-coverage")
 
 
@@ -112,6 +113,25 @@ _TASKS = (
         "dev-v2.0.json (train-v2.0.json, v1.1 and XQuAD have the same form): data [title, paragraphs [context, qas]]",
         (*_SHORT_ANSWERS, "refused", *_PLACES),
         _loader("squad:load_squad"),
+    ),
+    Task(
+        "needle",
+        "a paragraph of SQuAD, its answer swapped, at every depth of texts of every length",
+        "made from SQuAD, rajpurkar.github.io/SQuAD-explorer, or XQuAD, github.com/google-deepmind/xquad",
+        "CC-BY-SA-4.0",
+        "as squad; hidden among the other paragraphs of the file, which come again where a length takes more than "
+        "there are, or in a book",
+        (*_NEEDLES, *_PLACES),
+        _loader("needle:load_needle"),
+    ),
+    Task(
+        "needle-2",
+        "two paragraphs that only together tell, the answer swapped, at every pair of depths",
+        "made from HotpotQA, hotpotqa.github.io, or MuSiQue, github.com/StonyBrookNLP/musique",
+        "CC-BY-SA-4.0; CC-BY-4.0",
+        "as hotpotqa or musique; hidden as in needle",
+        (*_NEEDLES, *_PLACES),
+        _loader("needle:load_needle_2"),
     ),
 )
 TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _TASKS})

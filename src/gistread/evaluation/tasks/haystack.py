@@ -1,0 +1,140 @@
+"""A haystack: so many tokens of paragraphs that have nothing to do with a question, and needles at given depths.
+
+The depth of a needle is the share of the haystack's tokens that stand before it. A paragraph under a title is never
+parted: the needle stands between two of them. In a book, whose paragraphs have none, it stands between two sentences.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gistread.book.builder import BookBuilder
+from gistread.book.model import Book, Kind
+from gistread.book.open import open_book
+from gistread.book.sentences import sentence_spans
+from gistread.errors import GistreadError
+from gistread.evaluation.places import Place, united
+from gistread.evaluation.tasks.passages import Passage, add_passage
+
+_PROSE = (Kind.TEXT, Kind.QUOTE)
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Straw:
+    """A paragraph to hide things among, and its length in tokens."""
+
+    passage: Passage
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hay:
+    """Everything that a haystack can be made of."""
+
+    straws: tuple[Straw, ...]
+    in_order: bool
+    """Of a book: a stretch of it, as it stands there. Otherwise the paragraphs are drawn."""
+
+
+def hay_of(passages: Iterable[Passage], count: Count) -> Hay:
+    """Of paragraphs, each of them once."""
+    return Hay(tuple(_straw(passage, count) for passage in _once(passages)), in_order=False)
+
+
+def hay_of_book(path: Path, count: Count) -> Hay:
+    """Of the prose of a book. Raises GistreadError when it cannot be read, or has none."""
+    book = open_book(path)
+    prose = (book.text[each.start : each.end] for each in book.paragraphs if each.kind in _PROSE)
+    straws = tuple(_straw(Passage("", text), count) for text in prose)
+    if not straws:
+        raise GistreadError(f"{path} has no prose to hide a needle in.", "Name another book.")
+    return Hay(straws, in_order=True)
+
+
+def gather(
+    hay: Hay, tokens: int, fits: Callable[[Passage], bool], chance: random.Random, count: Count
+) -> list[Passage]:
+    """Paragraphs of so many tokens in all, the last one cut at the end of a sentence; none that does not fit.
+
+    Where there are not enough of them, they come again, in another order. Empty when none fits.
+    """
+    taken: list[Passage] = []
+    left = tokens
+    while left > 0:
+        before = len(taken)
+        for straw in _order(hay, chance):
+            if not straw.tokens or not fits(straw.passage):
+                continue
+            if straw.tokens > left:
+                return taken + _beginning(straw.passage, left, count)
+            taken.append(straw.passage)
+            left -= straw.tokens
+        if len(taken) == before:
+            break
+    return taken
+
+
+def _order(hay: Hay, chance: random.Random) -> Sequence[Straw]:
+    """The straws by chance; of a book, from a place by chance round to where it began."""
+    if not hay.in_order:
+        return chance.sample(hay.straws, len(hay.straws))
+    first = chance.randrange(len(hay.straws))
+    return hay.straws[first:] + hay.straws[:first]
+
+
+def buried(
+    hay: Sequence[Passage], needles: Sequence[tuple[float, Passage]], title: str, count: Count
+) -> tuple[Book, tuple[Place, ...]]:
+    """The book of a haystack with every needle at its depth, and the places of what supports the answer in them."""
+    builder = BookBuilder()
+    gold: list[Place] = []
+    for passage in _inserted(list(hay), sorted(needles, key=lambda needle: needle[0]), count):
+        gold += add_passage(builder, passage)
+    return builder.build(title=title, language="en", source_format="needle"), united(gold)
+
+
+def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], count: Count) -> list[Passage]:
+    total = sum(_tokens(passage, count) for passage in hay)
+    for depth, needle in reversed(needles):  # from the end, so that what stands before stays where it is
+        index, before = 0, 0
+        wanted = depth * total
+        while index < len(hay) and before + (tokens := _tokens(hay[index], count)) <= wanted:
+            before += tokens
+            index += 1
+        around = _parted(hay[index], wanted - before, count) if index < len(hay) else ([], [])
+        hay[index : index + 1] = [*around[0], needle, *around[1]]
+    return hay
+
+
+def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage], list[Passage]]:
+    """What of a paragraph stands before a place so many tokens into it, and what behind, parted where it can be."""
+    if passage.title:
+        return ([], [passage]) if tokens < _tokens(passage, count) / 2 else ([passage], [])
+    ends = [0, *(end for _, end in sentence_spans(passage.text))]
+    nearest = min(ends, key=lambda end: abs(count(passage.text[:end]) - tokens))
+    parts = (passage.text[:nearest].strip(), passage.text[nearest:].strip())
+    before, behind = ([replace(passage, text=part)] if part else [] for part in parts)
+    return before, behind
+
+
+def _beginning(passage: Passage, tokens: int, count: Count) -> list[Passage]:
+    """As many whole sentences of a paragraph as fit; nothing where none does."""
+    left = tokens - count(passage.title)
+    fitting = [end for _, end in sentence_spans(passage.text) if count(passage.text[:end]) <= left]
+    return [replace(passage, text=passage.text[: fitting[-1]])] if fitting else []
+
+
+def _straw(passage: Passage, count: Count) -> Straw:
+    return Straw(passage, _tokens(passage, count))
+
+
+def _tokens(passage: Passage, count: Count) -> int:
+    return count(passage.title) + count(passage.text)
+
+
+def _once(passages: Iterable[Passage]) -> list[Passage]:
+    """Each text once, with nothing marked as support."""
+    found = {passage.text: replace(passage, support=()) for passage in passages if passage.text.strip()}
+    return list(found.values())

@@ -1,0 +1,178 @@
+"""Needle-in-a-Haystack PLUS: a fact, or two that only together tell, in a long text (LongAgent, section 3.1).
+
+`needle` hides paragraphs of SQuAD or XQuAD, `needle-2` pairs of HotpotQA or MuSiQue. The answer is swapped for another
+one of its kind wherever it stands in them, so that what a model knew before does not help (LongAgent v1, appendix A).
+The hay is the other paragraphs of the file, or a book. Each needle is hidden in a text of its own; for every length and
+depth as many are drawn as the options say. The same options make the same texts.
+"""
+
+import itertools
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.book.sentences import sentence_spans
+from gistread.errors import GistreadError
+from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
+from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
+from gistread.evaluation.tasks.hotpotqa import hotpotqa_problem
+from gistread.evaluation.tasks.musique import musique_problem
+from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
+from gistread.evaluation.tasks.questions import distinct, references
+from gistread.evaluation.tasks.records import Record, json_records
+from gistread.evaluation.tasks.squad import Asked, Paragraph, squad_articles
+
+_TITLE = "Miscellany"
+_CONTENT_WORD = re.compile(r"\w{4,}")
+_NOBODY = Entity("…", "")
+_TOO_NEAR = 0.5
+"""A paragraph with this share of the words of a question is no hay for it: it may tell the answer, the true one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A question, and the paragraphs that answer it, with the answer swapped."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    passages: tuple[Passage, ...]
+    kin: frozenset[str]
+    """Titles of paragraphs that are no hay for it."""
+
+
+def load_needle(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """A needle in a haystack a document. See `Loader`."""
+    paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
+    problems = [_problem(paragraph, asked) for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
+    hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)
+    return _documents(path, problems, hay, [(depth,) for depth in options.depths], options)
+
+
+def load_needle_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    """Two needles in a haystack a document, at every pair of two depths. See `Loader`."""
+    problems = [_multihop(record, number) for number, record in enumerate(json_records(path), 1)]
+    hay = _hay((passage for problem in problems for passage in problem.passages), options)
+    pairs = [problem for problem in problems if problem.answerable and len(problem.supporting) == 2]
+    return _documents(path, pairs, hay, list(itertools.combinations(sorted(options.depths), 2)), options)
+
+
+def _hay(passages: Iterable[Passage], options: TaskOptions) -> Hay:
+    return hay_of_book(options.haystack, options.count) if options.haystack else hay_of(passages, options.count)
+
+
+def _problem(paragraph: Paragraph, asked: Asked) -> Problem:
+    start = asked.starts[0]
+    end = start + len(asked.answers[0])
+    bounds = [(first, last) for first, last in sentence_spans(paragraph.text) if first < end and start < last]
+    support = tuple(paragraph.text[first:last] for first, last in bounds)
+    return Problem(asked.id, asked.question, asked.answers, (Passage(paragraph.title, paragraph.text, support),))
+
+
+def _multihop(record: Record, number: int) -> Problem:
+    return musique_problem(record) if "paragraphs" in record else hotpotqa_problem(record, number)
+
+
+def _documents(
+    path: Path, problems: Sequence[Problem], hay: Hay, depths: Sequence[tuple[float, ...]], options: TaskOptions
+) -> Iterator[Document]:
+    needles = list(_needles(problems, options.seed))
+    if not needles:
+        raise GistreadError(
+            f"{path.name}: the answer of no question can be swapped for another one of its kind.",
+            "Take the whole file of the benchmark: the more answers, the more of them are alike.",
+        )
+    if not depths:
+        raise GistreadError("Two needles need two depths.", "Name at least two.")
+    # All cells once, then all of them again: what comes first of it is a map with every cell.
+    for turn in range(options.needles):
+        for length in options.lengths:
+            for at in depths:
+                cell = f"{length}-{'-'.join(f'{100 * depth:g}' for depth in at)}"
+                drawn = random.Random(f"{options.seed} {cell}").sample(needles, min(options.needles, len(needles)))
+                if turn < len(drawn):
+                    yield _document(f"{cell}-{turn + 1}", drawn[turn], length, at, hay, options)
+
+
+def _document(
+    id_: str, needle: Needle, length: int, depths: tuple[float, ...], hay: Hay, options: TaskOptions
+) -> Document:
+    chance = random.Random(f"{options.seed} {id_}")
+    count = options.count
+    tokens = sum(count(passage.title) + count(passage.text) for passage in needle.passages)
+    if not any(_is_hay(straw.passage, needle) for straw in hay.straws):
+        raise GistreadError(
+            f"There is nothing to hide {needle.id} in: every other paragraph of the file is near to it.",
+            "Name a haystack, the file of a book.",
+        )
+    around = gather(hay, length - tokens, lambda passage: _is_hay(passage, needle), chance, count)
+    passages = list(needle.passages)
+    chance.shuffle(passages)
+    book, gold = buried(around, list(zip(depths, passages, strict=True)), _TITLE, count)
+    question = Question(
+        needle.id, needle.question, references=needle.answers, gold_places=gold, cell=(float(length), min(depths))
+    )
+    return Document(id_, book, (question,), preset="fiction" if hay.in_order else PRESET)
+
+
+def _is_hay(passage: Passage, needle: Needle) -> bool:
+    if passage.title and passage.title in needle.kin:
+        return False
+    asked = set(_CONTENT_WORD.findall(needle.question.lower()))
+    return len(asked.intersection(_CONTENT_WORD.findall(passage.text.lower()))) < max(1.0, _TOO_NEAR * len(asked))
+
+
+def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
+    """Those problems whose answer can be swapped, with another answer of its kind drawn by the seed."""
+    pools: dict[str, set[str]] = defaultdict(set)
+    entities = [_entity(problem) for problem in problems]
+    for each in entities:
+        if each:
+            pools[each.kind].add(each.name)
+    for id_, problem, old in zip(distinct(problem.id for problem in problems), problems, entities, strict=True):
+        if old is None or not _can_be_swapped(problem, old):
+            continue
+        others = sorted(pools[old.kind])
+        random.Random(f"{seed} {id_}").shuffle(others)
+        new = next((Entity(name, old.kind) for name in others if _is_new(Entity(name, old.kind), problem, old)), None)
+        if new:
+            yield _needle(id_, problem, old, new)
+
+
+def _entity(problem: Problem) -> Entity | None:
+    """What the first of the answers that is an entity names."""
+    text = "\n".join(passage.text for passage in problem.supporting)
+    return next(filter(None, (entity(answer, problem.question, text) for answer in problem.answers)), None)
+
+
+def _can_be_swapped(problem: Problem, old: Entity) -> bool:
+    """Whether the answer stands in the needles, by one name alone, and not in the question."""
+    texts = [f"{passage.title}\n{passage.text}" for passage in problem.supporting]
+    if any(names(problem.question, name) for name in told_by(old)) or not any(names(text, old.name) for text in texts):
+        return False
+    others = [answer for answer in problem.answers if not names(answer, old.name)]
+    return not any(names(swapped(text, old, _NOBODY), other) for text in texts for other in others)
+
+
+def _is_new(new: Entity, problem: Problem, old: Entity) -> bool:
+    """Whether an entity is neither the old one nor spoken of already."""
+    if names(new.name, old.name) or names(old.name, new.name):
+        return False
+    told = [problem.question, *(f"{passage.title}\n{passage.text}" for passage in problem.supporting)]
+    return not any(names(text, name) for text in told for name in told_by(new))
+
+
+def _needle(id_: str, problem: Problem, old: Entity, new: Entity) -> Needle:
+    def swap(text: str) -> str:
+        return swapped(text, old, new)
+
+    passages = tuple(
+        Passage(swap(passage.title), swap(passage.text), tuple(map(swap, passage.support)))
+        for passage in problem.supporting
+    )
+    answers = references(swap(answer) for answer in problem.answers if names(answer, old.name))
+    return Needle(id_, problem.question.strip(), answers, passages, frozenset(each.title for each in problem.passages))
