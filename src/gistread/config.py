@@ -22,6 +22,7 @@ FastWeights = Literal["ask", "always", "never"]
 Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
 KvCache = Literal["f16", "q8_0", "q4_0"]
 ReadingMode = Literal["", "careful", "single-pass"]
+Prepare = Literal["auto", "when asked"]
 Highlight = Literal["yellow", "green", "blue", "red"]
 Paragraphs = Literal["gap", "indent"]
 Bidi = Literal["auto", "on", "off"]
@@ -55,6 +56,8 @@ class Config:
     """Look-ups a question may take."""
     reader: str = ""
     """How questions are answered, as `--reader` takes it; empty: the usual way."""
+    prepare: Prepare = "auto"
+    """When what a reader needs beside the gists is made: `auto` once the book has been read, or `when asked`."""
     follow: bool = True
     """Book and memory follow each other on the screen."""
     progress: str = "title chapter chapter-left book-left page percent"
@@ -110,6 +113,7 @@ _RULES = {
     "max_words": _number(2, 100_000),
     "max_pages": _number(0, 100),
     "reader": _TEXT,
+    "prepare": _Rule(str, '"auto" or "when asked"', lambda value: value in get_args(Prepare)),
     "follow": _Rule(bool, "true or false", lambda value: True),
     "progress": _Rule(
         str,

@@ -174,7 +174,7 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     await until(lambda: not engine.gate.is_set())
     assert session.activity.making is not None
     assert 0 < session.activity.making.done < session.activity.making.total
-    await session.making.stop()
+    await session.making.forget()
     assert session.activity.making is None
     engine.gate.set()
     begun = len(engine.calls)

@@ -276,16 +276,17 @@ class GistreadApp(App[None]):
     def action_choose_reader(self) -> None:
         from gistread.tui.screens.reader import ReaderScreen
 
-        self.push_screen(ReaderScreen(self.reader), self._use_reader)
+        session = self.reading.session if self.reading is not None else None
+        self.push_screen(ReaderScreen(self.reader, session), self._use_reader)
 
-    def _use_reader(self, reader: str | None) -> None:
+    async def _use_reader(self, reader: str | None) -> None:
         """It answers the next question, and those of other days."""
         if reader is None:
             return
         self.reader = reader
         self.save("reader", reader)
         if self.reading is not None and self.reading.session is not None:
-            self.reading.session.asking.reader = reader
+            await self.reading.session.use_reader(reader)
 
     async def action_choose_model(self) -> None:
         from gistread.tui.screens.model import ModelScreen

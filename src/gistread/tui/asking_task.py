@@ -10,7 +10,17 @@ from collections.abc import Awaitable, Callable
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
-from gistread.readers.events import AnswerDelta, Steering, Stopped
+from gistread.readers.events import (
+    AnswerDelta,
+    Branched,
+    PartRead,
+    Planned,
+    Prepared,
+    ReaderEvent,
+    Steering,
+    Stopped,
+    TeamFormed,
+)
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
@@ -58,8 +68,8 @@ class AskingTask:
             memory, engine = await ready()
             self._set(Asking.PAGE)
             async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, self._options):
-                if isinstance(event, Stopped | AnswerDelta) and self.state is not Asking.ANSWER:
-                    self._set(Asking.ANSWER)
+                if (state := _doing(event, self.state)) is not self.state:
+                    self._set(state)
                 self._tell(ReaderSpoke(event))
         except GistreadError as error:
             problem = str(error).replace("\n", " ")
@@ -76,3 +86,17 @@ class AskingTask:
     def _set(self, state: Asking) -> None:
         self.state = state
         self._tell(ActivityChanged())
+
+
+def _doing(event: ReaderEvent, before: Asking) -> Asking:
+    """What a reader does from this event on."""
+    match event:
+        case Prepared():
+            return Asking.NEEDS
+        case TeamFormed() | PartRead():
+            return Asking.TEXT
+        case Stopped() | AnswerDelta():
+            return Asking.ANSWER
+        case Branched() | Planned():
+            return Asking.PAGE
+    return before

@@ -174,7 +174,8 @@ class Hearing:
             return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
         if not activity.model:
             return [("choose-model", "choose a model")]
-        if activity.reading in (news.Reading.PAUSED, news.Reading.FAILED):
+        paused = activity.making is not None and activity.making.paused
+        if paused or activity.reading in (news.Reading.PAUSED, news.Reading.FAILED):
             return [("resume", "go on")]
         return []
 

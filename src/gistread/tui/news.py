@@ -31,8 +31,12 @@ class Asking(StrEnum):
     NONE = "none"
     MODEL = "model"
     """That the model is loaded, or has read the first page."""
+    NEEDS = "needs"
+    """That what the reader needs beside the gists is made."""
     PAGE = "page"
     """That the agent chooses a page."""
+    TEXT = "text"
+    """That the book's own text is read for it."""
     ANSWER = "answer"
 
 
@@ -46,6 +50,8 @@ class Making:
     total: int = 0
     """0: not known yet."""
     seconds_left: float | None = None
+    paused: bool = False
+    """By the person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,13 +31,13 @@ class ReadingTask:
         self.seconds_left: float | None = None
         self._expected = UNKNOWN_PACE
 
-    def start(self, kept: KeptMemory, engine: Engine) -> None:
-        """Read on where the memory ends. Not while it is running."""
+    def start(self, kept: KeptMemory, engine: Engine, then: Callable[[], None]) -> None:
+        """Read on where the memory ends, and call `then` when the whole book has been read. Not while it is running."""
         self.problem = ""
         self._expected = expected_pace(engine.info, kept.memory.reading)
         self._estimate(kept.memory)
         self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
-        self._task = asyncio.create_task(self._run(kept, engine), name="reading")
+        self._task = asyncio.create_task(self._run(kept, engine, then), name="reading")
 
     def offer(self) -> None:
         """Do not begin by itself."""
@@ -52,7 +52,7 @@ class ReadingTask:
         if self.state is Reading.RUNNING or state is Reading.NONE:
             self._set(state)
 
-    async def _run(self, kept: KeptMemory, engine: Engine) -> None:
+    async def _run(self, kept: KeptMemory, engine: Engine, then: Callable[[], None]) -> None:
         notice = kept.notice
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
@@ -77,6 +77,7 @@ class ReadingTask:
                         self._tell(MemoryComplete())
             with contextlib.suppress(GistreadError):  # Then the first question takes its time.
                 await prepare(kept.memory, engine)
+            then()
         except GistreadError as error:
             self.problem = str(error).replace("\n", " ")
             self._set(Reading.FAILED)

@@ -12,16 +12,28 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import Engine, EngineState, Phase
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
+from gistread.memory.estimate import Left
 from gistread.memory.model import DEFAULT_READING, GistMemory
 from gistread.memory.model import Reading as ReadingMode
-from gistread.memory.needs import Models
+from gistread.memory.needs import NEEDS, Models
 from gistread.memory.sizes import choose_size
 from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.readers.registry import METHODS
 from gistread.tui.asking_task import AskingTask
 from gistread.tui.making_task import MakingTask
-from gistread.tui.news import Activity, ActivityChanged, Crashed, MemoryOpened, News, Notice, PageRead, Reading
+from gistread.tui.news import (
+    Activity,
+    ActivityChanged,
+    Crashed,
+    MemoryOpened,
+    News,
+    Notice,
+    PageRead,
+    QuestionEnded,
+    Reading,
+)
 from gistread.tui.reading_task import ReadingTask
 
 MakeEngine = Callable[[str], Engine]
@@ -65,6 +77,11 @@ class Session:
     @property
     def loading(self) -> bool:
         return self._starting is not None and not self._starting.done()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something in the background that the person can pause."""
+        return self.loading or self.reading.state is Reading.RUNNING or self.making.running
 
     @property
     def activity(self) -> Activity:
@@ -118,16 +135,21 @@ class Session:
         self._tell(ActivityChanged())
 
     async def pause(self) -> None:
-        """Stop the reading, or the loading of the model."""
+        """Stop the reading, the loading of the model, or what is made in the background."""
         if self.loading:
             await self._stop_starting()
             self._problem = "Loading was stopped."
         await self.reading.stop()
+        await self.making.pause()
         self._tell(ActivityChanged())
 
     def resume(self) -> None:
         """Go on after a pause or an error; a model that is gone is loaded again."""
-        if self._engine is None or self.loading or self.reading.state in (Reading.RUNNING, Reading.DONE):
+        if self._engine is None or self.loading or self.reading.state is Reading.RUNNING:
+            return
+        if self.making.paused:
+            self._make_on()
+        if self.reading.state is Reading.DONE:
             return
         if self.reading.state is Reading.OFFERED:
             self._read_on()
@@ -156,9 +178,54 @@ class Session:
             return "The model is still being loaded."
         if self._memory is None or not self._memory.entries:
             return "No page has been read yet: press r to let the model read."
-        if not self.making.running:
-            self.making.start(names, self._memory, Models(self._engine))
+        self.making.want(*names)
+        if not self.asking.running:
+            self._make_on()
         return ""
+
+    async def use_reader(self, reader: str) -> None:
+        """It answers the next question; what it needs is made instead of what the one before did."""
+        self.asking.reader = reader
+        await self.making.forget()
+        if self._idle:
+            self._make_needs()
+
+    async def left_to_make(self) -> dict[str, Left]:
+        """Of everything that a reader may need how much is missing, by the names of `memory/needs.py`.
+
+        Empty where that cannot be known, without a model.
+        """
+        if self._engine is None or self.loading or self._memory is None:
+            return {}
+        memory, models = self._memory, Models(self._engine)
+        try:
+            names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
+            return {name: await NEEDS[name].left(memory, models) for name in names}
+        except GistreadError:
+            return {}
+
+    @property
+    def info(self) -> EngineInfo | None:
+        """What is known of the model in use; None before it is loaded."""
+        with contextlib.suppress(EngineError):
+            return self._engine.info if self._engine else None
+        return None
+
+    @property
+    def _idle(self) -> bool:
+        """Whether all that can be read has been read, and nobody waits."""
+        return self.reading.state in (Reading.DONE, Reading.OFFERED) and not self.asking.running
+
+    def _make_needs(self) -> None:
+        """Begin with what the chosen reader needs, unless that is to wait for a question."""
+        if self._config.prepare == "auto" and self._memory is not None and self._memory.complete:
+            self.making.want(*METHODS[self.asking.reader].needs)
+            if not self.asking.running:
+                self._make_on()
+
+    def _make_on(self) -> None:
+        if self._engine is not None and self._memory is not None and self._memory.entries:
+            self.making.go_on(self._memory, Models(self._engine))
 
     async def close(self) -> None:
         """End everything. What was read is on disk already."""
@@ -185,6 +252,7 @@ class Session:
             if shown is not None and shown.complete and not self._kept.memory.entries:
                 # Any model can be asked over a memory (design D5); reading the book anew may take hours.
                 self.reading.offer()
+                self._make_needs()
             else:
                 self._read_on()
         except GistreadError as error:
@@ -206,7 +274,7 @@ class Session:
         if self._memory is not self._kept.memory:
             self._memory = self._kept.memory
             self._tell(MemoryOpened(self._memory))
-        self.reading.start(self._kept, self._engine)
+        self.reading.start(self._kept, self._engine, self._make_needs)
 
     def _fail(self, error: GistreadError) -> None:
         self._problem = error.message
@@ -228,13 +296,15 @@ class Session:
                 raise EngineError(self._problem or self.reading.problem or reason)
             enough = self._memory and (self._memory.entries or not self.asking.needs_memory)
             if enough and not self.loading and self._memory and self._engine:
+                # The reader makes what it needs itself, and sooner: nothing is to be made twice.
+                await self.making.hold()
                 return self._memory, self._engine
             await self._grown.wait()
 
     async def _drop_model(self) -> None:
         await self._stop_starting()
         await self.asking.cancel()
-        await self.making.stop()
+        await self.making.forget()
         await self.reading.stop(Reading.NONE)
         self._unwatch()
         engine, self._engine = self._engine, None
@@ -255,6 +325,8 @@ class Session:
         if isinstance(news, PageRead | ActivityChanged):
             self._grown.set()
         self._listener(news)
+        if isinstance(news, QuestionEnded) and not self.making.paused:
+            self._make_on()
 
 
 def _latest(store: MemoryStore, book: Book) -> GistMemory | None:

@@ -57,12 +57,14 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return (_with_share("reading the prompt", state.fraction), *speed)
         said = {
             Asking.MODEL: "your question waits for the first page",
+            Asking.NEEDS: "making what the reader needs",
             Asking.PAGE: "choosing a page",
+            Asking.TEXT: "reading the book for your question",
             Asking.ANSWER: "answering",
         }
         return (said[activity.asking], *speed)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
-    making = _making(activity.making) if activity.making else ()
+    making = _making(activity.making, resume_key) if activity.making else ()
     match activity.reading:
         case Reading.RUNNING:
             left = activity.seconds_left
@@ -87,13 +89,17 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return ("idle",)
 
 
-def _making(making: Making) -> tuple[str, ...]:
-    said = f"making {making.what}: {making.done} of {making.total}" if making.total else f"making {making.what}"
-    return (said, *((f"{minutes(making.seconds_left)} left",) if making.seconds_left is not None else ()))
+def _making(making: Making, resume_key: str) -> tuple[str, ...]:
+    of = f"{making.what}: {making.done} of {making.total}" if making.total else making.what
+    if making.paused:
+        return (f"paused: {of}", f"{resume_key} to go on")
+    left = (f"{minutes(making.seconds_left)} left",) if making.seconds_left is not None else ()
+    return (f"making {of}", *left)
 
 
 def _busy(activity: Activity) -> bool:
-    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING or activity.making is not None
+    making = activity.making is not None and not activity.making.paused
+    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING or making
 
 
 def _with_share(text: str, fraction: float | None) -> str:

@@ -70,6 +70,12 @@ class ListScreen(ModalScreen[str | None]):
         if rows:
             options.highlighted = at
 
+    @property
+    def chosen(self) -> str:
+        """Id of the row that the cursor is on; empty where there is none."""
+        option = self.query_one("#rows", OptionList).highlighted_option
+        return option.id or "" if option else ""
+
     def say(self, note: str) -> None:
         """The words above the list."""
         said = self.query_one("#note", Static)

@@ -1,23 +1,41 @@
-"""Choose how questions are answered: every reader, by what it does."""
+"""Choose how questions are answered: every reader, by what it does and by what it needs, with the time that takes."""
 
-from gistread.readers.registry import DEFAULT_READER, METHODS
+from typing import TYPE_CHECKING
+
+from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.tui.needing import need_words
 from gistread.tui.screens.listing import ListScreen, Row
+
+if TYPE_CHECKING:
+    from gistread.memory.estimate import Left
+    from gistread.tui.session import Session
 
 
 class ReaderScreen(ListScreen):
     """Dismissed with the name of a reader."""
 
-    def __init__(self, current: str) -> None:
+    def __init__(self, current: str, session: "Session | None" = None) -> None:
         super().__init__("Choose a reader", "How the next question is answered.")
         self._current = current or DEFAULT_READER
+        self._session = session
 
     def on_mount(self) -> None:
-        rows = [
-            Row(
-                method.name,
-                ("● " if method.name == self._current else "") + method.name,
-                method.summary + ("" if method.needs_memory else " · needs no memory"),
-            )
-            for method in METHODS.values()
-        ]
-        self.show_rows(rows, next((at for at, row in enumerate(rows) if row.id == self._current), 0))
+        self._show({})
+        if self._session is not None:
+            self.run_worker(self._measure(self._session))
+
+    async def _measure(self, session: "Session") -> None:
+        """What is left to make takes a moment to find out, for a long book."""
+        if left := await session.left_to_make():
+            self._show(left)
+
+    def _show(self, left: "dict[str, Left]") -> None:
+        rows = [self._row(method, left) for method in METHODS.values()]
+        at = self.chosen or self._current
+        self.show_rows(rows, next((index for index, row in enumerate(rows) if row.id == at), 0))
+
+    def _row(self, method: Method, left: "dict[str, Left]") -> Row:
+        info = self._session.info if self._session is not None else None
+        about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
+        about += [need_words(name, left.get(name), info) for name in method.needs]
+        return Row(method.name, ("● " if method.name == self._current else "") + method.name, " · ".join(about))

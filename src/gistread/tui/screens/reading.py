@@ -30,7 +30,6 @@ from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS,
 from gistread.tui.linking import Linking
 from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layers
-from gistread.tui.news import Reading
 from gistread.tui.opening import earlier_questions, make_session, read_book
 from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
@@ -340,7 +339,7 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
             self.to_pane(Pane.BOOK)
         elif self.drop_hits() or self.close_last_note():
             pass
-        elif session is not None and (session.loading or session.reading.state is Reading.RUNNING):
+        elif session is not None and session.busy:
             await session.pause()
         else:
             self.remove_class("-answers")
