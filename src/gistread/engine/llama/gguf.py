@@ -108,6 +108,10 @@ class GgufHeader:
     """By how much the file is too short for the tensors that it lists."""
     fingerprint: str
     """Of the header and of samples of the weights: the same wherever the file lies."""
+    title: str
+    """What its makers call it (`general.name`)."""
+    pooling: int | None
+    """How vectors of tokens become one of the text, as llama.cpp numbers it; None: nothing is said of vectors."""
 
 
 def read_header(path: Path) -> GgufHeader:
@@ -194,6 +198,8 @@ class _Header:
             split_count=max(1, self._int("split.count", 1)),
             missing_bytes=max(0, data_start + data_bytes - self._size),
             fingerprint=self._fingerprint(data_start),
+            title=self._text("general.name"),
+            pooling=self._int(f"{arch}.pooling_type", -1) if f"{arch}.pooling_type" in self._pairs else None,
         )
 
     def _pair(self) -> None:

@@ -1,6 +1,7 @@
 """What the client and the worker process say to each other: one JSON object a line, in both directions.
 
 To the worker:    load {path, context_tokens, kv_type, snapshots: {directory, model} or null}
+                  load_embedder {path, pooling}           embed {id, texts, priority}
                   generate {id, prompt, sampling, priority}
                   prepare {id, prompt, priority}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
@@ -8,12 +9,13 @@ To the worker:    load {path, context_tokens, kv_type, snapshots: {directory, mo
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
-                                                                 parallel}
+                                                                 parallel, dimension}
                   measured {rates, parallel}; rates null: they could not be
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
                   delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
                   prepared {id, usage}                    scored {id, mean, tokens, usage}
+                  embedded {id, vectors, cut, usage}; vectors as base64 of 32-bit numbers, row by row
                   refused {id, prompt_tokens, answer_tokens, context_tokens}
                   error {id, message}                     cancelled {id}
 Each has its kind under `kind`.

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +26,16 @@ _CLOSE_WITHIN_S = 2.0
 _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 _UNMEASURED_PARALLEL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEmbedder:
+    """What the worker says of a model that it has loaded to make vectors."""
+
+    context_tokens: int
+    """Of one text."""
+    dimension: int
+    device: str
 
 
 class WorkerProcess:
@@ -88,6 +99,11 @@ class WorkerProcess:
         """
         ready = await self._answer_to("load", path=str(path), **how)
         return Loaded(**{name: ready[name] for name in Loaded.__dataclass_fields__})
+
+    async def load_embedder(self, path: Path, pooling: int) -> LoadedEmbedder:
+        """Load a model that makes vectors, in place of one that writes. Raises as `load`."""
+        ready = await self._answer_to("load_embedder", path=str(path), pooling=pooling)
+        return LoadedEmbedder(**{name: ready[name] for name in LoadedEmbedder.__dataclass_fields__})
 
     async def measure_rates(self) -> Measured:
         """How fast the loaded model is; without rates when other programs are at work, or memory is short.

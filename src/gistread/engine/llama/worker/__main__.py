@@ -23,8 +23,9 @@ from typing import BinaryIO
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library
+from gistread.engine.llama.worker.embedding import Embedding, embedding_request
 from gistread.engine.llama.worker.likelihood import Scorer
-from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load
+from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load, load_embedder
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request
@@ -44,7 +45,7 @@ _SETTLE_S = 1.5
 
 
 class Worker:
-    """The process's state: the pipe, the model once loaded, the scheduler once there is a model."""
+    """The process's state: the pipe, the model once loaded, and what works with it once there is a model."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
@@ -53,7 +54,8 @@ class Worker:
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._load_cancelled = threading.Event()
         self._model: LoadedModel | None = None
-        self._scheduler: Scheduler | None = None
+        self._scheduler: Scheduler | Embedding | None = None
+        """Of a model that writes, or of one that makes vectors."""
 
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
@@ -116,22 +118,27 @@ class Worker:
                 last = int(share * 100)
                 self.send(encode("loading", fraction=share))
 
+        path, cancelled = Path(message["path"]), self._load_cancelled.is_set
         try:
-            model = load(
-                Path(message["path"]),
-                message["context_tokens"],
-                kv_type=message["kv_type"],
-                snapshots=message["snapshots"],
-                progress=progress,
-                cancelled=self._load_cancelled.is_set,
-            )
+            if message["kind"] == "load_embedder":
+                model = load_embedder(path, message["pooling"], progress=progress, cancelled=cancelled)
+            else:
+                model = load(
+                    path,
+                    message["context_tokens"],
+                    kv_type=message["kv_type"],
+                    snapshots=message["snapshots"],
+                    progress=progress,
+                    cancelled=cancelled,
+                )
         except LoadCancelled:
             self.send(encode("cancelled", id=LOAD_ID))
             return
         except GistreadError as error:
             self.send(encode("failed", message=error.message, hint=error.hint))
             return
-        self._scheduler = Scheduler(model, self.send)
+        embeds = message["kind"] == "load_embedder"
+        self._scheduler = Embedding(model, self.send) if embeds else Scheduler(model, self.send)
         self._model = model
         self.send(
             encode(
@@ -142,6 +149,7 @@ class Worker:
                 threads=model.threads,
                 library=library(),
                 parallel=model.parallel,
+                dimension=model.context.dimension,
             )
         )
 
@@ -176,8 +184,12 @@ class Worker:
 
     def _submit(self, message: Message) -> None:
         def answer(model: LoadedModel) -> bytes:
-            assert self._scheduler is not None
-            self._scheduler.submit(_request(model, message))
+            match self._scheduler:
+                case Scheduler() as scheduler:
+                    scheduler.submit(_request(model, message))
+                case Embedding() as embedding:
+                    priority = Priority(message["priority"])
+                    embedding.submit(embedding_request(model, message["id"], message["texts"], priority))
             return b""
 
         if refusal := self._guarded(message["id"], answer):

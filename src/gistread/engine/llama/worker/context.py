@@ -55,8 +55,11 @@ class Context:
         batch_tokens: int,
         threads: int,
         kv_type: str = "f16",
+        pooling: int | None = None,
     ) -> None:
-        """Raises MemoryError when there is no room for it."""
+        """`pooling`: sequences become vectors, and this is how (`embedding_models.Pooling`). Raises MemoryError when
+        there is no room for it.
+        """
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
         parameters.n_batch = batch_tokens
@@ -68,6 +71,9 @@ class Context:
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
         parameters.no_perf = True
+        if pooling is not None:
+            parameters.embeddings = True
+            parameters.pooling_type = pooling
         self.handle = llama.llama_init_from_model(weights.handle, parameters)
         if not self.handle:
             raise MemoryError(f"no room for a context of {cells} tokens")
@@ -75,7 +81,12 @@ class Context:
         self.cells = cells
         self.sequences = sequences
         self.batch_tokens = batch_tokens
+        self.dimension: int = llama.llama_model_n_embd_out(weights.handle)
+        """Numbers in a vector."""
         self._memory = llama.llama_get_memory(self.handle)
+        """None: the model keeps nothing of what it has seen."""
+        encodes = self._memory is None or not llama.llama_model_has_decoder(weights.handle)
+        self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._stop_flag = ctypes.create_string_buffer(2)
         self._install_abort()
@@ -90,9 +101,9 @@ class Context:
             batch.n_seq_id[index] = 1
             batch.seq_id[index][0] = item.sequence
             batch.logits[index] = item.wants_logits
-        status = llama.llama_decode(self.handle, batch)
+        status = self._evaluate(self.handle, batch)
         if status < 0:
-            raise DecodeError(f"llama_decode returned {status}")
+            raise DecodeError(f"llama.cpp returned {status}")
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
@@ -129,6 +140,18 @@ class Context:
             return True
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)
         return bool(first <= max(0, length - self.weights.window))
+
+    def vector(self, sequence: int) -> npt.NDArray[np.float32]:
+        """What a sequence of the last batch was pooled to. Raises DecodeError when it was not."""
+        pointer = llama.llama_get_embeddings_seq(self.handle, sequence)
+        if not pointer:
+            raise DecodeError("llama.cpp has no vector")
+        return np.ctypeslib.as_array(pointer, shape=(self.dimension,)).astype(np.float32, copy=True)
+
+    def clear(self) -> None:
+        """Forget every sequence."""
+        if self._memory is not None:
+            llama.llama_memory_clear(self._memory, False)
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """What the cache holds of a sequence, as bytes that `restore` takes."""

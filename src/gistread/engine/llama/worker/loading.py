@@ -23,6 +23,12 @@ from gistread.errors import EngineError
 
 DEFAULT_CONTEXT_TOKENS = 8192
 """The window when none is asked for: what the paper's models had, and what fits most machines."""
+EMBEDDED_TOKENS = 2048
+"""Of one text that becomes a vector, at most: some models take more, at a price that grows with the square."""
+_BATCH_OF_TEXTS = 512
+"""Tokens of short texts that become vectors at once. More are no faster on a CPU."""
+_TEXTS = 32
+"""That become vectors at once. llama.cpp fails when the tokens of a batch cannot be shared out evenly among them."""
 _SEQUENCES = 48
 """Running, and kept for requests that begin the same. A sequence costs no memory of its own..."""
 _STATES = 6
@@ -79,22 +85,7 @@ def load(
     on_gpu = bool(llama.llama_supports_gpu_offload())
     cell_bytes = round(header.kv_bytes_per_token * KV_BYTES[kv_type] / KV_BYTES["f16"])
     cells = _cells(header, window, cell_bytes, on_gpu=on_gpu)
-    log = _Log()
-    llama.llama_backend_init()
-
-    def on_progress(share: float, _data: object) -> bool:
-        progress(share)
-        return not cancelled()
-
-    callback = llama.llama_progress_callback(on_progress)
-    parameters = llama.llama_model_default_params()
-    parameters.n_gpu_layers = _ALL_LAYERS if on_gpu else 0
-    parameters.progress_callback = callback
-    handle = llama.llama_model_load_from_file(os.fsencode(path), parameters)
-    if not handle:
-        if cancelled():
-            raise LoadCancelled
-        raise _load_error(path, log.errors)
+    handle = _open(path, progress, cancelled, on_gpu=on_gpu)
     threads = physical_cores()  # more than that only make each other wait: they spin
     batch_tokens = _batch_tokens(header.parameters, on_gpu=on_gpu)
     try:
@@ -129,6 +120,62 @@ def load(
     )
 
 
+def load_embedder(
+    path: Path, pooling: int, *, progress: Callable[[float], None], cancelled: Callable[[], bool]
+) -> LoadedModel:
+    """Load the model at `path` to make vectors. The window is that of one text, and of a batch of many.
+
+    Raises EngineError, LoadCancelled.
+    """
+    header = read_header(path)
+    check_whole(header)
+    window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
+    batch_tokens = -(-max(window, _BATCH_OF_TEXTS) // _TEXTS) * _TEXTS
+    on_gpu = bool(llama.llama_supports_gpu_offload())
+    if not on_gpu:
+        check_memory(header, batch_tokens, header.kv_bytes_per_token)
+    handle = _open(path, progress, cancelled, on_gpu=on_gpu)
+    threads = physical_cores()
+    try:
+        weights = Weights(handle, "")
+        context = Context(
+            weights,
+            cells=batch_tokens,
+            sequences=_TEXTS,
+            batch_tokens=batch_tokens,
+            threads=threads,
+            pooling=pooling,
+        )
+    except MemoryError:
+        raise EngineError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.") from None
+    return LoadedModel(
+        weights, context, window, batch_tokens, threads, device=_device(threads, on_gpu=on_gpu), on_gpu=on_gpu
+    )
+
+
+def _open(
+    path: Path, progress: Callable[[float], None], cancelled: Callable[[], bool], *, on_gpu: bool
+) -> llama.llama_model_p:
+    """The weights of a file. Raises EngineError, LoadCancelled."""
+    log = _Log()
+    llama.llama_backend_init()
+
+    def on_progress(share: float, _data: object) -> bool:
+        progress(share)
+        return not cancelled()
+
+    callback = llama.llama_progress_callback(on_progress)
+    parameters = llama.llama_model_default_params()
+    parameters.n_gpu_layers = _ALL_LAYERS if on_gpu else 0
+    parameters.progress_callback = callback
+    handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
+    if not handle:
+        if cancelled():
+            raise LoadCancelled
+        raise _load_error(path, log.errors)
+    return handle
+
+
 def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> Snapshots | None:
     """Numbers of a cache depend on the weights, on what they are kept as, and on who computed them."""
     if where is None:
@@ -138,14 +185,20 @@ def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> Snapshots | Non
 
 def check_file(header: GgufHeader) -> None:
     """Raises EngineError when the file cannot be a whole, generating model."""
-    name = header.path.name
-    if header.missing_bytes and header.split_count == 1:
-        raise EngineError(
-            f"The model file {name} is cut off: {header.missing_bytes:,} bytes are missing.", "Fetch it again."
-        )
+    check_whole(header)
     if not header.architecture or not header.vocabulary:
         raise EngineError(
-            f"{name} is a GGUF file without a model that writes text.", "Choose another (`gistread models list`)."
+            f"{header.path.name} is a GGUF file without a model that writes text.",
+            "Choose another (`gistread models list`).",
+        )
+
+
+def check_whole(header: GgufHeader) -> None:
+    """Raises EngineError when something of the file is missing."""
+    if header.missing_bytes and header.split_count == 1:
+        raise EngineError(
+            f"The model file {header.path.name} is cut off: {header.missing_bytes:,} bytes are missing.",
+            "Fetch it again.",
         )
 
 

@@ -68,6 +68,10 @@ class Weights:
             tokens.insert(0, bos)
         return tokens
 
+    def text_tokens(self, text: str) -> list[int]:
+        """The tokens of a text that stands alone, with those that the model was trained to see around one."""
+        return list(self._tokenise(text, special=False, alone=True))
+
     def piece(self, token: int) -> bytes:
         """The bytes a token stands for; nothing for control tokens."""
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
@@ -80,11 +84,11 @@ class Weights:
     def ends_turn(self, token: int) -> bool:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
 
-    def _tokenise(self, text: str, special: bool) -> tuple[int, ...]:
+    def _tokenise(self, text: str, special: bool, alone: bool = False) -> tuple[int, ...]:
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         buffer = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, False, special)
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, alone, special)
         if count < 0:
             raise ValueError(f"a text of {len(data)} bytes cannot be tokenised")
         return tuple(buffer[:count])

@@ -1,0 +1,84 @@
+"""The local embedding model as the rest of the program sees it: texts go to a worker process, vectors come back.
+
+The same worker program as for a model that writes, in a process of its own. What a model's family wants a text to begin
+with is put before it here (`engine/embedding_models.py`).
+"""
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from gistread.engine.embedding_models import Prefixes, check_makes_vectors, pooling_of, prefixes_of
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.supervised import SupervisedWorker
+from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Priority, TextKind, Usage
+
+_TEXTS_IN_A_MESSAGE = 256
+"""More are asked for one after the other: a message is read whole before anything is done."""
+
+
+class LlamaEmbedder:
+    """An `Embedder` (see `engine/protocol.py`) over one GGUF file."""
+
+    def __init__(self, model_path: Path, *, log: Path | None = None) -> None:
+        """`log`: where llama.cpp's messages go, if anywhere."""
+        self._path = model_path
+        self._prefixes = Prefixes()
+        self._process = SupervisedWorker(self._load_model, log)
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self._process.info
+
+    @property
+    def state(self) -> EngineState:
+        return self._process.state
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Of the running worker process."""
+        return self._process.pid
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return self._process.watch(callback)
+
+    async def start(self) -> EmbedderInfo:
+        return await self._process.start()
+
+    async def close(self) -> None:
+        await self._process.close()
+
+    async def embed(
+        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
+    ) -> Embedded:
+        info = await self.start()
+        prefix = self._prefixes.of(kind)
+        rows, cut, usage = [np.empty((0, info.dimension), np.float32)], 0, NO_USAGE
+        for at in range(0, len(texts), _TEXTS_IN_A_MESSAGE):
+            said = [prefix + text for text in texts[at : at + _TEXTS_IN_A_MESSAGE]]
+            answer = await self._process.answer("embed", texts=said, priority=priority)
+            numbers = np.frombuffer(base64.b64decode(answer["vectors"]), "<f4").astype(np.float32)
+            rows.append(numbers.reshape(len(said), info.dimension))
+            cut += answer["cut"]
+            usage += Usage(**answer["usage"])
+        return Embedded(np.concatenate(rows), cut, usage)
+
+    async def _load_model(self) -> EmbedderInfo:
+        header = await asyncio.to_thread(read_header, self._path)
+        check_makes_vectors(header)
+        pooling = pooling_of(header)
+        self._prefixes = prefixes_of(header)
+        worker = await self._process.new_worker()
+        loaded = await worker.load_embedder(self._path, pooling)
+        used = f"{header.fingerprint} {pooling.name} {self._prefixes} {loaded.context_tokens}"
+        return EmbedderInfo(
+            name=header.name,
+            fingerprint=hashlib.sha256(used.encode()).hexdigest()[:32],
+            dimension=loaded.dimension,
+            max_tokens=loaded.context_tokens,
+            device=loaded.device,
+        )
