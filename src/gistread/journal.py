@@ -114,7 +114,7 @@ class Journal:
         """Write and sync. Whatever fails, the file ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode, records))
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
             os.fsync(self._file.fileno())
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -133,8 +133,8 @@ class Journal:
         try:
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab")
-            _lock(file)  # before it has the name, so that nobody writes in between
-            _write_all(file, data)
+            lock(file)  # before it has the name, so that nobody writes in between
+            write_all(file, data)
             os.fsync(file.fileno())
             new.replace(self.path)
         except OSError as error:
@@ -174,7 +174,7 @@ class Journal:
             # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
             file = FileIO(self.path, "ab")
             try:
-                locked = _lock(file)
+                locked = lock(file)
                 # Between opening and locking another process may have put a new file in place of this one.
                 if locked and self._still_named(file):
                     return file
@@ -210,7 +210,7 @@ class Journal:
             os.ftruncate(self._file.fileno(), self._length)
 
 
-def _lock(file: FileIO) -> bool:
+def lock(file: FileIO) -> bool:
     """Whether this process is now the one that writes."""
     if fcntl is None:
         return True
@@ -224,7 +224,7 @@ def _lock(file: FileIO) -> bool:
     return True
 
 
-def _write_all(file: FileIO, data: bytes) -> None:
+def write_all(file: FileIO, data: bytes) -> None:
     """An unbuffered write may take less than it was given."""
     left = memoryview(data)
     while left:

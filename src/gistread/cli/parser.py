@@ -13,7 +13,11 @@ from typing import NoReturn
 
 from gistread import __version__
 from gistread.errors import UsageError
+from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
+
+_EVAL_READERS = ("readagent-s", "gists", "bm25", "dos")
+"""Asked unless others are named: the first reader of the papers, and the cheapest ones to hold it against."""
 
 
 class BoundUnit(Enum):
@@ -234,7 +238,68 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", metavar="TASK", choices=["list"], help="`list`: every task, and where to get its file")
+    parser.add_argument(
+        "task",
+        metavar="TASK",
+        choices=[*TASKS, "list", "report"],
+        help=f"{', '.join(TASKS)}; `list`: every task, and where to get its file; `report`: the table of runs",
+    )
+    parser.add_argument("dirs", metavar="DIR", nargs="*", type=Path, help="of `report`: the folders of runs")
+    parser.add_argument("--data", metavar="FILE", type=Path, help="the file of the task, or its folder")
+    parser.add_argument("--readers", type=_readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
+    _add_model(parser)
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where the run is kept, and goes on (eval-TASK)")
+    parser.add_argument(
+        "--limit", type=_count(0), default=50, metavar="N", help="questions, spread over the texts (50; 0: all)"
+    )
+    parser.add_argument("--documents", type=_count(0), default=0, metavar="N", help="texts at most (0: all)")
+    parser.add_argument("--seed", type=_count(0), default=0, metavar="N", help="decides which questions and texts (0)")
+    parser.add_argument(
+        "--budget-tokens",
+        type=_count(0),
+        default=0,
+        metavar="N",
+        help="tokens of text and gists before the model for an answer, the same for all (0: what each takes)",
+    )
+    parser.add_argument("--max-pages", type=_count(0), metavar="N", help="look-ups at most (5)")
+    parser.add_argument(
+        "--timeout", type=_count(0), default=1800, metavar="S", help="seconds a question may take (1800; 0: any)"
+    )
+    parser.add_argument("--retry", action="store_true", help="ask again what did not end")
+    parser.add_argument("--no-closed-book", action="store_true", help="leave out the row without any text")
+    parser.add_argument(
+        "--baseline",
+        choices=list(METHODS),
+        default="bm25",
+        metavar="READER",
+        help="whom to hold readers against (bm25)",
+    )
+    parser.add_argument("--judge", metavar="MODEL", help="the model that rates answers: LR-1 and LR-2")
+    parser.add_argument("--memories", metavar="DIR", type=Path, help="memories to share with other runs (DIR/memories)")
+    parser.add_argument("--reading", choices=["single-pass", "careful"], help="how memories are made (single-pass)")
+    parser.add_argument(
+        "--pages",
+        choices=["chosen", "uniform"],
+        default="chosen",
+        help="pause where the model does, or after equal parts",
+    )
+    parser.add_argument(
+        "--page-size",
+        default="",
+        metavar="WORDS",
+        help="quality, script, novel, the most words as 600, or both as 280-600",
+    )
+    parser.add_argument("--no-guard", action="store_true", help="keep gists as the model writes them")
+    parser.add_argument(
+        "--preset", metavar="NAME", help="the kind of text that gists are made for (as the task has it)"
+    )
+    parser.add_argument(
+        "--task", dest="gist_task", default="", metavar="TEXT", help="what gists are made for (whatever may be asked)"
+    )
+    parser.add_argument("--lengths", type=_numbers(100), metavar="N,N", help="of needles: tokens of the texts")
+    parser.add_argument("--depths", type=_shares, metavar="P,P", help="of needles: where they lie, in percent")
+    parser.add_argument("--needles", type=_count(1), metavar="N", help="of needles: questions a length and depth")
+    parser.add_argument("--haystack", metavar="FILE", type=Path, help="of needles: a book to hide them in")
     _add_formats(parser)
 
 
@@ -303,6 +368,30 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: a number up to 65535")
     return int(text)
+
+
+def _readers(text: str) -> tuple[str, ...]:
+    if text == "all":
+        return tuple(METHODS)
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if unknown := [name for name in names if name not in METHODS]:
+        raise argparse.ArgumentTypeError(f"there is no reader {unknown[0]!r}; there are {', '.join(METHODS)}")
+    return names
+
+
+def _numbers(least: int) -> Callable[[str], tuple[int, ...]]:
+    number = _count(least)
+    return lambda text: tuple(sorted({number(part.strip()) for part in text.split(",")}))
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    try:
+        percents = {float(part) for part in text.split(",")}
+    except ValueError:
+        percents = {-1.0}
+    if not all(0 <= percent <= 100 for percent in percents):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of percentages such as 0,50,100")
+    return tuple(sorted(percent / 100 for percent in percents))
 
 
 def _page_numbers(text: str) -> tuple[int, ...]:
@@ -385,7 +474,11 @@ _COMMANDS = {
     ),
     "eval": _Command(
         "Measure readers on questions whose answers are known.",
-        "examples:\n  gistread eval list\n  gistread eval list --json",
+        "examples:\n  gistread eval list\n"
+        "  gistread eval fairytaleqa --data fairytaleqa_dev.jsonl --readers readagent-s,bm25,dos --limit 20\n"
+        "  gistread eval report eval-fairytaleqa\n"
+        "  gistread eval report chosen uniform      two runs side by side\n\n"
+        "A run that was stopped goes on when the same command is given again.",
         _add_eval,
     ),
     "doctor": _Command(

@@ -62,13 +62,18 @@ class ProgressLine:
 def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
     """`━━━━──── page 12 of ~60 · 41 tok/s · 6 min left`"""
     share = memory.read_until / max(1, len(memory.book.text))
-    filled = round(share * _BAR_COLUMNS)
     parts = [f"page {len(memory.entries) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
         parts.append(f"{duration(left_s)} left")
-    return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}  {' · '.join(parts)}"
+    return f"{bar(share)}  {' · '.join(parts)}"
+
+
+def bar(share: float) -> str:
+    """`━━━━────`: how much of something is done, from 0 to 1."""
+    filled = round(share * _BAR_COLUMNS)
+    return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}"
 
 
 def engine_line(state: EngineState, model: str) -> str:

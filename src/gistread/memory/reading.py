@@ -8,7 +8,7 @@ the chapter, so it does not matter how many chapters are read at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 
 from gistread.book.model import Book
@@ -66,7 +66,7 @@ ReadingEvent = Resumed | PageFound | Gisted | Finished
 
 async def read_book(
     kept: KeptMemory, engine: Engine, *, priority: Priority = Priority.BACKGROUND
-) -> AsyncIterator[ReadingEvent]:
+) -> AsyncGenerator[ReadingEvent, None]:
     """Read on to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
     memory = kept.memory
     if memory.entries:

@@ -58,6 +58,12 @@ def load(name: str) -> PromptTemplate:
     return PromptTemplate(name, text.strip())
 
 
+def names() -> tuple[str, ...]:
+    """Of all prompts, in alphabetical order."""
+    files = (file.name for file in resources.files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")))
+
+
 def version(*names: str, given: Mapping[str, str] | None = None) -> str:
     """A hash of these prompts: what was made with other words, of ours or in their places, is another thing (D5)."""
     digest = hashlib.sha256()

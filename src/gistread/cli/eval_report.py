@@ -1,0 +1,208 @@
+"""`gistread eval report DIR …`, and the end of every run: the table and the plots of what was measured.
+
+On the screen, as `table.md` and as pictures beside the outcomes. Of several runs: their readers side by side, each
+held against itself in the first of them.
+"""
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from gistread.cli.output import say, write, write_json
+from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
+from gistread.evaluation import texts
+from gistread.evaluation.judging import with_ratings
+from gistread.evaluation.metrics import METRICS
+from gistread.evaluation.outcomes import FILE_NAME, Asked, by_reader, read_outcomes
+from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
+from gistread.evaluation.points import heat_maps, points
+from gistread.evaluation.rendering import markdown, text
+from gistread.evaluation.settings import RunSettings, read_settings
+from gistread.evaluation.table import Table, differences, figures, tabulate, to_json
+from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.text_plots import heat_map, scatter
+
+_TABLE = "table.md"
+_SCATTER = "tokens.png"
+_HEAT_MAP = "needles.png"
+_LEGEND = "▲ better, ▼ worse than that one beyond the 95% interval of the paired difference."
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A run on disk."""
+
+    folder: Path
+    settings: RunSettings
+    asked: tuple[Asked, ...]
+    judge: str
+    """Who rated; empty: nobody."""
+    memories: str
+    """What its memories came to, in one line."""
+
+
+def report(arguments: argparse.Namespace) -> ExitStatus:
+    """Of the runs that were named."""
+    if not arguments.dirs:
+        raise UsageError("eval report needs the folder of a run.", "As in: gistread eval report eval-fairytaleqa")
+    show([opened(folder) for folder in arguments.dirs], arguments.baseline, as_json=arguments.json)
+    return ExitStatus.DONE
+
+
+def opened(folder: Path) -> Reported:
+    """The run in this folder. Raises UsageError when there is none or nothing has been answered yet."""
+    settings = read_settings(folder)
+    asked = list(read_outcomes(folder / FILE_NAME).values()) if (folder / FILE_NAME).exists() else []
+    if not asked:
+        raise UsageError(f"{folder}: nothing has been answered yet.", f"`gistread eval {settings.task} --out {folder}`")
+    rated, judge = with_ratings(folder, asked)
+    return Reported(folder, settings, tuple(rated), judge, texts.told(texts.read(folder)))
+
+
+def show(runs: Sequence[Reported], baseline: str, *, as_json: bool) -> None:
+    """Print the table, and write it and its pictures into the folder of the (first) run."""
+    rows, baselines = _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
+    metrics = TASKS[runs[0].settings.task].metrics
+    table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
+    first = table.metrics[0] if table.metrics else table.costs[0]
+    maps = heat_maps(rows, first)
+    if as_json:
+        write_json({"runs": [_document(run) for run in runs], **to_json(table)})
+    else:
+        columns = shutil.get_terminal_size().columns
+        write(_screen(runs, table, columns))
+        if drawn := points(table, first):
+            write("\n" + scatter(drawn, first, columns))
+        for one in maps:
+            write("\n" + heat_map(one))
+    folder = runs[0].folder
+    title = f"{runs[0].settings.task}, {runs[0].settings.model}"
+    name = _TABLE if len(runs) == 1 else f"table-{'-'.join(_names(runs))}.md"
+    try:
+        (folder / name).write_text(_markdown(runs, table), encoding="utf-8")
+        if len(runs) == 1:
+            if drawn := points(table, first):
+                draw_scatter(drawn, first, title, folder / _SCATTER)
+            if maps:
+                draw_heat_maps(maps, first, title, folder / _HEAT_MAP)
+    except OSError as error:
+        raise StorageError(f"{error.filename}: {error.strerror}.") from error
+    except GistreadError as error:
+        say(f"Note: {error}")
+    if not as_json:
+        say(f"\nTable, pictures and every answer are in {folder}.")
+
+
+Rows = dict[str, list[Asked]]
+
+
+def _of_one(run: Reported, baseline: str) -> tuple[Rows, dict[str, str]]:
+    """A row a reader, what the model knew before last."""
+    rows = dict(sorted(by_reader(run.asked).items(), key=lambda row: row[0] == "closed-book"))
+    return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
+
+
+def _side_by_side(runs: Sequence[Reported]) -> tuple[Rows, dict[str, str]]:
+    """A row a reader and run, those of one reader together. Raises UsageError for runs of different tasks."""
+    if len(tasks := {run.settings.task for run in runs}) > 1:
+        raise UsageError(f"These are runs of different tasks: {', '.join(sorted(tasks))}.", "Report them one by one.")
+    rows: Rows = {}
+    baselines: dict[str, str] = {}
+    names = _names(runs)
+    of_run = [by_reader(run.asked) for run in runs]
+    for reader in dict.fromkeys(reader for readers in of_run for reader in readers):
+        for name, readers in zip(names, of_run, strict=True):
+            if reader in readers:
+                rows[f"{reader} · {name}"] = readers[reader]
+                baselines[f"{reader} · {name}"] = f"{reader} · {names[0]}"
+        baselines.pop(f"{reader} · {names[0]}", None)
+    return rows, {row: base for row, base in baselines.items() if base in rows}
+
+
+def _names(runs: Sequence[Reported]) -> list[str]:
+    """Of the folders; their whole paths where the names alone are the same."""
+    names = [run.folder.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
+
+
+def _screen(runs: Sequence[Reported], table: Table, columns: int) -> str:
+    parts = [*(_about(run) for run in runs), ""]
+    for cells in _parts(table):
+        parts += [text(cells, columns), ""]
+    if any(row.against for row in table.rows):
+        parts.append(_LEGEND)
+    parts += [line for run in runs for line in _notes(run)]
+    return "\n".join(parts).rstrip()
+
+
+def _markdown(runs: Sequence[Reported], table: Table) -> str:
+    parts = [f"# {runs[0].settings.task}", *(_about(run) for run in runs)]
+    parts += [markdown(cells) for cells in _parts(table)]
+    if any(row.against for row in table.rows):
+        parts.append(_LEGEND)
+    parts += [line for run in runs for line in _notes(run)]
+    parts.append("\n".join(f"- {name}: {METRICS[name].summary}" for name in (*table.metrics, *table.costs)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _parts(table: Table) -> list[list[list[str]]]:
+    """Answers, differences, costs."""
+    found = [figures(table, table.metrics)] if table.metrics else []
+    if any(row.against for row in table.rows):
+        found.append(differences(table))
+    return [*found, figures(table, table.costs)]
+
+
+def _about(run: Reported) -> str:
+    """Whose figures these are, and how they came about: what departs from the usual is named."""
+    settings = run.settings
+    documents = len({one.outcome.document for one in run.asked})
+    questions = len({(one.outcome.document, one.outcome.question) for one in run.asked})
+    usual = RunSettings("", "", "", "", 0)
+    said = (
+        *(
+            "limit",
+            "documents",
+            "budget_tokens",
+            "max_pages",
+            "reading",
+            "pages",
+            "page_size",
+            "guard",
+            "preset",
+            "gist_task",
+        ),
+        *("lengths", "depths", "needles"),
+    )
+    others = [
+        f"{one.name.replace('_', ' ')} {_said(getattr(settings, one.name))}"
+        for one in fields(RunSettings)
+        if one.name in said and getattr(settings, one.name) != getattr(usual, one.name)
+    ]
+    return " · ".join(
+        [
+            f"{run.folder.resolve().name}: {settings.task}, {settings.model}, window {settings.context_tokens}",
+            f"{questions} questions about {documents} texts, seed {settings.seed}",
+            *others,
+        ]
+    )
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _notes(run: Reported) -> list[str]:
+    """What the table does not show."""
+    judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
+    failed = [one.outcome for one in run.asked if not one.outcome.ended]
+    unended = f"{len(failed)} of {len(run.asked)} did not end; of them: {failed[0].error}" if failed else ""
+    return [line for line in (run.memories, judged, unended) if line]
+
+
+def _document(run: Reported) -> dict[str, object]:
+    return {"folder": str(run.folder), "judge": run.judge, "memories": run.memories, **asdict(run.settings)}

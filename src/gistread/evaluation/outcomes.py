@@ -1,0 +1,182 @@
+"""The outcomes of a run on disk: one JSON object a line, plain enough for `jq`, each synced before the next question.
+
+A line holds what was asked, what counts as right, what the reader did and said, and its scores: all that is needed to
+check it by hand. A run that was killed leaves at most half a line, which is dropped. What is asked in which order,
+and what a table says, this does not know.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import orjson
+
+from gistread.engine.protocol import Usage
+from gistread.errors import StorageError
+from gistread.evaluation.model import Outcome, Question
+from gistread.journal import lock, write_all
+
+FILE_NAME = "outcomes.jsonl"
+
+Key = tuple[str, str, str]
+"""Document, question, reader."""
+
+Json = dict[str, Any]
+T = TypeVar("T", Question, Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that was put to a reader, and what came of it."""
+
+    question: Question
+    outcome: Outcome
+
+    @property
+    def key(self) -> Key:
+        return self.outcome.document, self.outcome.question, self.outcome.reader
+
+
+def to_json(asked: Asked) -> Json:
+    """The object of a line: first who was asked what and what it came to, at the end what it cost."""
+    question, outcome = asked.question, asked.outcome
+    return {
+        "task": outcome.task,
+        "document": outcome.document,
+        "question": outcome.question,
+        "reader": outcome.reader,
+        "text": outcome.text,
+        "references": question.references,
+        "choices": question.choices,
+        "gold_choice": question.gold_choice,
+        "gold_places": question.gold_places,
+        "answerable": question.answerable,
+        "cell": question.cell,
+        "ended": outcome.ended,
+        "error": outcome.error,
+        "answer": outcome.answer,
+        "found": outcome.found,
+        "choice": outcome.choice,
+        "scores": dict(outcome.scores),
+        "events": outcome.events,
+        "lookups": outcome.lookups,
+        "seen": outcome.seen,
+        "citations": outcome.citations,
+        "context_tokens": outcome.context_tokens,
+        "compression_rate": round(outcome.compression_rate, 3),
+        "prefilled": outcome.usage.prefilled,
+        "reused": outcome.usage.reused,
+        "generated": outcome.usage.generated,
+        "engine_seconds": round(outcome.usage.seconds, 3),
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def from_json(line: Json) -> Asked:
+    """What `to_json` made a line of. Raises KeyError, TypeError or ValueError for anything else."""
+    values = dict(line)
+    values["id"] = values["question"]
+    usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
+    scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
+    return Asked(_made(Question, values), _made(Outcome, {**values, "usage": usage, "scores": scores}))
+
+
+class OutcomeFile:
+    """The file of a run, open for appending by one process at a time. Use as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open, creating the file, and drop half a line at its end.
+
+        Raises StorageError when it cannot be written, is being written by another run, or holds something else.
+        """
+        self.path = path
+        try:
+            self._file = path.open("ab", buffering=0)
+        except OSError as error:
+            raise _storage_error(path, error) from error
+        try:
+            if not lock(self._file):
+                raise StorageError(f"Another run is writing {path}.", "Wait for it, or give another --out.")
+            self.known, self._length = _read(path)
+            os.ftruncate(self._file.fileno(), self._length)
+        except OSError as error:
+            self._file.close()
+            raise _storage_error(path, error) from error
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, asked: Asked) -> None:
+        """Write and sync. Whatever fails, the file ends with a whole line. Raises StorageError."""
+        line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
+        try:
+            write_all(self._file, line)
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file.fileno(), self._length)
+            raise _storage_error(self.path, error) from error
+        self._length += len(line)
+        self.known[asked.key] = asked
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def read_outcomes(path: Path) -> dict[Key, Asked]:
+    """The outcomes of a run, also of one that is under way. Raises StorageError."""
+    try:
+        return _read(path)[0]
+    except OSError as error:
+        raise _storage_error(path, error) from error
+
+
+def _read(path: Path) -> tuple[dict[Key, Asked], int]:
+    """Every outcome, the later of two for the same question and reader; and the bytes that whole lines take."""
+    known: dict[Key, Asked] = {}
+    length = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            length += len(line)
+            try:
+                asked = from_json(orjson.loads(line))
+            except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+                raise StorageError(
+                    f"{path}, line {number}: this is no outcome.", "Remove the line to have its question asked again."
+                ) from None
+            known[asked.key] = asked
+    return known, length
+
+
+def _made(kind: type[T], values: Mapping[str, Any]) -> T:
+    return kind(**{field.name: _tuples(values[field.name]) for field in fields(kind)})
+
+
+def _tuples(value: Any) -> Any:
+    """JSON has lists where these have tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _storage_error(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path}: {error.strerror or error}.", "Make room or give another --out; the run goes on from there."
+    )
+
+
+def by_reader(asked: Iterable[Asked]) -> dict[str, list[Asked]]:
+    """The outcomes of each reader, readers in the order in which they were first asked."""
+    readers: dict[str, list[Asked]] = {}
+    for one in asked:
+        readers.setdefault(one.outcome.reader, []).append(one)
+    return readers

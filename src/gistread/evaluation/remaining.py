@@ -1,0 +1,38 @@
+"""How long the rest of a run will take: from the seconds that each reader took so far, and the pace of reading.
+
+Arithmetic alone; before anything has been measured it says nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+
+from gistread.evaluation.outcomes import Asked, Key, by_reader
+from gistread.evaluation.running import Plan
+from gistread.memory.estimate import Pace
+from gistread.readers.registry import METHODS
+
+
+def seconds_left(plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pace: Pace) -> float | None:
+    """Seconds that the questions without an outcome, and the memories that they need, will take.
+
+    `read`: documents whose memory is there. None: neither readers nor reading have been timed.
+    """
+    todo = plan.todo(known)
+    if not todo:
+        return 0.0
+    per_reader = {
+        reader: fmean(asked.outcome.seconds for asked in each) for reader, each in by_reader(known.values()).items()
+    }
+    there = set(read)
+    words = {
+        one.document.id: one.document.book.words
+        for one in todo
+        if METHODS[one.reader].needs_memory and one.document.id not in there
+    }
+    speed = pace.words_per_s
+    if not per_reader or (words and speed is None):
+        return None
+    # A reader that was not asked yet is taken to be like the others.
+    usual = fmean(per_reader.values())
+    asking = sum(len(one.questions) * per_reader.get(one.reader, usual) for one in todo)
+    return asking + (sum(words.values()) / speed if words and speed else 0.0)

@@ -1,0 +1,258 @@
+"""A run: every reader over every question of the sample, document by document, as a stream of events.
+
+A document's memory is built or read on once, by the same reading as everywhere, and shared by all readers that need
+one; those that need none come before it. What has an outcome is not asked again, so a run that was killed goes on
+where it was. What the screen shows of it is no affair of this.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+
+from gistread.engine.protocol import Engine
+from gistread.errors import EngineError, GistreadError
+from gistread.evaluation.asking import Place, ask, failed
+from gistread.evaluation.metrics import COSTS, Case, scores
+from gistread.evaluation.model import Document, Outcome, Question, Task
+from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
+from gistread.memory.aim import Aim
+from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
+from gistread.memory.needs import Models, make
+from gistread.memory.reading import read_book
+from gistread.memory.sizes import PRESETS, choose_size
+from gistread.memory.store import MemoryStore
+from gistread.presets import FICTION, Preset, packaged
+from gistread.readers.lookups import prepare
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+
+FAILURES_IN_A_ROW = 5
+"""So many questions on end at which the engine failed end a run: nothing more will come of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How memories are made."""
+
+    reading: Reading = DEFAULT_READING
+    pauses: Pauses = Pauses.CHOSEN
+    guarded: bool = True
+    size: PageSize | None = None
+    """None: by the length of each text and the window."""
+    preset: Preset | None = None
+    """None: the one of each document's kind."""
+    task: str = ""
+    """What gists are made for (ReadAgent, Appendix F.1); empty: for whatever may be asked."""
+
+    def aim(self, document: Document) -> Aim:
+        return Aim(self.preset or packaged().get(document.preset, FICTION), self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """What one reader has yet to be asked about one document."""
+
+    document: Document
+    reader: str
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be asked, and how."""
+
+    task: Task
+    documents: Sequence[Document]
+    """With the questions of the sample alone."""
+    readers: Sequence[str]
+    options: ReaderOptions = field(default_factory=ReaderOptions)
+    manner: Manner = Manner()
+    timeout_s: float = 0.0
+    """Of a question; 0: none."""
+    retry: bool = False
+    """Ask again what did not end."""
+
+    @property
+    def questions(self) -> int:
+        """Of all readers together."""
+        return len(self.readers) * sum(len(document.questions) for document in self.documents)
+
+    def todo(self, known: Mapping[Key, Asked]) -> list[Todo]:
+        """What has no outcome yet, in the order in which it is asked."""
+        # Nobody waits for a memory who does not need one.
+        readers = sorted(self.readers, key=lambda name: METHODS[name].needs_memory)
+        found = [
+            Todo(
+                document, reader, tuple(q for q in document.questions if self._open((document.id, q.id, reader), known))
+            )
+            for document in self.documents
+            for reader in readers
+        ]
+        return [todo for todo in found if todo.questions]
+
+    def _open(self, key: Key, known: Mapping[Key, Asked]) -> bool:
+        return key not in known or (self.retry and not known[key].outcome.ended)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGrown:
+    """The memory of a document is being read, as far as it says."""
+
+    document: Document
+    memory: GistMemory
+    notice: str = ""
+    """What a person should know of its file, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPrepared:
+    """What a reader needs beside the gists is being made."""
+
+    document: Document
+    reader: str
+    need: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A reader is being asked."""
+
+    document: Document
+    reader: str
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A question has its outcome, and it is on disk."""
+
+    asked: Asked
+
+
+RunEvent = MemoryGrown | MemoryPrepared | Begun | Measured
+
+
+async def run(plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile) -> AsyncGenerator[RunEvent, None]:
+    """Ask all that has no outcome yet. May be cancelled or killed anywhere: what was kept is not done again.
+
+    Raises EngineError when the engine fails again and again, StorageError when outcomes cannot be written.
+    """
+    failures = 0
+    for document, todos in _by_document(plan.todo(outcomes.known)):
+        text = _Text(document, plan, engine, store)
+        for todo in todos:
+            async with aclosing(text.ready_for(todo.reader)) as preparing:
+                async for event in preparing:
+                    yield event
+            failures += todo.reader in text.unready
+            for question in todo.questions:
+                yield Begun(document, todo.reader, question)
+                outcome, lost = await text.ask(question, todo.reader)
+                asked = Asked(question, outcome)
+                outcomes.append(asked)
+                yield Measured(asked)
+                failures = 0 if outcome.ended else failures + (lost is not None)
+                if lost is not None and failures >= FAILURES_IN_A_ROW:
+                    raise lost
+            if failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
+                raise text.unready[todo.reader]
+
+
+class _Text:
+    """A document, its memory as far as it was needed, and what kept readers from it."""
+
+    def __init__(self, document: Document, plan: Plan, engine: Engine, store: MemoryStore) -> None:
+        self._document = document
+        self._plan = plan
+        self._engine = engine
+        self._store = store
+        self._memory = GistMemory(document.book, PRESETS["quality"], engine.info.name)
+        self._unread: EngineError | None = None
+        """Why there is no memory."""
+        self.unready: dict[str, EngineError] = {}
+        """By reader: why it cannot be asked."""
+
+    async def ready_for(self, reader: str) -> AsyncGenerator[MemoryGrown | MemoryPrepared, None]:
+        """Read the document and make of its memory what the reader needs; what fails, its questions will tell."""
+        if not METHODS[reader].needs_memory:
+            return
+        try:
+            if not self._memory.complete and self._unread is None:
+                async with aclosing(self._read()) as reading:
+                    async for grown in reading:
+                        yield grown
+        except EngineError as error:
+            self._unread = error
+        if self._unread is not None:
+            self.unready[reader] = self._unread
+            return
+        models = Models(self._engine, self._plan.options.embedder)
+        try:
+            async with aclosing(make(METHODS[reader].needs, self._memory, models)) as making:
+                async for need, growth in making:
+                    yield MemoryPrepared(self._document, reader, need.name, growth.done, growth.total)
+        except EngineError as error:
+            self.unready[reader] = error
+
+    async def ask(self, question: Question, reader: str) -> tuple[Outcome, EngineError | None]:
+        """The outcome with its scores; and the error, if the engine failed at this question."""
+        plan = self._plan
+        place = Place(plan.task.name, self._document.id, reader)
+        lost: EngineError | None = None
+        if reader in self.unready:
+            outcome = failed(question, place, self.unready[reader].message)
+        else:
+            outcome, lost = await ask(question, place, self._memory, self._engine, plan.options, plan.timeout_s)
+        return _scored(plan.task, question, outcome, self._memory), lost
+
+    async def _read(self) -> AsyncGenerator[MemoryGrown, None]:
+        """Read the document to its end, from where its memory was left."""
+        document, manner, info = self._document, self._plan.manner, self._engine.info
+        size = _size(document, self._engine, manner)
+        kept = await asyncio.to_thread(
+            self._store.open,
+            document.book,
+            info.name,
+            info.fingerprint,
+            size,
+            manner.reading,
+            pauses=manner.pauses,
+            guarded=manner.guarded,
+            aim=manner.aim(document),
+        )
+        with kept:
+            self._memory, notice = kept.memory, kept.notice
+            yield MemoryGrown(document, kept.memory, notice)
+            async with aclosing(read_book(kept, self._engine)) as reading:
+                async for _ in reading:
+                    news, notice = kept.notice if kept.notice != notice else "", kept.notice
+                    yield MemoryGrown(document, kept.memory, news)
+        with suppress(GistreadError):  # Then the first question takes its time.
+            await prepare(kept.memory, self._engine)
+
+
+def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
+    """The outcome with every metric of the task that applies to it."""
+    opens = METHODS[outcome.reader].needs_memory
+    pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
+    return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
+
+
+def _size(document: Document, engine: Engine, manner: Manner) -> PageSize:
+    wished = manner.size
+    return choose_size(
+        document.book.words,
+        engine.info.context_tokens,
+        min_words=wished.min_words if wished else None,
+        max_words=wished.max_words if wished else None,
+    )
+
+
+def _by_document(todo: Iterable[Todo]) -> list[tuple[Document, list[Todo]]]:
+    found: dict[str, list[Todo]] = {}
+    for one in todo:
+        found.setdefault(one.document.id, []).append(one)
+    return [(todos[0].document, todos) for todos in found.values()]

@@ -1,0 +1,151 @@
+"""What a run was set to, in `run.json`: two outcomes of one table came about in the same way, or the run is refused.
+
+Readers may join a run later: what they share (questions, memories, window) is the same. So may a longer time limit.
+How a run goes, this does not know.
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gistread import __version__, prompts
+from gistread.errors import StorageError, UsageError
+
+FILE_NAME = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """All that decides what a run measures. Each is of a JSON type."""
+
+    task: str
+    data: str
+    """SHA-256 of the task's file, or of all files of its folder."""
+    model: str
+    fingerprint: str
+    """Of the model's weights."""
+    context_tokens: int
+    seed: int = 0
+    limit: int = 0
+    """Questions; 0: all."""
+    documents: int = 0
+    """0: all."""
+    budget_tokens: int = 0
+    """See `ReaderOptions`."""
+    max_pages: int = 5
+    reading: str = "single-pass"
+    pages: str = "chosen"
+    """A `Pauses`."""
+    page_size: str = ""
+    """Fewest and most words, as `280-600`; empty: by the length of each text."""
+    guard: bool = True
+    preset: str = ""
+    """Empty: by the kind of each text."""
+    gist_task: str = ""
+    """See `Manner.task`."""
+    lengths: list[int] = field(default_factory=list)
+    """See `TaskOptions`, like the next two; empty: the usual."""
+    depths: list[float] = field(default_factory=list)
+    needles: int = 0
+    prompts: str = ""
+    """Of all prompts."""
+    version: str = __version__
+    """Of gistread."""
+
+
+_TYPED = {
+    "task": "TASK",
+    "data": "the contents of --data",
+    "model": "the name of the model",
+    "fingerprint": "the weights of --model",
+    "context_tokens": "--context",
+    "page_size": "--page-size",
+    "guard": "--no-guard",
+    "gist_task": "--task",
+    "prompts": "the prompts of gistread",
+    "version": "the version of gistread",
+}
+_HASHES = ("data", "fingerprint", "prompts")
+
+
+def settle(folder: Path, settings: RunSettings) -> None:
+    """Write the settings of a new run; of one that is there, make sure that they are the same.
+
+    Raises UsageError with what differs, StorageError when the folder cannot be used.
+    """
+    path = folder / FILE_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            _refuse_others(folder, read_settings(folder), settings)
+            return
+        new = path.with_name(path.name + ".new")
+        new.write_bytes(orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        new.replace(path)
+    except OSError as error:
+        raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Give another --out.") from error
+
+
+def read_settings(folder: Path) -> RunSettings:
+    """Of the run in this folder. Raises UsageError when there is none, StorageError when they cannot be read."""
+    path = folder / FILE_NAME
+    try:
+        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings)})
+    except FileNotFoundError:
+        raise UsageError(
+            f"{folder} holds no run: there is no {FILE_NAME} in it.", "`gistread eval TASK --out DIR` makes one."
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.") from error
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise StorageError(f"{path} is not what a run of this version writes.", "Give another --out.") from None
+
+
+def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
+    names = [one.name for one in fields(RunSettings)]
+    differing = [name for name in names if getattr(found, name) != getattr(wanted, name)]
+    if not differing:
+        return
+    said = ", ".join(_said(name, getattr(found, name), getattr(wanted, name)) for name in differing)
+    raise UsageError(
+        f"{folder} holds a run with other settings: {said}.",
+        "Give another --out, or the settings of that run to go on with it.",
+    )
+
+
+def _said(name: str, found: object, wanted: object) -> str:
+    typed = _TYPED.get(name, f"--{name.replace('_', '-')}")
+    if name in _HASHES:
+        return typed
+    return f"{typed} ({_shown(found)} there, {_shown(wanted)} here)"
+
+
+def _shown(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value) or "none"
+
+
+def all_prompts() -> str:
+    """A hash of every prompt there is."""
+    return prompts.version(*prompts.names())
+
+
+def data_hash(path: Path) -> str:
+    """SHA-256 of a file; of a folder, that of all names and files in it. Raises UsageError when it cannot be read."""
+    digest = hashlib.sha256()
+    files = [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
+    try:
+        for file in files:
+            if path.is_dir():
+                digest.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as opened:
+                while piece := opened.read(1 << 20):
+                    digest.update(piece)
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename or path}: {error.strerror or error}.", "`gistread eval list` says where to get the file."
+        ) from error
+    return digest.hexdigest()

@@ -1,0 +1,94 @@
+"""What the memory of each text of a run came to: pages, their size, how far they were shortened, and what that took.
+
+One JSON object a line in `texts.jsonl`, beside the outcomes. A memory can be deleted; what a table says of it stays.
+"""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import orjson
+
+from gistread.engine.protocol import NO_USAGE
+from gistread.errors import StorageError
+from gistread.evaluation.model import Document
+from gistread.memory.model import GistMemory, GistSource
+
+FILE_NAME = "texts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFigures:
+    """Of one document whose memory is whole."""
+
+    document: str
+    words: int
+    pages: int
+    gist_words: int
+    extractive_gists: int
+    """Those of which the guard kept nothing that the model wrote."""
+    prefilled: int
+    generated: int
+    seconds: float
+    """In which the engine worked on it."""
+
+
+def figures_of(document: Document, memory: GistMemory) -> TextFigures:
+    usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
+    return TextFigures(
+        document=document.id,
+        words=sum(entry.page.words for entry in memory.entries),
+        pages=len(memory.entries),
+        gist_words=memory.gist_words,
+        extractive_gists=sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        prefilled=usage.prefilled,
+        generated=usage.generated,
+        seconds=round(usage.seconds, 3),
+    )
+
+
+def keep(folder: Path, figures: TextFigures) -> None:
+    """Add a line, unless there is one that says the same. Raises StorageError."""
+    if figures in read(folder):
+        return
+    path = folder / FILE_NAME
+    try:
+        with path.open("ab") as file:
+            # After half a line that a kill left, a new one begins.
+            torn = file.tell() and not path.read_bytes().endswith(b"\n")
+            file.write((b"\n" if torn else b"") + orjson.dumps(asdict(figures), option=orjson.OPT_APPEND_NEWLINE))
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.", "Make room; the run goes on from there.") from error
+
+
+def read(folder: Path) -> list[TextFigures]:
+    """Of each document, what was written last; what is no such line is passed over. Raises StorageError."""
+    path = folder / FILE_NAME
+    found: dict[str, TextFigures] = {}
+    try:
+        lines = path.read_bytes().splitlines() if path.exists() else []
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.") from error
+    for line in lines:
+        try:
+            values = orjson.loads(line)
+            figures = TextFigures(**{one.name: values[one.name] for one in fields(TextFigures)})
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            continue
+        found[figures.document] = figures
+    return list(found.values())
+
+
+def told(texts: Collection[TextFigures]) -> str:
+    """All of them in one line; empty where there is none."""
+    pages, words = sum(one.pages for one in texts), sum(one.words for one in texts)
+    if not pages or not words:
+        return ""
+    rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
+    extractive = sum(one.extractive_gists for one in texts) / pages
+    return (
+        f"Memories: {len(texts)} texts of {words / len(texts):,.0f} words in the mean, {pages} pages of "
+        f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
+        f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled a word, "
+        f"{sum(one.seconds for one in texts):,.0f} s."
+    )

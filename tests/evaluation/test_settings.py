@@ -1,0 +1,68 @@
+"""A run goes on with the settings that it was begun with, and with no others."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import StorageError, UsageError
+from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, read_settings, settle
+
+SETTINGS = RunSettings("qmsum", "d" * 64, "tiny", "f" * 32, 4096, seed=1, limit=20, depths=[0.5], prompts=all_prompts())
+
+
+def test_the_same_settings_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    settle(folder, SETTINGS)
+    settle(folder, SETTINGS)
+    assert read_settings(folder) == SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 2}, r"--seed \(1 there, 2 here\)"),
+        ({"limit": 0, "guard": False}, r"--limit \(20 there, 0 here\), --no-guard \(on there, off here\)"),
+        ({"fingerprint": "e" * 32}, "the weights of --model"),
+        ({"data": "e" * 64}, "the contents of --data"),
+        ({"prompts": "x"}, "the prompts of gistread"),
+        ({"version": "9"}, "the version of gistread"),
+        ({"page_size": "280-600"}, r"--page-size \(none there, 280-600 here\)"),
+        ({"context_tokens": 512}, r"--context \(4096 there, 512 here\)"),
+    ],
+)
+def test_others_are_refused_and_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
+    settle(tmp_path, SETTINGS)
+    before = (tmp_path / "run.json").read_bytes()
+    with pytest.raises(UsageError, match=said) as refused:
+        settle(tmp_path, replace(SETTINGS, **change))  # type: ignore[arg-type]
+    assert str(refused.value).count("\n") == 1
+    assert (tmp_path / "run.json").read_bytes() == before
+
+
+def test_a_folder_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no run"):
+        read_settings(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"task": "x"}'])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(StorageError, match=r"run\.json"):
+        settle(tmp_path, SETTINGS)
+
+
+def test_data_is_known_by_all_that_is_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    (folder / "in").mkdir(parents=True)
+    (folder / "in" / "one").write_text("1")
+    before = data_hash(folder)
+    (folder / "in" / "one").write_text("2")
+    changed = data_hash(folder)
+    (folder / "in" / "one").rename(folder / "in" / "two")
+    assert len({before, changed, data_hash(folder), data_hash(folder / "in" / "two")}) == 4
+
+
+def test_data_that_is_not_there_is_an_error_that_says_where_it_is_to_be_had(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="eval list"):
+        data_hash(tmp_path / "none")
