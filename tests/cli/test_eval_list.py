@@ -1,6 +1,7 @@
 """`gistread eval list`: every task, with where its file is to be had."""
 
 from gistread.errors import ExitStatus
+from gistread.evaluation.metrics import METRICS
 from gistread.evaluation.tasks.registry import TASKS
 from tests.cli.conftest import Run
 
@@ -12,10 +13,15 @@ def test_every_task_is_shown_with_source_licence_format_and_metrics(run: Run) ->
     for task in TASKS.values():
         for fact in (task.name, task.summary, task.source, task.licence, task.file_format, ", ".join(task.metrics)):
             assert fact in shown
+    for metric in METRICS.values():
+        assert f"{metric.name} {metric.summary}; {metric.unit}" in shown
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
 def test_json_has_the_same(run: Run) -> None:
-    tasks = run("eval", "list", "--json").json["tasks"]
+    document = run("eval", "list", "--json").json
+    tasks = document["tasks"]
+    assert [metric["name"] for metric in document["metrics"]] == list(METRICS)
+    assert all(set(metric) == {"name", "summary", "unit", "more_is_better"} for metric in document["metrics"])
     assert [task["name"] for task in tasks] == list(TASKS)
     assert all(set(task) == {"name", "summary", "source", "licence", "format", "metrics"} for task in tasks)

@@ -170,14 +170,14 @@ _METRICS = (
     Metric("lookups", "pages that were looked up", "pages", None, lambda case: float(len(case.outcome.lookups))),
     Metric(
         "context-tokens",
-        "tokens of the book and of gists before the model for the answer",
+        "tokens of book and gists before the model for the answer",
         "tokens",
         False,
         _if_ended(lambda outcome: float(outcome.context_tokens)),
     ),
     Metric(
         "prefilled-tokens",
-        "prompt tokens evaluated for the question, those taken from the prefix cache left out",
+        "prompt tokens evaluated for the question, without those reused",
         "tokens",
         False,
         lambda case: float(case.outcome.usage.prefilled),

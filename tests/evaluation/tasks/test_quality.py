@@ -75,6 +75,12 @@ def test_the_seed_draws_the_distractors(tmp_path: Path) -> None:
     assert choices[0] == choices[1] != choices[2]
 
 
+def test_an_option_that_is_there_twice_is_offered_once(tmp_path: Path) -> None:
+    path = lines(tmp_path / "dev", article("A", asked("a", 4, options=["x", "y ", "y", "z"])))
+    (document,) = four(path)
+    assert (document.questions[0].choices, document.questions[0].gold_choice) == (("x", "y", "z"), 2)
+
+
 def test_a_file_that_has_two_options_is_taken_as_it_is_and_only_by_quality_2(tmp_path: Path) -> None:
     story = {
         "doc_id": "sq-1",
@@ -99,7 +105,7 @@ def test_a_file_that_has_two_options_is_taken_as_it_is_and_only_by_quality_2(tmp
         ({"article_id": None}, "`article_id` is missing"),
         ({"questions": [asked("a", 1, gold_label=None)]}, "`gold_label` is missing: the answers of the test set"),
         ({"questions": [asked("a", 5)]}, "`gold_label` is 5, of 4 options"),
-        ({"questions": [asked("a", 1, options=["x", "x", "y", "z"])]}, "not distinct"),
+        ({"questions": [asked("a", 1, options=["x", "x", "x", "x"])]}, "not answers that differ"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:

@@ -108,3 +108,11 @@ def test_a_wrong_table_is_refused(tmp_path: Path, content: str, says: str) -> No
     path.write_text(content)
     with pytest.raises(GistreadError, match=says):
         table_records(path)
+
+
+def test_a_table_in_another_encoding_with_empty_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("name,text\r\n,\r\na,She said “no” – c’était fini.\r\n,\r\n".encode("cp1252"))
+    (row,) = table_records(path)
+    assert row.text("text") == "She said “no” – c’était fini."
+    assert row.where == "t.csv, line 3"

@@ -4,6 +4,7 @@ Two layouts: the authors' folders of tables, `questions/…/NAME-questions.csv` 
 and one object a line with the same columns. Sections are gold places.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.questions import distinct, references
-from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error, whole_number
+from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error
 from gistread.evaluation.tasks.texts import add_text
 
 _QUESTIONS = "-questions.csv"
+_NUMBER = re.compile(r"\d+")
 _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 """Columns; the second annotator's begin with the fourth. Most are empty."""
 
@@ -73,8 +75,9 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
 
 
 def _sections(record: Record) -> Iterable[int]:
-    """The sections that a question names: `6, 7`."""
-    numbers = [whole_number(part) for part in record.label("cor_section").split(",") if part.strip()]
-    if None in numbers:
-        raise record.wrong(f"`cor_section` is not a list of section numbers: {record.label('cor_section')!r}")
-    return [number for number in numbers if number is not None]
+    """The sections that a question names: `6, 7`, and in some tables `6.0`."""
+    named = record.label("cor_section")
+    numbers = [int(number) for number in _NUMBER.findall(named)]
+    if not numbers:
+        raise record.wrong(f"`cor_section` is not a list of section numbers: {named!r}")
+    return numbers

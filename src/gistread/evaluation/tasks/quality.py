@@ -32,8 +32,8 @@ def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Ite
 
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)
-        if len(choices) != _FOUR:
-            raise record.wrong(f"there are {len(choices)} options, not four; two are the task quality-2")
+        if (given := len(record.items("options"))) != _FOUR:
+            raise record.wrong(f"there are {given} options, not four; two are the task quality-2")
         return question, choices, gold
 
     return _documents(path, asked)
@@ -93,11 +93,13 @@ def _title(record: Record, book: Book) -> str:
 
 def _asked(record: Record) -> _Asked:
     choices = tuple(" ".join(option.split()) for option in record.texts("options"))
-    if len(choices) < _TWO or not all(choices) or len(set(choices)) < len(choices):
-        raise record.wrong("`options` are not distinct answers")
     if "gold_label" not in record:
         raise record.wrong("`gold_label` is missing: the answers of the test set are not given out; take the dev set")
     gold = record.number("gold_label")
     if not 1 <= gold <= len(choices):
         raise record.wrong(f"`gold_label` is {gold}, of {len(choices)} options")
-    return record.text("question").strip(), choices, gold - 1
+    right = choices[gold - 1]
+    if len(set(choices)) < _TWO or not all(choices):
+        raise record.wrong("`options` are not answers that differ")
+    distinct_choices = tuple(dict.fromkeys(choices))
+    return record.text("question").strip(), distinct_choices, distinct_choices.index(right)

@@ -4,6 +4,7 @@ What is in a record is the business of whoever reads one. Knows no task, no book
 """
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from gistread.book.formats.encoding import decode
 from gistread.errors import GistreadError
 
 _HEAD_BYTES = 4
@@ -178,23 +180,24 @@ def json_document(path: Path) -> Record:
 
 
 def table_records(path: Path) -> list[Record]:
-    """The rows of a table with a heading (CSV, UTF-8), each by the names of its columns; empty fields are left out."""
+    """The rows of a table with a heading (CSV), each by the names of its columns; empty fields are left out."""
     _refuse_other(path)
     before = csv.field_size_limit(_LONGEST_FIELD)
     line = 0
     found = []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = csv.DictReader(stream, strict=True)
-            for row in rows:
-                line = rows.line_num
-                if None in row:
-                    raise task_error(f"{path.name}, line {line}: it has more fields than the heading")
-                found.append(Record({key: value for key, value in row.items() if value}, f"{path.name}, line {line}"))
+        decoded = decode(path.read_bytes())
+        if decoded is None:
+            raise task_error(f"{path} is no text")
+        rows = csv.DictReader(io.StringIO(decoded.text, newline=""), strict=True)
+        for row in rows:
+            line = rows.line_num
+            if None in row:
+                raise task_error(f"{path.name}, line {line}: it has more fields than the heading")
+            if fields := {key: value for key, value in row.items() if value}:
+                found.append(Record(fields, f"{path.name}, line {line}"))
     except OSError as error:
         raise _unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise task_error(f"{path} is not UTF-8 text") from error
     except csv.Error as error:
         raise task_error(f"{path.name}, after line {line}: there is no row of a CSV table ({error})") from error
     finally:

@@ -1,9 +1,10 @@
 """SQuAD: questions about paragraphs of Wikipedia; in 2.0, half of them have no answer (Rajpurkar et al., 2018).
 
 All paragraphs of an article are one document, and the paragraph that a question was asked about is its gold place.
-XQuAD has the same layout.
+XQuAD has the same layout, a file a language.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from gistread.evaluation.tasks.passages import PRESET
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_document
 from gistread.evaluation.tasks.texts import add_text
+
+_XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Itera
         for paragraph in paragraphs:
             place = add_text(builder, paragraph.text)
             found += [(asked, place) for asked in paragraph.asked if place]
-        book = builder.build(title=title, language="en", source_format="squad")
+        book = builder.build(title=title, language=language_of(path), source_format="squad")
         ids = distinct(asked.id for asked, _ in found)
         questions = tuple(_question(id_, asked, place) for id_, (asked, place) in zip(ids, found, strict=True))
         yield Document(distinct(names)[-1], book, questions, preset=PRESET)
@@ -61,6 +64,12 @@ def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
         if not any(paragraph.text.strip() and paragraph.asked for paragraph in paragraphs):
             raise article.wrong("there is no paragraph with a question")
         yield title, paragraphs
+
+
+def language_of(path: Path) -> str:
+    """SQuAD is English; the files of XQuAD are named by their language."""
+    named = _XQUAD.fullmatch(path.name)
+    return named["language"].lower() if named else "en"
 
 
 def _paragraph(record: Record, title: str) -> Paragraph:
