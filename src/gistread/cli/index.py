@@ -1,4 +1,4 @@
-"""`gistread index BOOK`: the model reads the book, from where it was left to the end."""
+"""`gistread index BOOK`: the model reads the book, from where it was left to the end, and makes what readers need."""
 
 import argparse
 import time
@@ -7,6 +7,7 @@ from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
 from gistread.cli.memories import task_typed
+from gistread.cli.needs import estimate_needs, make_needs, needs_of
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, duration
@@ -16,6 +17,7 @@ from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus
 from gistread.memory.model import GistMemory, GistSource
+from gistread.memory.needs import Models
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -37,15 +39,21 @@ async def _index(arguments: argparse.Namespace, config: Config, book: Book, task
         async with loaded(model, config, line) as engine:
             kept = await open_memory(book, engine, config, line, task)
             try:
+                models, needs = Models(engine), needs_of(arguments.readers)
+                await estimate_needs(kept.memory, models, needs, line)
                 began = time.monotonic()
                 resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
                 line.say(_summary(kept.memory, resumed_pages, time.monotonic() - began))
-                return index_document(
+                document = index_document(
                     kept.memory,
                     engine.info,
                     resumed_pages=resumed_pages,
                     book_tokens=await _book_tokens(book, engine),
                 )
+                if arguments.readers:
+                    name, events = arguments.book, arguments.events
+                    document["needs"] = await make_needs(kept.memory, models, needs, line, name, events=events)
+                return document
             finally:
                 kept.close()
 

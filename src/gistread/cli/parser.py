@@ -135,6 +135,14 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     _add_model(parser)
     _add_reading(parser)
+    parser.add_argument(
+        "--for",
+        dest="readers",
+        type=_readers,
+        default=(),
+        metavar="READER[,READER]",
+        help="make as well what these readers need beside the gists: memwalker, graphreader …",
+    )
     _add_formats(parser, events=True)
 
 
@@ -430,6 +438,7 @@ _COMMANDS = {
     "index": _Command(
         "Let the model read a book: build its gist memory, or go on where it was left.",
         "examples:\n  gistread index frankenstein.epub\n  gistread index long-novel.txt --max-words 3000 --json\n"
+        "  gistread index frankenstein.epub --for memwalker,graphreader\n"
         '  gistread index minutes.txt --preset meeting --task "what is decided about the budget"',
         _add_index,
     ),

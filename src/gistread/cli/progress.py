@@ -76,6 +76,11 @@ def bar(share: float) -> str:
     return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}"
 
 
+def making_line(what: str, done: int, total: int, left_s: float) -> str:
+    """`━━━━──── facts: 12 of 46 · 8 min left`"""
+    return f"{bar(done / max(1, total))}  {what}: {done} of {total} · {duration(left_s)} left"
+
+
 def engine_line(state: EngineState, model: str) -> str:
     """What the engine does apart from reading: loads, reads a prompt, answers."""
     share = "" if state.fraction is None else f" {state.fraction:.0%}"

@@ -185,6 +185,11 @@ def reading_line(event: ReadingEvent) -> Json | None:
     return None
 
 
+def need_line(what: str, done: int, total: int) -> Json:
+    """That more of what a reader needs has been made, as `--events` prints it: as a reader itself says it."""
+    return {"event": "prepared", "what": what, "done": done, "total": total}
+
+
 def reader_line(event: ReaderEvent) -> Json:
     """An event of a reader, as `--events` prints it: its name and its fields."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
