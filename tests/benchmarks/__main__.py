@@ -25,6 +25,7 @@ from tests.benchmarks import (
     others,
     pdf,
     raw,
+    recall,
     screen,
     typesetting,
     worker_memory,
@@ -51,6 +52,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "typesetting": typesetting.measure,
         "pdf": pdf.measure,
         "others": others.measure,
+        "recall": recall.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""

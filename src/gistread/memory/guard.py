@@ -132,7 +132,7 @@ def hopeless(draft: Draft) -> Fault | None:
     for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
         if fault := rule(draft):
             return fault
-    if len(_foreign_names(draft)[0]) > _FOREIGN_IN_A_GIST:
+    if len(foreign_names(draft)[0]) > _FOREIGN_IN_A_GIST:
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > 0.8:
         return Fault.COPIED
@@ -219,11 +219,11 @@ def same_script(draft: Draft) -> Fault | None:
 
 def no_foreign_names(draft: Draft) -> Fault | None:
     """Names and numbers stand on the page or before it in some form, all but one in ten."""
-    foreign, named = _foreign_names(draft)
+    foreign, named = foreign_names(draft)
     return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) else None
 
 
-def _foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
+def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     """Names and numbers of a draft that the model cannot have from the book, and all of them."""
     names = _names(draft.text) if _capitals_tell(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))

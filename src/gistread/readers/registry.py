@@ -66,6 +66,12 @@ class Method:
 
 DEFAULT_READER = "readagent-s"
 _METHODS = (
+    Method(
+        "gistread",
+        "passages by what stands around them, in the order of the book, and a second look in doubt",
+        "gistread:gistread",
+        needs_memory=False,
+    ),
     Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
     Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
     Method(

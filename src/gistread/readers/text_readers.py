@@ -10,7 +10,7 @@ its start as fits. `closed-book`: nothing at all, so that one sees what the mode
 from collections.abc import AsyncGenerator, Sequence
 
 from gistread.book.words import count_words
-from gistread.engine.protocol import Engine, Prompt
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, cut
@@ -48,7 +48,7 @@ async def bm25(
     wanted = await passages.ranked(question, list(numbers), memory.book)
     wanted = [place for place in wanted if numbers[place] not in steering.refused | steering.pinned]
     pinned = [place for place, number in numbers.items() if number in steering.pinned - steering.refused]
-    text = _Text("bm25", question, memory, engine, options)
+    text = BookText("bm25", question, memory, engine, options)
     shown = await text.fit([*pinned, *wanted[: options.max_pages]])
     yield text.started(shown)
     for place in pinned:
@@ -66,13 +66,13 @@ async def dos(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, as many as the budget takes, in the order of the book."""
-    text = _Text("dos", question, memory, engine, options, usual_tokens=DOS_TOKENS)
+    text = BookText("dos", question, memory, engine, options, usual_tokens=DOS_TOKENS)
     all_passages = cut(memory.book)
-    pinned, refused = _pages(memory, steering.pinned - steering.refused), _pages(memory, steering.refused)
+    pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
     ranked = await passages.ranked(question, all_passages, memory.book)
     # What shares no word with the question comes last, from the start: readers are compared at equal budgets.
     order = dict.fromkeys([*ranked, *all_passages])
-    wanted = [place for place in order if not _overlaps([*pinned, *refused], place)]
+    wanted = [place for place in order if not overlaps([*pinned, *refused], place)]
     shown = await text.fit([*pinned, *wanted])
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
@@ -84,7 +84,7 @@ async def full(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
-    text = _Text("full", question, memory, engine, options)
+    text = BookText("full", question, memory, engine, options)
     shown = await text.fit(cut(memory.book))
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
@@ -96,15 +96,15 @@ async def closed_book(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """No text: what the model knew before."""
-    text = _Text("closed-book", question, memory, engine, options)
+    text = BookText("closed-book", question, memory, engine, options)
     yield text.started(None)
     yield Stopped(StopReason.NOTHING_LEFT)
     async for event in text.answer(None):
         yield event
 
 
-class _Text:
-    """One question over text of the book."""
+class BookText:
+    """One question over text of the book: what of it is shown, and the answer from that."""
 
     def __init__(
         self,
@@ -122,6 +122,8 @@ class _Text:
         self._engine = engine
         self._options = options
         self._budget = options.budget_tokens or usual_tokens
+        self.usage = NO_USAGE
+        """Of answers that were given up."""
 
     async def fit(self, wanted: Sequence[Passage]) -> list[Passage]:
         """As many of these passages as the budget and the window take.
@@ -174,6 +176,7 @@ class _Text:
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted({*lookups, *(pinned or ())})),
+            usage=self.usage,
         )
         async for event in answer_from(basis, self._prompt(text), self._question, self._engine, self._options):
             yield event
@@ -185,12 +188,14 @@ class _Text:
         return answer_prompt("answer_passages", self._options, text=text, question=self._question)
 
 
-def _pages(memory: GistMemory, numbers: set[int]) -> list[Passage]:
+def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
+    """Of the pages with these numbers, as far as there are such."""
     pages = (memory.entry(number).page for number in sorted(numbers) if 1 <= number <= len(memory.entries))
     return [(page.start, page.end) for page in pages]
 
 
-def _overlaps(places: Sequence[Passage], place: Passage) -> bool:
+def overlaps(places: Sequence[Passage], place: Passage) -> bool:
+    """Whether a place shares a character with one of several."""
     return any(start < place[1] and place[0] < end for start, end in places)
 
 

@@ -1,0 +1,185 @@
+"""How much of what holds the answer is found: pages looked up, and text shown at an equal budget.
+
+Without a model: questions whose gold places are known, over pages of one length. Passages and pages are those that the
+readers take. `--quick` takes two documents of each task.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.book.words import count_words
+from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
+from gistread.evaluation.model import Document, Question
+from gistread.evaluation.places import covered, pages_with
+from gistread.evaluation.tasks.registry import TASKS
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.passages import Passage, cut
+from gistread.readers.gistread import rank
+from gistread.search.ranked import Ranker
+from tests.benchmarks.figures import Aim, Finding, Skipped, Table
+from tests.benchmarks.setting import Setting
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+_FILES = {
+    "fairytaleqa": "fairytaleqa/fairytaleqa_dev.jsonl",
+    "qmsum": "qmsum/qmsum_val.jsonl",
+    "hotpotqa": "multihop/hotpotqa_dev_120.json",
+    "musique": "multihop/musique_dev_60.jsonl",
+    "squad": "multihop/squad_v2_dev_first5articles.json",
+}
+_AIMED = ("fairytaleqa", "qmsum")
+"""Whose gold places are long enough to make pages of."""
+_PAGE_WORDS = 440
+"""The middle of the usual page size."""
+_AT = (1, 3, 5)
+_BUDGETS = (350, 700, 1400, 2900)
+"""Words: 500 to 4,000 tokens of most vocabularies."""
+_MOST_SHOWN = 0.8
+"""A budget that takes more of a document than this says nothing of what is chosen."""
+
+Values = dict[Key, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Of one question: what each way of looking finds, the best first."""
+
+    pages: Mapping[str, Sequence[int]]
+    passages: Mapping[str, Sequence[Passage]]
+
+
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    for task, name in _FILES.items():
+        if not (DATA / name).exists():
+            yield Skipped(f"gold places of {task}", f"{DATA / name} is not there")
+            continue
+        documents = list(itertools.islice(TASKS[task].load(DATA / name), 2 if setting.quick else None))
+        recalls, coverage = await asyncio.to_thread(_measured, documents)
+        if task in _AIMED:
+            yield _table(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
+            better = difference(recalls["gistread", 3], recalls["bm25", 3])
+            assert better is not None
+            if not setting.quick:
+                low = 100 * (better.low or 0.0)
+                yield Aim(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
+        yield _table(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
+
+
+def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Values], dict[tuple[str, int], Values]]:
+    recalls: dict[tuple[str, int], Values] = {}
+    coverage: dict[tuple[str, int], Values] = {}
+    for document in documents:
+        look = _looking(document)
+        for question in document.questions:
+            if not question.gold_places:
+                continue
+            key = (document.id, question.id)
+            found = look(question)
+            gold = pages_with(question.gold_places, _pages(document))
+            for (way, pages), most in itertools.product(found.pages.items(), _AT):
+                recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
+            for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
+                if words <= _MOST_SHOWN * document.book.words:
+                    seen = _filled(passages, document, words)
+                    coverage.setdefault((way, words), {})[key] = covered(question.gold_places, seen)
+    return recalls, coverage
+
+
+def _looking(document: Document) -> Callable[[Question], _Found]:
+    """Ready to look for the answers of this document."""
+    book = document.book
+    pages, passages = _pages(document), cut(book)
+    by_page = Ranker([book.text[start:end] for start, end in pages], book.language)
+    by_passage = Ranker([book.text[start:end] for start, end in passages], book.language)
+    memory = _memory(document, pages)
+
+    def look(question: Question) -> _Found:
+        nearest = by_passage.scores(question.text)
+        alone = [passages[index] for index in sorted(range(len(passages)), key=lambda index: -nearest[index])]
+        ranked = rank(question.text, memory)
+        chance = random.Random(question.text).sample(range(1, len(pages) + 1), len(pages))
+        return _Found(
+            {
+                "chance": chance,
+                "bm25": [index + 1 for index in by_page.top(question.text, len(pages))],
+                "dos": _pages_of(alone, pages),
+                "gistread": ranked.pages,
+            },
+            {"dos": alone, "gistread": ranked.passages},
+        )
+
+    return look
+
+
+def _pages(document: Document) -> list[Passage]:
+    """Of one length each, as far as passages allow."""
+    pages: list[Passage] = []
+    words = 0
+    for start, end in cut(document.book):
+        size = count_words(document.book.text[start:end])
+        if pages and words + size <= _PAGE_WORDS:
+            pages[-1] = pages[-1][0], end
+            words += size
+        else:
+            pages.append((start, end))
+            words = size
+    # Between two pages there is nothing: each begins where the one before it ends.
+    ends = [*(start for start, _ in pages[1:]), len(document.book.text)]
+    return [(start, end) for (start, _), end in zip(pages, ends, strict=True)]
+
+
+def _memory(document: Document, pages: Sequence[Passage]) -> GistMemory:
+    """As it would be after reading, without a word in its gists: nothing here looks at them."""
+    book = document.book
+    entries = [
+        Entry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
+        for number, (start, end) in enumerate(pages, start=1)
+    ]
+    return GistMemory(book, PageSize(_PAGE_WORDS, _PAGE_WORDS), "none", entries)
+
+
+def _pages_of(passages: Sequence[Passage], pages: Sequence[Passage]) -> list[int]:
+    """Numbers of the pages in which the passages begin, in the order of the passages."""
+    starts = [next(n for n, (start, end) in enumerate(pages, 1) if start <= at < end) for at, _ in passages]
+    return list(dict.fromkeys(starts))
+
+
+def _filled(passages: Sequence[Passage], document: Document, words: int) -> list[Passage]:
+    """The first passages, as many as so many words take."""
+    taken: list[Passage] = []
+    for start, end in passages:
+        words -= count_words(document.book.text[start:end])
+        if words < 0:
+            break
+        taken.append((start, end))
+    return taken
+
+
+def _table(
+    title: str, unit: str, base: str, values: Mapping[tuple[str, int], Values], documents: Sequence[Document]
+) -> Table:
+    """Shares in per cent with their intervals, by documents; differences to the base on all, and on each half."""
+    halves = [{document.id for document in documents[half::2]} for half in (0, 1)]
+    columns = ("reader", unit, "found [%]", f"over {base} [points]", "even documents", "odd documents")
+
+    def rows() -> Iterator[tuple[str, str, str, str, str, str]]:
+        for (way, at), found in values.items():
+            gained = {key: value - values[base, at][key] for key, value in found.items()}
+            parts = [{key: value for key, value in gained.items() if key[0] in half} for half in halves]
+            over = ["" if way == base else _written(estimate(part)) for part in (gained, *parts)]
+            yield way, str(at), _written(estimate(found)), over[0], over[1], over[2]
+
+    return Table(title, columns, tuple(rows()))
+
+
+def _written(found: Estimate | None) -> str:
+    if found is None:
+        return ""
+    bounds = (
+        f" [{100 * found.low:.1f}, {100 * found.high:.1f}]" if found.low is not None and found.high is not None else ""
+    )
+    return f"{100 * found.mean:.1f}{bounds}"

@@ -1,0 +1,210 @@
+"""Our own reader: what it shows, when it looks again, and what it does not take for an answer."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from gistread.memory.model import GistMemory
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Expanded,
+    LookedUp,
+    ReaderEvent,
+    Restarted,
+    Shown,
+    Started,
+    Steering,
+    Stopped,
+    StopReason,
+    Who,
+)
+from gistread.readers.gistread import rank
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from tests.fake_engine import FakeEngine, Say
+from tests.readers.memories import FACTS, make_memory
+
+QUESTION = "Who stole the brass key?"
+ANSWER = "Ferrand stole the key."
+NOTHING = "The book does not say."
+SMALL = ReaderOptions(budget_tokens=220, reasons=False)
+"""Room for two or three of the memory's passages."""
+
+
+def texts(engine: FakeEngine) -> list[str]:
+    """The prompts of answers."""
+    return [call.text for call in engine.calls]
+
+
+async def ask(
+    engine: FakeEngine,
+    memory: GistMemory | None = None,
+    *,
+    question: str = QUESTION,
+    steering: Steering | None = None,
+    options: ReaderOptions = SMALL,
+    after: Callable[[ReaderEvent], None] = lambda _: None,
+) -> list[ReaderEvent]:
+    reader = METHODS["gistread"].reader()
+    events = []
+    async for event in reader(question, memory or make_memory(), engine, steering or Steering(), options):
+        events.append(event)
+        after(event)
+    return events
+
+
+def answered(events: Sequence[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+def says_once(*said: Say) -> FakeEngine:
+    return FakeEngine(says=list(said))
+
+
+async def test_the_nearest_pages_are_looked_up_in_order_of_relevance() -> None:
+    engine = says_once(ANSWER)
+    events = await ask(engine)
+    asked = [event.page for event in events if isinstance(event, LookedUp)]
+    assert 6 in asked
+    assert asked == [page for page in rank(QUESTION, make_memory()).pages if page in asked]
+    assert asked == [event.page for event in events if isinstance(event, Expanded)]
+    assert answered(events).lookups == tuple(asked)
+    assert answered(events).found
+    assert answered(events).citations
+
+
+async def test_passages_stand_in_the_order_of_the_book_within_the_budget() -> None:
+    engine = says_once(ANSWER)
+    end = answered(await ask(engine))
+    assert list(end.seen) == sorted(end.seen)
+    assert 0 < end.context_tokens <= SMALL.budget_tokens
+    assert [fact in texts(engine)[0] for fact in FACTS].count(True) < 8
+
+
+async def test_more_pages_than_allowed_are_not_looked_up() -> None:
+    options = ReaderOptions(max_pages=2)
+    events = await ask(FakeEngine(says=lambda _: NOTHING), options=options)
+    assert sum(isinstance(event, LookedUp) for event in events) == 2
+
+
+async def test_where_the_answer_is_not_told_it_looks_elsewhere_once() -> None:
+    engine = says_once(NOTHING, ANSWER)
+    events = await ask(engine)
+    first, second = texts(engine)
+    assert not any(fact in first and fact in second for fact in FACTS)
+    assert answered(events).answer == ANSWER
+    assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
+    assert sum(isinstance(event, Stopped) for event in events) == 1
+    assert sum(isinstance(event, Shown) for event in events) == 1
+    assert answered(events).usage.prefilled > sum(len(text.split()) for text in (first, second))
+
+
+async def test_an_answer_of_foreign_names_alone_is_a_reason_to_look_elsewhere() -> None:
+    engine = says_once("It was Napoleon.", ANSWER)
+    assert answered(await ask(engine)).answer == ANSWER
+
+
+async def test_it_ends_when_nothing_tells() -> None:
+    engine = FakeEngine(says=lambda _: NOTHING)
+    events = await ask(engine)
+    assert len(engine.calls) == 2
+    assert not answered(events).found
+    assert answered(events).citations == ()
+
+
+async def test_it_does_not_look_again_where_all_was_shown() -> None:
+    engine = FakeEngine(says=lambda _: NOTHING)
+    events = await ask(engine, options=ReaderOptions())
+    assert len(engine.calls) == 1
+    assert Stopped(StopReason.NOTHING_LEFT) in events
+
+
+async def test_a_person_who_says_stop_gets_the_answer_there_is() -> None:
+    steering = Steering()
+
+    def stop(event: ReaderEvent) -> None:
+        steering.stop = True
+
+    engine = FakeEngine(says=lambda _: NOTHING)
+    events = await ask(engine, steering=steering, after=stop)
+    assert len(engine.calls) == 1
+    assert not answered(events).found
+
+
+async def test_a_choice_is_made_at_the_first_look() -> None:
+    engine = FakeEngine(chooses=[1])
+    options = ReaderOptions(budget_tokens=300, choices=("Martha", "Ferrand"))
+    end = answered(await ask(engine, options=options))
+    assert end.choice == 1
+    assert len(engine.calls) == 1
+
+
+async def test_a_long_answer_is_streamed_before_it_ends() -> None:
+    long = "Ferrand confessed that he had stolen the brass key from its nail behind the stove to find the ledger there."
+    events = await ask(says_once(long))
+    assert sum(isinstance(event, AnswerDelta) for event in events) > 10
+
+
+async def test_a_draft_that_was_lost_with_the_engine_is_void() -> None:
+    engine = says_once(ANSWER)
+    engine.restarts = 1
+    events = await ask(engine)
+    told = [event for event in events if isinstance(event, AnswerDelta | Restarted)]
+    last = max(index for index, event in enumerate(told) if isinstance(event, Restarted))
+    assert "".join(event.text for event in told[last:] if isinstance(event, AnswerDelta)) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("It was stolen by Napoleon.", False),
+        ("It was stolen by Ferrand.", True),
+        ("It was stolen by Ferrand, as Napoleon knew.", True),
+        ("Somebody stole it in 1812.", False),
+        ("Somebody stole it.", True),
+    ],
+)
+async def test_an_answer_of_foreign_names_alone_is_not_the_books(said: str, found: bool) -> None:
+    end = answered(await ask(FakeEngine(says=lambda _: said)))
+    assert end.found is found
+    assert end.answer == said
+    assert found or not end.citations
+
+
+async def test_what_the_question_names_may_be_answered_with() -> None:
+    engine = FakeEngine(says=lambda _: "No, not Napoleon, it was Talleyrand.")
+    assert answered(await ask(engine, question="Was it Napoleon, with the brass key?")).found
+    assert not answered(await ask(engine, question="Who took the brass key?")).found
+
+
+async def test_a_question_that_names_nothing_is_answered_from_the_gists() -> None:
+    engine = says_once("A lighthouse keeper loses a key.")
+    events = await ask(engine, question="Summarize what happens.", options=ReaderOptions())
+    assert all(f"(gist {number})" in texts(engine)[0] for number in range(1, 9))
+    assert isinstance(events[0], Started)
+    assert events[0].reader == "gistread"
+
+
+async def test_without_gists_such_a_question_is_answered_from_the_beginning() -> None:
+    engine = says_once("A lighthouse keeper loses a key.")
+    await ask(engine, make_memory(0), question="Summarize what happens.")
+    assert FACTS[0] in texts(engine)[0]
+
+
+async def test_what_has_not_been_read_yet_is_searched_too() -> None:
+    engine = says_once(ANSWER)
+    end = answered(await ask(engine, make_memory(3), question="Who confessed to the ledger?"))
+    assert FACTS[7] in texts(engine)[0]
+    assert set(end.lookups) <= {1, 2, 3}
+
+
+async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
+    engine = says_once(NOTHING, NOTHING)
+    steering = Steering(pinned={1}, refused={6})
+    events = await ask(engine, steering=steering, options=ReaderOptions(budget_tokens=300))
+    assert Expanded(1, Who.PERSON) in events
+    assert all(FACTS[0] in text and FACTS[5] not in text for text in texts(engine))
+    assert 6 not in answered(events).lookups
+    assert 1 in answered(events).expanded

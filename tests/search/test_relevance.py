@@ -1,0 +1,76 @@
+"""What of a text has to do with a question."""
+
+import pytest
+
+from gistread.search.relevance import NEAR_WORDS, Relevance, spread
+
+FILLING = "the wind went round and the clock struck the hours " * 10
+KEEPER = f"Martha kept the lighthouse at Saltness. {FILLING}"
+LODGER = f"He came ashore with a wooden leg. {FILLING}"
+
+
+def best(passages: list[str], question: str, language: str = "") -> int:
+    scores = Relevance(passages, language).scores(question)
+    return scores.order[0]
+
+
+def test_a_passage_with_the_words_comes_first() -> None:
+    assert best([FILLING, KEEPER, FILLING], "Who kept the lighthouse?") == 1
+
+
+def test_words_that_only_ask_find_nothing() -> None:
+    scores = Relevance(["What did he say? Who was it, and why?", KEEPER]).scores("Why did Martha do what she did?")
+    assert scores.alone[0] == 0.0
+    assert scores.order[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "Summarize what was said."),
+        ("de", "Was hat er gesagt?"),
+        ("fr", "Qu’est-ce qu’il a dit ?"),
+        ("de-AT", "Wer?"),
+    ],
+)
+def test_a_question_that_names_nothing_tells_nothing(language: str, question: str) -> None:
+    assert not Relevance(["Was er sagte, a dit il, what was said"], language).scores(question).telling
+
+
+def test_in_a_language_without_such_a_list_every_word_counts() -> None:
+    assert Relevance(["kdo to byl", "nikdo"], "cs").scores("kdo").telling
+
+
+def test_of_passages_with_the_same_words_the_one_in_good_company_comes_first() -> None:
+    passages = [FILLING, KEEPER, FILLING, FILLING, FILLING, LODGER, KEEPER, f"Martha saw the leg. {FILLING}"]
+    assert best(passages, "What did Martha of the lighthouse say to the man with the wooden leg?") in (5, 6, 7)
+
+
+def test_one_that_has_all_the_words_alone_is_among_the_first_two() -> None:
+    alone = "Ferrand, Petrel, ledger and reef."
+    crowd = [f"The reef and the ledger. {FILLING}"] * 4
+    passages = [*crowd, *[FILLING] * 30, alone, *[FILLING] * 30]
+    scores = Relevance(passages).scores("Did Ferrand of the Petrel take the ledger from the reef?")
+    assert passages.index(alone) in scores.order[:2]
+
+
+def test_what_shares_nothing_comes_last_and_in_order() -> None:
+    far = [f"{FILLING} {FILLING}"] * 20
+    scores = Relevance([*far, KEEPER, *far]).scores("lighthouse")
+    nothing = [index for index in range(41) if not scores.around[index]]
+    assert scores.order[-len(nothing) :] == nothing
+    assert sorted(scores.order) == list(range(41))
+
+
+def test_help_comes_from_both_sides_alike_and_fades() -> None:
+    found = spread([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS])
+    assert found[2] == 2.0
+    assert found[1] == pytest.approx(found[3])
+    assert found[0] == pytest.approx(found[4])
+    assert 0 < found[0] < found[1] < 1
+    assert found[5] == 0.0
+
+
+def test_nothing_is_near_in_no_text() -> None:
+    assert Relevance([]).scores("Who?").order == []
+    assert not Relevance(["", " "]).scores("lighthouse").telling
