@@ -85,7 +85,7 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
     options = TaskOptions(
         **{
             name: value
-            for name in ("seed", "lengths", "depths", "needles", "haystack")
+            for name in ("seed", "split", "lengths", "depths", "needles", "haystack")
             if (value := getattr(arguments, name)) is not None
         }
     )
@@ -133,7 +133,7 @@ def _page_size(typed: str, pauses: Pauses) -> PageSize | None:
 
 def _data(arguments: argparse.Namespace) -> str:
     hashes = [data_hash(path) for path in (arguments.data, arguments.haystack) if path is not None]
-    return "+".join(hashes)
+    return "+".join(filter(None, (*hashes, arguments.split)))
 
 
 def _settings(arguments: argparse.Namespace, plan: Plan, info: EngineInfo, data: str) -> RunSettings:

@@ -307,6 +307,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lengths", type=_numbers(100), metavar="N,N", help="of needles: tokens of the texts")
     parser.add_argument("--depths", type=_shares, metavar="P,P", help="of needles: where they lie, in percent")
     parser.add_argument("--needles", type=_count(1), metavar="N", help="of needles: questions a length and depth")
+    parser.add_argument("--split", default="", metavar="NAME", help="of a folder with several: train, valid, test …")
     parser.add_argument("--haystack", metavar="FILE", type=Path, help="of needles: a book to hide them in")
     _add_formats(parser)
 

@@ -61,7 +61,7 @@ class TaskOptions:
     seed: int = 0
     """Of whatever is drawn by chance."""
     split: str = ""
-    """Of a folder with several: `train`, `valid` …; empty: the one that is made to develop on."""
+    """Of a folder with several: `train`, `valid` …; empty: as the task has it."""
     lengths: tuple[int, ...] = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
     """Of the haystacks, in tokens."""
     depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)

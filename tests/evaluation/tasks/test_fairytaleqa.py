@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import GistreadError
+from gistread.evaluation.model import TaskOptions
 from gistread.evaluation.tasks.registry import TASKS
 from tests.evaluation.tasks.files import DATA, gold_text, lines, needs_data, sound
 
@@ -65,6 +66,15 @@ def test_the_authors_folders_of_tables(tmp_path: Path, part: str) -> None:
     assert story.questions[0].references == ("a goat, in a wood", "A goat")
     assert gold_text(story, 0) == ['A king had a cup, and lost it.\n\nA "goat" found it.']
     sound(story)
+
+
+def test_one_split_of_several(tmp_path: Path) -> None:
+    root = authors_folder(authors_folder(tmp_path), "test")
+    assert len(list(load(root))) == 2
+    for name in ("val", "valid", "test"):
+        assert len(list(load(root, TaskOptions(split=name)))) == 1
+    with pytest.raises(GistreadError, match="has no folder train with questions"):
+        list(load(root, TaskOptions(split="train")))
 
 
 def test_a_story_that_is_missing_is_named(tmp_path: Path) -> None:

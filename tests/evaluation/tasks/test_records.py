@@ -66,6 +66,11 @@ def test_a_wrong_file_is_refused_in_words(tmp_path: Path, content: bytes, says: 
     assert refused.value.hint
 
 
+def test_lines_where_one_document_is_wanted_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(GistreadError, match="is not one JSON document: there is more in line 2"):
+        json_document(lines(tmp_path / "a.jsonl", {"a": 1}, {"a": 2}))
+
+
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path, says in ((tmp_path / "none", "There is no file"), (tmp_path, "is a folder")):
         with pytest.raises(GistreadError, match=says):

@@ -16,6 +16,8 @@ from gistread.evaluation.tasks.records import Record, json_records, table_record
 from gistread.evaluation.tasks.texts import add_text
 
 _QUESTIONS = "-questions.csv"
+_SHORT = {"valid": "val", "validation": "val"}
+"""What the folder of a split is called."""
 _NUMBER = re.compile(r"\d+")
 _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 """Columns; the second annotator's begin with the fourth. Most are empty."""
@@ -23,7 +25,9 @@ _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 
 def load_fairytaleqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
     """A story a document. See `Loader`."""
-    return _from_tables(path) if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")) else _from_lines(path)
+    if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")):
+        return _from_tables(path, options.split)
+    return _from_lines(path)
 
 
 def _from_lines(path: Path) -> Iterator[Document]:
@@ -32,10 +36,14 @@ def _from_lines(path: Path) -> Iterator[Document]:
         yield _document(record.text("story", "story_name"), sections, list(record.records("questions")), record)
 
 
-def _from_tables(folder: Path) -> Iterator[Document]:
+def _from_tables(folder: Path, split: str) -> Iterator[Document]:
     # The authors keep everything twice, by origin and by split.
     by_split = folder / "data-by-train-split"
-    for questions in sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}")):
+    files = sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}"))
+    wanted = {split, _SHORT.get(split, split)}
+    if split and not (files := [file for file in files if file.parent.name in wanted]):
+        raise task_error(f"{folder} has no folder {split} with questions")
+    for questions in files:
         name = questions.name.removesuffix(_QUESTIONS)
         story = _beside(questions) / f"{name}-story.csv"
         if not story.is_file():

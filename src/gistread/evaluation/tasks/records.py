@@ -252,6 +252,8 @@ def _parsed(path: Path) -> dict[str, Any] | list[Any]:
     except UnicodeDecodeError as error:
         raise task_error(f"{path} is not UTF-8 text") from error
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            raise task_error(f"{path} is not one JSON document: there is more in line {error.lineno}") from error
         raise task_error(f"{path.name}, line {error.lineno}: it is not JSON ({error.msg})") from error
     if not isinstance(document, (dict, list)):
         raise task_error(f"{path} is neither a JSON object nor a list of them")

@@ -61,7 +61,7 @@ _TASKS = (
         "github.com/google-deepmind/narrativeqa",
         "Apache-2.0; the stories are under licences of their own",
         "the folder with documents.csv and qaps.csv, and in tmp/ what download_stories.sh fetched; the set `valid` "
-        "unless another one is asked for; stories that were not fetched are left out",
+        "unless --split names another; stories that were not fetched are left out",
         _ANSWERS,
         _loader("narrativeqa:load_narrativeqa"),
     ),
