@@ -107,6 +107,20 @@ async def test_a_cell_of_the_strip_of_passages_leads_to_the_passage(tmp_path: Pa
         assert [(mark.start, mark.end) for mark in screen.book_pane.marks] == [(place.start, place.end)]
 
 
+async def test_the_contents_say_in_which_chapters_the_passages_stand(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await asked(pilot, reader, STARTED)
+        second = screen.book.chapters[1]
+        reader.say(Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))), DONE)
+        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        screen.to_pane(Pane.BOOK)
+        await pilot.press("t")
+        await until(pilot, lambda: "■ 2 before the model" in text_of(app))
+        (line,) = [line for line in lines(app) if "before the model" in line and "■ 2" in line]
+        assert second.title in line
+
+
 def _sees(screen: ReadingScreen, offset: int) -> bool:
     start, end = screen.book_pane.visible_range
     return start <= offset < end

@@ -1,6 +1,6 @@
 """The contents of a book as a tree: which chapter stands under which, what is folded, how far each is read. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -107,6 +107,11 @@ class ContentsTree:
     def words(self, index: int) -> int:
         """Words of a chapter and of all under it."""
         return sum(self._words[index : self._ends[index]])
+
+    def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:
+        """How many of these places lie, at least in part, in a chapter or in one under it."""
+        start, end = self.book.chapters[index].start, self.book.chapters[self._ends[index] - 1].end
+        return sum(first < end and start < last for first, last in places)
 
     def share_read(self, index: int, place: int) -> float:
         """How much of a chapter, with all under it, lies behind someone who reads at `place`: from 0 to 1."""

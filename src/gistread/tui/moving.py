@@ -183,7 +183,8 @@ class Moving(Screen[None]):
                 self.jump(book.chapters[chapter].start)
                 self.to_pane(Pane.BOOK)
 
-        self.app.push_screen(ContentsScreen(self._contents, place, self.progress.words_per_minute), go)
+        shown = self.answers_pane.shown_places
+        self.app.push_screen(ContentsScreen(self._contents, place, self.progress.words_per_minute, shown), go)
 
     # Go to
 

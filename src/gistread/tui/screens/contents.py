@@ -38,9 +38,12 @@ class ContentsScreen(ModalScreen[int | None]):
     ]
     AUTO_FOCUS = "#contents-filter"
 
-    def __init__(self, tree: ContentsTree, place: int, words_per_minute: float) -> None:
-        """`place`: where the person reads."""
+    def __init__(
+        self, tree: ContentsTree, place: int, words_per_minute: float, shown: tuple[tuple[int, int], ...] = ()
+    ) -> None:
+        """`place`: where the person reads; `shown`: what of the text stood before the model for the last answer."""
         super().__init__()
+        self._shown = shown
         self._tree = tree
         self._place = place
         self._words_per_minute = words_per_minute
@@ -91,7 +94,9 @@ class ContentsScreen(ModalScreen[int | None]):
         minutes = short_minutes(tree.words(node.index) / max(1.0, self._words_per_minute))
         you = "← you" if node.index == here else ""
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
-        tail = "  ".join(part for part in (you, f"{read:>4}", f"{minutes:>8}") if part)
+        shown = tree.holds(node.index, self._shown)
+        model = f"■ {shown} before the model" if shown else ""
+        tail = "  ".join(part for part in (model, you, f"{read:>4}", f"{minutes:>8}") if part)
         return Block(
             tree.book.chapters[node.index].title or "Untitled",
             key=node.index,

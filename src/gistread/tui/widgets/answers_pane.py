@@ -73,6 +73,12 @@ class AnswersPane(LongText):
         """Whether the last exchange shows every line of its work."""
         return bool(self.exchanges) and self.exchanges[-1].shows_work
 
+    @property
+    def shown_places(self) -> tuple[tuple[int, int], ...]:
+        """What of the book's text stood before the model for the last question, as far as its reader told."""
+        passages = self.exchanges[-1].work.passages if self.exchanges else None
+        return passages.places if passages else ()
+
     def unfold(self, number: int) -> bool:
         """Show all of the work of an exchange, or one line of it. Returns whether it has any."""
         exchange = self.exchanges[number]

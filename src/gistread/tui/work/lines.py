@@ -122,9 +122,9 @@ class Linked:
         self.text = ""
         self._spans: list[Span] = []
 
-    def add(self, piece: str, goal: Goal | None = None) -> "Linked":
+    def add(self, piece: str, goal: Goal | None = None, style: str = "link") -> "Linked":
         if goal is not None:
-            self._spans.append(Span(len(self.text), len(self.text) + len(piece), "link", goal))
+            self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, goal))
         self.text += piece
         return self
 

@@ -36,7 +36,7 @@ class Passages:
         """The book as a strip, and each place by its page."""
         strip = Linked().add("the book  ▕")
         for cell in places.map(self.places):
-            strip.add("·" if cell is None else "■", None if cell is None else ToPlace(*cell))
+            strip.add("·" if cell is None else "■", None if cell is None else ToPlace(*cell), "note-link")
         strip.add("▏")
         listed = Linked().add("shown: ")
         said: dict[str, tuple[int, int]] = {}

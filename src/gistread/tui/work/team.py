@@ -123,7 +123,9 @@ class Team:
         for member, (start, end) in enumerate(self.parts, start=1):
             report = one.reports.get(member)
             sign = _READING if report is None else _ANSWERS if report.answer else _SILENT
-            said.add(" " if member > 1 and member % _CELLS_TOGETHER == 1 else "").add(sign, ToPlace(start, end))
+            said.add(" " if member > 1 and member % _CELLS_TOGETHER == 1 else "").add(
+                sign, ToPlace(start, end), "note-link" if sign == _ANSWERS else "step"
+            )
         return said
 
     def _goal(self, member: int) -> ToPlace:
