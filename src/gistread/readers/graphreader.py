@@ -57,8 +57,9 @@ async def graphreader(
         return
     memory = replace(memory, entries=list(memory.entries))
     needed = await engine.measure(task("plan", question=question)) + _PLAN_TOKENS + options.answer_tokens
-    if needed > engine.info.context_tokens // 2:
-        raise PromptTooLongError(needed, options.answer_tokens, engine.info.context_tokens // 2)
+    # Beside question and plan there must be as much room again, for facts, pages and the notebook.
+    if 2 * needed > engine.info.context_tokens:
+        raise PromptTooLongError(2 * needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     graph: Mapping[str, Element] = {}
     search = Search(question, memory, engine, graph)

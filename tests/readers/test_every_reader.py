@@ -1,0 +1,227 @@
+"""What every reader promises, whatever the model says.
+
+A real engine runs them with a tiny model of random weights; where a prompt has to be looked at, a fake one does.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import Engine, Phase
+from gistread.errors import BudgetTooSmallError, PromptTooLongError, UsageError
+from gistread.memory.model import GistMemory
+from gistread.readers import graph_path
+from gistread.readers.events import Answered, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+from tests.tiny_gguf import write_tiny_gguf
+
+QUESTION = "Who stole the brass key?"
+CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
+LETTERED = f"{QUESTION}\nA. Martha Quill\nB. Ferrand\nC. the fishermen\nD. nobody"
+OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, reasons=False)
+
+WITHOUT_TEXT = {"gists", "closed-book"}
+FROM_NOTES = {"longagent", "notes", "graphreader"}
+"""Readers whose last prompt has notes in it and none of the book's own words."""
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+every_reader = pytest.mark.parametrize("name", METHODS)
+every_reader_for_real = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "graphreader" else name for name in METHODS]
+)
+"""GraphReader asks even a tiny model some hundred times."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tiny(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+    folder: Path = tmp_path_factory.mktemp("tiny")
+    engine = LlamaEngine(write_tiny_gguf(folder / "tiny.gguf"), log=folder / "worker.log")
+    await engine.start()
+    yield engine
+    await engine.close()
+
+
+@pytest.fixture(scope="module")
+def memory() -> GistMemory:
+    """One for all questions to the tiny model, so that facts are made once."""
+    return make_memory(3, 3)
+
+
+async def events_of(
+    name: str,
+    engine: Engine,
+    memory: GistMemory,
+    options: ReaderOptions = OPTIONS,
+    *,
+    question: str = QUESTION,
+    steering: Steering | None = None,
+) -> list[ReaderEvent]:
+    events = METHODS[name].reader()(question, memory, engine, steering or Steering(), options)
+    return [event async for event in events]
+
+
+def answered(events: list[ReaderEvent]) -> Answered:
+    assert isinstance(events[-1], Answered)
+    return events[-1]
+
+
+@pytest.fixture(autouse=True)
+def short_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GraphReader's paths end after three steps: what they promise is the same, and a tiny model is slow too."""
+    monkeypatch.setattr(graph_path, "STEPS", 3)
+
+
+async def result_of(
+    name: str, engine: Engine, memory: GistMemory, options: ReaderOptions
+) -> Answered | PromptTooLongError | BudgetTooSmallError:
+    try:
+        return answered(await events_of(name, engine, memory, options))
+    except (PromptTooLongError, BudgetTooSmallError) as error:
+        return error
+
+
+@every_reader_for_real
+async def test_it_ends(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+    events = await events_of(name, tiny, memory)
+    assert [type(event) for event in events if isinstance(event, Started | Stopped | Answered)] == [
+        Started,
+        Stopped,
+        Answered,
+    ]
+    assert answered(events).choice is None
+
+
+@every_reader
+async def test_it_ends_at_once_when_it_is_told_to_stop(name: str) -> None:
+    events = await events_of(name, FakeEngine(), make_memory(), steering=Steering(stop=True))
+    assert not answered(events).lookups or name == "bm25"
+    if name not in WITHOUT_TEXT | {"bm25", "dos", "full"}:  # These have one step only.
+        assert Stopped(StopReason.PERSON) in events
+
+
+@every_reader_for_real
+async def test_nothing_but_an_option_answers_a_question_with_options(
+    name: str, tiny: LlamaEngine, memory: GistMemory
+) -> None:
+    said = answered(await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES)))
+    assert said.choice in range(4)
+    assert said.answer == " ".join(CHOICES[said.choice].split())
+
+
+@every_reader
+async def test_the_options_stand_in_every_prompt_with_the_question(name: str) -> None:
+    fake = FakeEngine(chooses=lambda _, options: len(options) - 1)
+    said = answered(await events_of(name, fake, make_memory(), replace(OPTIONS, choices=CHOICES)))
+    assert (said.choice, said.answer) == (3, "nobody")
+    assert fake.calls[-1].options == ("A", "B", "C", "D")
+    asked = [call.text for call in fake.calls if f"uestion: {QUESTION}" in call.text or "uestion about" in call.text]
+    assert asked
+    assert all(LETTERED in text for text in asked)
+
+
+@every_reader
+@pytest.mark.parametrize("choices", [("one",), ("one", " "), ("one", "one "), tuple(map(str, range(27)))])
+async def test_options_that_are_none_are_refused(name: str, choices: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="no options"):
+        await events_of(name, FakeEngine(), make_memory(), replace(OPTIONS, choices=choices))
+
+
+def says(text: str) -> str:
+    if "Write down" in text:
+        return "Ferrand lost a watch." if "Above is page" in text else "Ferrand took it."
+    return "Somebody did it."
+
+
+@every_reader
+async def test_what_stood_before_the_model_is_told(name: str) -> None:
+    fake = FakeEngine(says=says)
+    memory = make_memory()
+    said = answered(await events_of(name, fake, memory))
+    book, last = memory.book, fake.calls[-1]
+    assert all(0 <= start < end <= len(book.text) for start, end in said.seen)
+    assert all(one[1] < other[0] and book.text[one[1] : other[0]].strip() for one, other in pairwise(said.seen))
+    assert bool(said.seen) == (name not in WITHOUT_TEXT)
+    if name not in FROM_NOTES:
+        shown = [p for p in book.paragraphs if any(start <= p.start and p.end <= end for start, end in said.seen)]
+        assert bool(shown) == bool(said.seen)
+        assert all(book.text[paragraph.start : paragraph.end].strip() in last.text for paragraph in shown)
+    of_task = await fake.measure(last.prompt) - said.context_tokens
+    assert 20 < of_task < 120
+    assert bool(said.context_tokens) == (name != "closed-book")
+
+
+@every_reader_for_real
+@pytest.mark.parametrize("budget", [60, 400, 1500])
+async def test_the_budget_holds(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
+    said = await result_of(name, tiny, memory, replace(OPTIONS, budget_tokens=budget))
+    if isinstance(said, BudgetTooSmallError):
+        assert budget < said.needed_tokens < 1500
+        assert f"{budget} tokens" in said.message
+        assert str(said.needed_tokens) in said.message
+    else:
+        assert isinstance(said, Answered)
+        assert said.context_tokens <= budget
+
+
+@every_reader
+@pytest.mark.parametrize("budget", range(4, 1000, 37))
+async def test_a_budget_of_any_size_is_used_or_refused(name: str, budget: int) -> None:
+    options = replace(OPTIONS, budget_tokens=budget, choices=CHOICES if budget % 2 else ())
+    said = await result_of(name, FakeEngine(), make_memory(), options)
+    if isinstance(said, BudgetTooSmallError):
+        assert said.needed_tokens > budget
+    else:
+        assert isinstance(said, Answered)
+        assert said.context_tokens <= budget
+
+
+@every_reader
+async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(name: str) -> None:
+    fake = FakeEngine(context_tokens=700)
+    with pytest.raises(PromptTooLongError) as caught:
+        await events_of(name, fake, make_memory(), question="Who was it? " * 400)
+    assert caught.value.prompt_tokens > 700
+    assert str(caught.value.prompt_tokens) in caught.value.message
+    assert "700" in caught.value.message
+    assert not fake.calls
+
+
+@every_reader
+@pytest.mark.parametrize("window", [150, 400, 600, 900, 1500])
+async def test_a_small_window_is_enough_or_refused_with_both_numbers(name: str, window: int) -> None:
+    fake = FakeEngine(context_tokens=window)
+    said = await result_of(name, fake, make_memory(40, 40), OPTIONS)
+    if isinstance(said, PromptTooLongError):
+        assert said.prompt_tokens + said.answer_tokens > window
+        assert said.context_tokens == window
+    else:
+        assert isinstance(said, Answered)
+    assert all([await fake.measure(call.prompt) <= window for call in fake.calls])
+
+
+@every_reader_for_real
+async def test_one_who_stops_listening_frees_the_engine(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+    reader = METHODS[name].reader()(QUESTION, memory, tiny, Steering(), OPTIONS)
+    async with aclosing(reader):
+        async for _ in reader:
+            break
+    idle = asyncio.Event()
+    unwatch = tiny.watch(lambda state: idle.set() if state.phase is Phase.IDLE else idle.clear())
+    task = asyncio.create_task(events_of(name, tiny, memory))
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    if tiny.state.phase is not Phase.IDLE:
+        await asyncio.wait_for(idle.wait(), 30)
+    unwatch()
