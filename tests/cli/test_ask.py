@@ -40,7 +40,8 @@ def memory_of(book: Path) -> GistMemory:
 def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
     assert set(document) == {
-        *("answer", "found", "citations", "lookups", "steps", "compression_rate", "reader", "usage"),
+        *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "usage"),
+        *("compression_rate", "context_tokens", "seen"),
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"
@@ -50,6 +51,15 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Pa
     for citation in document["citations"]:
         assert text[citation["start"] : citation["end"]] == citation["quote"]
     assert set(document["usage"]) == {"prefilled", "reused", "generated", "seconds"}
+
+
+def test_a_question_with_options_is_answered_with_one_of_them(run: Run, indexed: Path) -> None:
+    options = ["--choice", "nobody", "--choice", "the keeper"]
+    document = run("ask", indexed, QUESTION, "--reader", "gists", *options, "--json").json
+    assert (document["choice"], document["answer"]) in [(0, "nobody"), (1, "the keeper")]
+    refused = run("ask", indexed, QUESTION, "--choice", "nobody")
+    assert refused.status == ExitStatus.USAGE
+    assert "no options to choose from: nobody" in refused.err
 
 
 def test_the_answer_is_data_and_the_steps_are_not(run: Run, indexed: Path) -> None:

@@ -27,6 +27,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
+from gistread.readers.choices import posed
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -47,6 +48,7 @@ from gistread.shelf import KeptCitation, KeptQuestion, Shelf
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
+    posed(arguments.question, arguments.choice)  # Options that are none are told before a model is loaded.
     config = settings(arguments)
     arguments.reader = arguments.reader or config.reader or DEFAULT_READER
     if arguments.reader not in METHODS:
@@ -95,7 +97,7 @@ async def _ask(
                     memory,
                     engine,
                     Steering(pinned=expanded),
-                    ReaderOptions(max_pages=config.max_pages),
+                    ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice)),
                 )
                 async with aclosing(events):
                     answered = await _told(arguments, events, line)

@@ -154,6 +154,9 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-pages", type=_count(0), metavar="N", help="most pages the agent may open (5)")
     parser.add_argument("--expand", type=_page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
     parser.add_argument(
+        "--choice", metavar="TEXT", action="append", default=[], help="an option: twice or more, and one is the answer"
+    )
+    parser.add_argument(
         "--upto",
         type=_bound,
         metavar="PLACE",

@@ -64,11 +64,14 @@ def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json
     """What `ask --json` prints; `steps` are those of `step_of`."""
     return {
         "answer": answered.answer,
+        "choice": answered.choice,
         "found": answered.found,
         "citations": [asdict(citation) for citation in answered.citations],
         "lookups": list(answered.lookups),
         "steps": list(steps),
         "compression_rate": _rate(answered.compression_rate),
+        "context_tokens": answered.context_tokens,
+        "seen": [list(place) for place in answered.seen],
         "reader": reader,
         "usage": _usage(answered.usage),
     }
