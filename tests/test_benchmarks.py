@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.figures import Aim, Skipped, Spread, Table, as_json, as_text
+from tests.benchmarks.recall import DATA
 from tests.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[1]
@@ -55,14 +56,30 @@ SLOW_PARTS = {
     "batching": ["8 sequences against 1"],
     "exactness": ["all at once", "gists of the same page"],
 }
+DATA_PARTS = {
+    "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, musique"],
+    "judging": ["by who put them in order, fairytaleqa", "likelihood"],
+}
+"""Those that need questions whose gold places are known."""
 
 
 @pytest.mark.parametrize("part", [*PARTS, *(pytest.param(part, marks=pytest.mark.slow) for part in SLOW_PARTS)])
 def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
+    check(part, tiny, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.exists(), reason="the files of the tasks are not there")
+@pytest.mark.parametrize("part", DATA_PARTS)
+def test_so_does_one_over_the_files_of_tasks(part: str, tiny: Path, tmp_path: Path) -> None:
+    check(part, tiny, tmp_path)
+
+
+def check(part: str, tiny: Path, tmp_path: Path) -> None:
     document = tmp_path / "figures.json"
     ended = run(part, "--quick", "--model", tiny, "--json", document)
     assert ended.returncode == 0, ended.stderr
-    for words in (PARTS | SLOW_PARTS)[part]:
+    for words in (PARTS | SLOW_PARTS | DATA_PARTS)[part]:
         assert words in ended.stdout
     figures: dict[str, Any] = json.loads(document.read_text(encoding="utf-8"))
     assert figures["model"] == "tiny.gguf"

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     exactness,
     first_token,
     indexing,
+    judging,
     moving,
     naive,
     novel,
@@ -53,6 +54,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "pdf": pdf.measure,
         "others": others.measure,
         "recall": recall.measure,
+        "judging": judging.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""

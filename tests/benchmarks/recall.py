@@ -24,14 +24,14 @@ from tests.benchmarks.figures import Aim, Finding, Skipped, Table
 from tests.benchmarks.setting import Setting
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-_FILES = {
+FILES = {
     "fairytaleqa": "fairytaleqa/fairytaleqa_dev.jsonl",
     "qmsum": "qmsum/qmsum_val.jsonl",
     "hotpotqa": "multihop/hotpotqa_dev_120.json",
     "musique": "multihop/musique_dev_60.jsonl",
     "squad": "multihop/squad_v2_dev_first5articles.json",
 }
-_AIMED = ("fairytaleqa", "qmsum")
+AIMED = ("fairytaleqa", "qmsum")
 """Whose gold places are long enough to make pages of."""
 _PAGE_WORDS = 440
 """The middle of the usual page size."""
@@ -53,13 +53,13 @@ class _Found:
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    for task, name in _FILES.items():
+    for task, name in FILES.items():
         if not (DATA / name).exists():
             yield Skipped(f"gold places of {task}", f"{DATA / name} is not there")
             continue
         documents = list(itertools.islice(TASKS[task].load(DATA / name), 2 if setting.quick else None))
         recalls, coverage = await asyncio.to_thread(_measured, documents)
-        if task in _AIMED:
+        if task in AIMED:
             yield _table(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
             better = difference(recalls["gistread", 3], recalls["bm25", 3])
             assert better is not None
@@ -84,7 +84,7 @@ def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Valu
                 recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
             for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
                 if words <= _MOST_SHOWN * document.book.words:
-                    seen = _filled(passages, document, words)
+                    seen = filled(passages, document, words)
                     coverage.setdefault((way, words), {})[key] = covered(question.gold_places, seen)
     return recalls, coverage
 
@@ -95,7 +95,7 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
     pages, passages = _pages(document), cut(book)
     by_page = Ranker([book.text[start:end] for start, end in pages], book.language)
     by_passage = Ranker([book.text[start:end] for start, end in passages], book.language)
-    memory = _memory(document, pages)
+    memory = memory_of(document)
 
     def look(question: Question) -> _Found:
         nearest = by_passage.scores(question.text)
@@ -132,12 +132,12 @@ def _pages(document: Document) -> list[Passage]:
     return [(start, end) for (start, _), end in zip(pages, ends, strict=True)]
 
 
-def _memory(document: Document, pages: Sequence[Passage]) -> GistMemory:
-    """As it would be after reading, without a word in its gists: nothing here looks at them."""
+def memory_of(document: Document) -> GistMemory:
+    """Of a document, as it would be after reading, without a word in its gists: nothing here looks at them."""
     book = document.book
     entries = [
         Entry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
-        for number, (start, end) in enumerate(pages, start=1)
+        for number, (start, end) in enumerate(_pages(document), start=1)
     ]
     return GistMemory(book, PageSize(_PAGE_WORDS, _PAGE_WORDS), "none", entries)
 
@@ -148,7 +148,7 @@ def _pages_of(passages: Sequence[Passage], pages: Sequence[Passage]) -> list[int
     return list(dict.fromkeys(starts))
 
 
-def _filled(passages: Sequence[Passage], document: Document, words: int) -> list[Passage]:
+def filled(passages: Sequence[Passage], document: Document, words: int) -> list[Passage]:
     """The first passages, as many as so many words take."""
     taken: list[Passage] = []
     for start, end in passages:
@@ -170,13 +170,14 @@ def _table(
         for (way, at), found in values.items():
             gained = {key: value - values[base, at][key] for key, value in found.items()}
             parts = [{key: value for key, value in gained.items() if key[0] in half} for half in halves]
-            over = ["" if way == base else _written(estimate(part)) for part in (gained, *parts)]
-            yield way, str(at), _written(estimate(found)), over[0], over[1], over[2]
+            over = ["" if way == base else written(estimate(part)) for part in (gained, *parts)]
+            yield way, str(at), written(estimate(found)), over[0], over[1], over[2]
 
     return Table(title, columns, tuple(rows()))
 
 
-def _written(found: Estimate | None) -> str:
+def written(found: Estimate | None) -> str:
+    """In per cent, with its interval where there is one."""
     if found is None:
         return ""
     bounds = (
