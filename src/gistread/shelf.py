@@ -103,6 +103,15 @@ class Shelf:
         words = records[-1].get("words") if records else None
         return Place(**words) if words else None
 
+    def zoom(self, sha256: str) -> str:
+        """From how far away they looked at the book's memory; empty where they never chose. Raises StorageError."""
+        levels = [str(record["level"]) for record in self._read(sha256) if record["kind"] == "zoom"]
+        return levels[-1] if levels else ""
+
+    def set_zoom(self, sha256: str, level: str) -> None:
+        """Raises StorageError."""
+        self._append(sha256, {"kind": "zoom", "level": level})
+
     def knows(self, sha256: str) -> bool:
         """Whether the book was opened before. Raises StorageError."""
         return any(record["kind"] == "opened" for record in self._read(sha256))
@@ -196,6 +205,7 @@ def _checked(records: Iterable[Record], file: Path) -> list[Record]:
 _FIELDS = {
     "opened": {"title", "authors", "path", "length", "at"},
     "position": {"offset"},
+    "zoom": {"level"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
 """What each kind of record holds."""

@@ -21,7 +21,7 @@ from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource
-from gistread.memory.outline import MOST_CHILDREN, Stretch, inner, outline
+from gistread.memory.outline import MOST_CHILDREN, Stretch, chapter_of, inner, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "summary"
@@ -58,6 +58,20 @@ def nodes(top: Node) -> Iterator[Node]:
     for child in top.children:
         yield from nodes(child)
     yield top
+
+
+def chapters(memory: GistMemory, top: Node) -> list[Node]:
+    """The chapters of the book, in its order: the largest nodes that lie in one chapter; what is below the top of a
+    book that has none. A chapter of one page is that page."""
+    found = _in_one_chapter(memory, top)
+    return found if len(found) > 1 else list(top.children)
+
+
+def _in_one_chapter(memory: GistMemory, node: Node) -> list[Node]:
+    first, last = (chapter_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
+    if first == last or not node.children:
+        return [node]
+    return [one for child in node.children for one in _in_one_chapter(memory, child)]
 
 
 def standing(memory: GistMemory) -> Node:

@@ -46,9 +46,18 @@ class AskingTask:
     def running(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def start(self, question: str, pinned: set[int], ready: Callable[[], Awaitable[tuple[GistMemory, Engine]]]) -> None:
-        """Ask. `ready` returns once there is a memory with a page in it and a model. Not while one is running."""
-        self.steering = Steering(pinned=set(pinned))
+    def start(
+        self,
+        question: str,
+        pinned: set[int],
+        ready: Callable[[], Awaitable[tuple[GistMemory, Engine]]],
+        here: int | None = None,
+    ) -> None:
+        """Ask, from this offset in the book. Not while one is running.
+
+        `ready` returns once there is a memory with a page in it and a model.
+        """
+        self.steering = Steering(pinned=set(pinned), here=here)
         self._set(Asking.MODEL)
         self._task = asyncio.create_task(self._run(question, ready), name="asking")
 

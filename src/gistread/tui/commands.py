@@ -62,6 +62,18 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "pin", "p", "pin", "Pin or unpin a page", R, "A pinned page stands open for the next question.", "pin", "memory"
     ),
+    Command("zoom-out", "<", "zoom(-1)", "See the memory from farther away", R, "Text, pages, chapters, book."),
+    Command(
+        "zoom-in", ">", "zoom(1)", "See the memory from nearer by", R, "Remembered for each book.", "zoom", "memory"
+    ),
+    Command(
+        "make-coarser",
+        "c",
+        "make_coarser",
+        "Let the model shorten chapters and book",
+        R,
+        "For the memory from farther away, and for long memories.",
+    ),
     Command("refuse", "x", "refuse", "Refuse the page the agent opened", R, "It closes; the agent goes on without it."),
     Command("stop-lookups", "s", "stop_lookups", "Stop the look-ups", R, "Answer now, with the pages that are open."),
     Command(

@@ -55,11 +55,15 @@ class Hearing:
                 screen.answers_pane.places = Places(len(memory.book.text), memory)
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
+                screen.look_again()
             case news.PageBegun(page=page):
                 screen.memory_pane.set_progress(begun=page, reading=True)
             case news.PageRead(entry=entry):
                 screen.memory_pane.add(entry)
                 screen.memory_pane.set_here(screen.book_pane.place, scroll=False)
+                screen.memory_grew()
+            case news.Made():
+                screen.memory_grew()
             case news.QuestionAsked(question=question):
                 self.asked = []
                 screen.memory_pane.clear_question()

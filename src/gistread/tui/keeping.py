@@ -62,6 +62,10 @@ class Keeping:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
 
+    def zoom(self, level: str) -> None:
+        """From how far away the person looks at the memory."""
+        self._write(lambda: self._shelf.set_zoom(self._book.sha256, level))
+
     def question(self, question: KeptQuestion) -> None:
         self._write(lambda: self._shelf.add_question(self._book.sha256, question))
 

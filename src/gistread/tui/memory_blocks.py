@@ -5,14 +5,40 @@ read, not read yet. Colour only repeats it.
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gistread.memory.model import Entry, GistMemory, GistSource, Page
+from gistread.memory.outline import chapter_of
 from gistread.readers.events import Who
 from gistread.tui.book_blocks import inline_spans, turnover
-from gistread.tui.text.document import Block
+from gistread.tui.text.document import Block, Span
+
+if TYPE_CHECKING:
+    from gistread.memory.tree import Node
 
 PageKey = tuple[str, int]
-"""("page", number) of every block of a page, ("rest", number) of what stands for pages not read yet."""
+"""("page", number) of every block of a page, ("rest", number) of what stands for pages not read yet; zoomed out,
+("part", number of its first page) of what stands for a stretch of pages."""
+
+
+class Zoom(StrEnum):
+    """From how far away one looks at the memory, the farthest first."""
+
+    BOOK = "book"
+    CHAPTER = "chapter"
+    PAGE = "page"
+    TEXT = "text"
+
+    @property
+    def coarse(self) -> bool:
+        """Whether one piece stands for many pages."""
+        return self in (Zoom.BOOK, Zoom.CHAPTER)
+
+    def step(self, by: int) -> "Zoom":
+        """So many steps nearer, as far as there are any."""
+        levels = list(Zoom)
+        return levels[max(0, min(len(levels) - 1, levels.index(self) + by))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +64,21 @@ class View:
     """The page the model is shortening."""
     reading: bool = False
     """The model is reading the book."""
+    zoom: Zoom = Zoom.PAGE
 
 
 def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
-    """The blocks of one page: its chapter's title where one begins, then its gist, or its text when open."""
+    """The blocks of one page: its chapter's title where one begins, then its gist, or its text when open.
+
+    Zoomed in, its text, which has the title in it.
+    """
     number = entry.page.number
     blocks: list[Block] = []
-    if title := _chapter_that_begins(memory, number):
+    in_text = view.zoom is Zoom.TEXT
+    if not in_text and (title := _chapter_that_begins(memory, number)):
         blocks.append(Block(title, key=None, style="heading", level=3, indent=_gutter(memory)))
     opening = view.opened.get(number)
-    if opening is None:
+    if opening is None and not in_text:
         blocks.append(
             Block(
                 " ".join(entry.gist.text.split()),
@@ -62,7 +93,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
         return blocks
     blocks.append(
         Block(
-            _opened_by(opening),
+            _opened_by(opening) if opening else f"{entry.page.words:,} words",
             key=("page", number),
             style="step",
             indent=_gutter(memory),
@@ -89,6 +120,8 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
                 blank_before=1 if len(blocks) > 1 else 0,
             )
         )
+    if opening is None:
+        return blocks
     blocks.append(
         Block(
             f"end of page {number} · {page.words:,} words",
@@ -99,6 +132,36 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
         )
     )
     return blocks
+
+
+def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
+    """What stands for a stretch of pages: the title of its chapter, or of the book, and its gist."""
+    title = memory.book.title if view.zoom is Zoom.BOOK else _titles_that_begin(memory, part.first)
+    key = ("part", part.first)
+    blocks = [Block(title, key=key, style="heading", level=3)] if title else []
+    text = " ".join(part.summary.text.split())
+    blocks.append(
+        Block(text, key=key, style="gist", indent=2, tail=_part_tail(part, view), blank_before=0 if title else 1)
+    )
+    return blocks
+
+
+def offer_blocks(offer: str) -> list[Block]:
+    """A line above the parts that says what the model could still do for them."""
+    return (
+        [Block(offer, key=("offer", 0), style="muted", spans=(Span(0, len(offer), "link", "offer"),))] if offer else []
+    )
+
+
+def _part_tail(part: "Node", view: View) -> str:
+    words = [f"p. {part.first}" if part.first == part.last else f"p. {part.first}–{part.last}"]
+    if not part.made:
+        words.append("from its gists")
+    elif part.summary.source is not GistSource.MODEL:
+        words.append(part.summary.source.value)
+    if view.here is not None and part.first <= view.here <= part.last:
+        words.append("← you")
+    return " · ".join(words)
 
 
 def empty_blocks(view: View) -> list[Block]:
@@ -160,7 +223,9 @@ def _work_ends(memory: GistMemory, begun: Page | None) -> int:
 def _tail(entry: Entry, view: View) -> str:
     number = entry.page.number
     words = []
-    if entry.gist.source is GistSource.EXTRACTIVE:
+    if view.zoom is Zoom.TEXT and number not in view.opened:
+        pass  # No gist is shown.
+    elif entry.gist.source is GistSource.EXTRACTIVE:
         words.append("extractive")
     elif entry.gist.source is GistSource.VERBATIM:
         words.append("verbatim")
@@ -187,6 +252,16 @@ def _chapter_that_begins(memory: GistMemory, number: int) -> str:
     if number > 1 and book.chapter_index(memory.entry(number - 1).page.start) == chapter:
         return ""
     return book.chapters[chapter].title
+
+
+def _titles_that_begin(memory: GistMemory, number: int) -> str:
+    """Title of the chapter that begins on this page, behind those of the parts that begin with it."""
+    book = memory.book
+    page = memory.entry(number).page
+    chapter = chapter_of(book, page)
+    if len(book.chapters) < 2 or (number > 1 and chapter_of(book, memory.entry(number - 1).page) == chapter):
+        return ""
+    return " · ".join(one.title for one in book.chapters[book.chapter_index(page.start) : chapter + 1])
 
 
 def _gutter(memory: GistMemory) -> int:

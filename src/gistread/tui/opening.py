@@ -65,6 +65,14 @@ def make_session(
     return Session(book, MemoryStore(memories), config, make_engine, tell)
 
 
+def kept_zoom(book: Book, shelf: Shelf) -> str:
+    """From how far away the person looked at the memory of this book; empty where they never chose."""
+    try:
+        return shelf.zoom(book.sha256)
+    except StorageError:
+        return ""
+
+
 def earlier_questions(book: Book, shelf: Shelf) -> list[Exchange]:
     """What was asked of this book at other times, the last last."""
     try:

@@ -165,9 +165,9 @@ class Session:
             return "No page has been read yet: press r to let the model read."
         return ""
 
-    def ask(self, question: str, pinned: set[int]) -> None:
-        """Ask over what has been read so far. Only when `why_not_ask` is empty and none is running."""
-        self.asking.start(question, pinned, self._ready)
+    def ask(self, question: str, pinned: set[int], here: int | None = None) -> None:
+        """Ask over what has been read so far, at this offset. Only when `why_not_ask` is empty and none is running."""
+        self.asking.start(question, pinned, self._ready, here)
 
     def make(self, *names: str) -> str:
         """Make these things of the memory in the background, by their names in `memory/needs.py`; what the person has
@@ -226,6 +226,15 @@ class Session:
     def _make_on(self) -> None:
         if self._engine is not None and self._memory is not None and self._memory.entries:
             self.making.go_on(self._memory, Models(self._engine))
+
+    async def seconds_to_make(self, name: str) -> float | None:
+        """How long `make` of this will take; None where that cannot be told."""
+        if self._engine is None or self._memory is None or self.loading or (info := self.info) is None:
+            return None
+        try:
+            return (await NEEDS[name].left(self._memory, Models(self._engine))).seconds(info)
+        except GistreadError:
+            return None
 
     async def close(self) -> None:
         """End everything. What was read is on disk already."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widgets import Static
 
 from gistread.book.model import Book
@@ -30,24 +29,25 @@ from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS,
 from gistread.tui.linking import Linking
 from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layers
-from gistread.tui.opening import earlier_questions, make_session, read_book
+from gistread.tui.opening import earlier_questions, kept_zoom, make_session, read_book
 from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
 from gistread.tui.searching import Searching
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.typesetting import Typesetting
 from gistread.tui.widgets.answers_pane import AnswersPane
-from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
+from gistread.tui.zooming import Zooming
 
 if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
+class ReadingScreen(Following, Zooming, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -87,6 +87,7 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
             yield BookPane(self.gistread.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
+                yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")
         with Vertical(id="question-side"):
             yield Rule(id="question-rule")
@@ -135,19 +136,6 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
         said = self.progress.place(self.book_pane.place, self.book_pane.share_read(book))
         header.show_place(said.title, said.chapter, said.progress, panes)
 
-    def show_memory_header(self) -> None:
-        """How much is read and how much shorter it is."""
-        memory = self.memory_pane.memory
-        parts = ["MEMORY"]
-        if memory is not None and memory.entries:
-            of = "" if memory.complete else f" of ~{memory.estimated_pages}"
-            parts.append(f"{len(memory.entries)}{of} pages")
-            parts.append(f"{memory.compression_rate(self.memory_pane.view.opened):.0f}% shorter")
-        if not self.follow:
-            parts.append("not following")
-        content = Content.assemble((parts[0], "bold"), ("   " + " · ".join(parts[1:]), "$gr-muted"))
-        self.query_one("#memory-header", Line).show(parts, content)
-
     def show_strip(self, lines: list[str]) -> None:
         """What the agent does, where its pane is not on screen; nothing when there are no lines."""
         self.set_class(bool(lines), "-strip")
@@ -189,6 +177,7 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
         await self.session.show_kept_memory()
+        self.begin_zoom(await asyncio.to_thread(kept_zoom, book, app.shelf))
         if self._model:
             await self.session.use_model(self._model)
         self.show_everything()
@@ -248,10 +237,6 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
                 self.jumps.leave(self.book_pane.place, event.page.start)
             self.book_pane.scroll_to_offset(event.page.start)
 
-    @on(MemoryPane.Changed)
-    def _memory_changed(self) -> None:
-        self.show_memory_header()
-
     @on(Clicked, "#memory")
     def _memory_clicked(self, event: Clicked) -> None:
         match event.block_key:
@@ -268,7 +253,7 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
             self.warn(reason)
             return
         self.question.taken(event.question)
-        session.ask(event.question, self.memory_pane.view.pinned)
+        session.ask(event.question, self.memory_pane.view.pinned, self.book_pane.place)
         if self.narrow:
             self.answers_pane.focus()
         else:
@@ -382,13 +367,18 @@ class ReadingScreen(Following, Marking, Searching, Linking, Typesetting, Speakin
                 self.warn("This line leads nowhere.")
             return
         number = self._page_meant()
-        if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
+        if self.pane is Pane.MEMORY and self.memory_pane.view.zoom.coarse:
+            self.memory_pane.action_go_to_page()
+        elif number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
             self.warn("The model has not read this page yet.")
         else:
             self.memory_pane.toggle_page(number)
 
     def action_pin(self) -> None:
         number = self._page_meant()
+        if self.pane is Pane.MEMORY and self.memory_pane.view.zoom.coarse:
+            self.warn("Zoom in to choose a page.")
+            return
         if number is None or self.memory_pane.memory is None or number > len(self.memory_pane.memory.entries):
             self.warn("The model has not read this page yet.")
             return

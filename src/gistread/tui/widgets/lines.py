@@ -95,8 +95,8 @@ class StatusLine(Line):
         self.show((status, note, self.room), content)
 
 
-class KeyLine(Line):
-    """The keys that matter here, as many as fit; each can be clicked."""
+class Clickable(Line):
+    """A line of words that each do something when they are clicked."""
 
     ALLOW_SELECT = False
 
@@ -106,6 +106,28 @@ class KeyLine(Line):
             await self.app.run_action(
                 action, self.screen if on_screen or not self.screen.focused else self.screen.focused
             )
+
+
+class Choices(Clickable):
+    """A few words of which one holds, and the keys that step through them."""
+
+    def show_choices(
+        self, choices: Sequence[tuple[str, str]], chosen: int, steps: tuple[tuple[str, str], tuple[str, str]]
+    ) -> None:
+        """(word, action) of each, and (key, action) of the steps to the left and to the right."""
+        words = [
+            _tab(word, index == chosen).stylize(Style.from_meta({_ACTION: action}))
+            for index, (word, action) in enumerate(choices)
+        ]
+        left, right = (
+            Content.styled(f" {key} ", "$gr-accent").stylize(Style.from_meta({_ACTION: action}))
+            for key, action in steps
+        )
+        self.show((tuple(choices), chosen, steps), Content.assemble(left, *words, right))
+
+
+class KeyLine(Clickable):
+    """The keys that matter here, as many as fit; each can be clicked."""
 
     def show_keys(
         self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""

@@ -1,21 +1,38 @@
-"""The gist memory as a list one walks through: a page a line or a few, opened and closed inline.
+"""The gist memory as a list one walks through, from near or far.
 
-Draws what `memory_blocks` makes of the memory and of the view. Tells of pages chosen; decides nothing about
-questions.
+Pages a line or a few, opened and closed inline; zoomed out, a gist a chapter, or one for the whole book; zoomed in, the
+pages' own text. Draws what `memory_blocks` makes of the memory and of the view. Tells of pages chosen; decides nothing
+about questions, and makes no gists: the parts to show are given to it.
 """
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from gistread.memory.model import Entry, GistMemory, Page
 from gistread.readers.events import Who
 from gistread.tui.commands import Place, bindings
-from gistread.tui.memory_blocks import Opening, View, empty_blocks, entry_blocks, rest_blocks
+from gistread.tui.memory_blocks import (
+    Opening,
+    View,
+    Zoom,
+    empty_blocks,
+    entry_blocks,
+    offer_blocks,
+    part_blocks,
+    rest_blocks,
+)
 from gistread.tui.text.document import Block
 from gistread.tui.text.widget import LongText
 
+if TYPE_CHECKING:
+    from gistread.memory.tree import Node
+
 
 class MemoryPane(LongText):
-    """Blocks of page n stand together; `_sizes[n - 1]` says how many they are."""
+    """Blocks of a page, or of a part, stand together; `_sizes` says how many they are, in the order of the book."""
 
     BINDINGS = bindings(Place.MOVING, Place.MEMORY)
 
@@ -28,7 +45,7 @@ class MemoryPane(LongText):
             self.go = go
 
     class Changed(Message):
-        """Pages were opened, closed or pinned."""
+        """Pages were opened, closed or pinned, or are looked at from nearer by."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(empty_blocks(View()), id=id, side_margin=1)
@@ -36,6 +53,9 @@ class MemoryPane(LongText):
         self.view = View()
         self._sizes: list[int] = []
         self._rest: list[Block] = []
+        self._parts: Sequence[Node] = ()
+        """What is shown zoomed out."""
+        self._lead: list[Block] = []
 
     # What is known
 
@@ -44,28 +64,42 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
-        self.view = View(here=self.view.here, reading=self.view.reading, pinned=pinned)
+        self.view = View(here=self.view.here, reading=self.view.reading, pinned=pinned, zoom=self.view.zoom)
         self.cursor = memory is not None
-        blocks = []
-        self._sizes = []
-        for entry in memory.entries if memory else ():
-            of_page = entry_blocks(memory, entry, self.view) if memory else []
-            self._sizes.append(len(of_page))
-            blocks += of_page
-        rest = rest_blocks(memory, self.view) if memory else empty_blocks(self.view)
-        self._rest = rest
-        self.show([*blocks, *rest], keep_position=False)
+        self._parts, self._lead = (), []
+        self._draw()
+
+    def zoom_to(self, zoom: Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
+        """Look at the memory from this far away, at the page where one was.
+
+        Args:
+            parts: what stands for the pages, where one piece stands for many; in the order of the book.
+            offer: one line about them.
+        """
+        page = self._chosen_page()
+        number = page.number if page else self.view.here
+        again = zoom is self.view.zoom
+        self.view.zoom = zoom
+        self._parts, self._lead = parts, offer_blocks(offer)
+        self._draw(keep_position=again)
+        if number is not None and not again:
+            self.set_cursor(self._key_of(number), scroll=False)
+            self.scroll_to_key(self._key_of(number), top=0.3)
+        self.post_message(self.Changed())
 
     def add(self, entry: Entry) -> None:
-        """The memory has grown by this entry."""
-        if self.memory is None or entry.page.number != len(self._sizes) + 1:
+        """The memory has grown by this entry. Zoomed out, the parts that it belongs to are given later."""
+        if self.memory is None:
             return
         self.view.begun = None
-        blocks = entry_blocks(self.memory, entry, self.view)
-        rest = rest_blocks(self.memory, self.view)
-        self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
-        self._sizes.append(len(blocks))
-        self._rest = rest
+        if self.view.zoom.coarse:
+            self._redraw_rest()
+        elif entry.page.number == len(self._sizes) + 1:
+            blocks = entry_blocks(self.memory, entry, self.view)
+            rest = rest_blocks(self.memory, self.view)
+            self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
+            self._sizes.append(len(blocks))
+            self._rest = rest
 
     def set_progress(self, *, begun: Page | None, reading: bool) -> None:
         """What the model is doing to the next page."""
@@ -91,12 +125,15 @@ class MemoryPane(LongText):
 
     @property
     def chosen(self) -> int | None:
-        """Number of the page that the cursor is on."""
+        """Number of the page that the cursor is on; None where it is on more than one."""
         key = self.cursor_key
         return key[1] if isinstance(key, tuple) and key[0] == "page" else None
 
     def open_page(self, number: int, by: Who, reason: str = "") -> None:
+        """Show its own text, from near enough for that."""
         self.view.opened[number] = Opening(by, reason)
+        if self.view.zoom.coarse:
+            self.zoom_to(Zoom.PAGE)
         self._redraw(number)
         self.post_message(self.Changed())
 
@@ -106,6 +143,10 @@ class MemoryPane(LongText):
             self.post_message(self.Changed())
 
     def toggle_page(self, number: int) -> None:
+        """Open or close it; where every page is open, go to it in the book."""
+        if self.view.zoom is Zoom.TEXT:
+            self.action_go_to_page()
+            return
         if number in self.view.opened:
             self.close_page(number)
         else:
@@ -128,23 +169,55 @@ class MemoryPane(LongText):
             self._redraw(number)
 
     def bring_into_view(self, number: int) -> None:
-        self.scroll_to_key(("page", number))
+        self.scroll_to_key(self._key_of(number))
 
     # Drawing
 
-    def _redraw(self, number: int | None) -> None:
-        if self.memory is None or number is None or not 1 <= number <= len(self._sizes):
+    def _draw(self, *, keep_position: bool = False) -> None:
+        """Everything anew."""
+        memory = self.memory
+        if memory is None:
+            self._sizes, self._rest = [], empty_blocks(self.view)
+            self.show(self._rest, keep_position=keep_position)
             return
-        blocks = entry_blocks(self.memory, self.memory.entry(number), self.view)
-        self.splice(sum(self._sizes[: number - 1]), self._sizes[number - 1], blocks)
-        self._sizes[number - 1] = len(blocks)
+        if self.view.zoom.coarse:
+            items = [part_blocks(memory, part, self.view) for part in self._parts]
+        else:
+            items = [entry_blocks(memory, entry, self.view) for entry in memory.entries]
+        self._sizes = [len(blocks) for blocks in items]
+        self._rest = rest_blocks(memory, self.view)
+        self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
+
+    def _part_of(self, number: int) -> int:
+        """Index of the part that stands for a page."""
+        return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
+
+    def _key_of(self, number: int) -> tuple[str, int]:
+        """Key of what stands for a page."""
+        if self.view.zoom.coarse and self._parts:
+            return "part", self._parts[self._part_of(number)].first
+        return "page", number
+
+    def _redraw(self, number: int | None) -> None:
+        if self.memory is None or number is None or not 1 <= number <= len(self.memory.entries):
+            return
+        coarse = self.view.zoom.coarse
+        at = self._part_of(number) if coarse else number - 1
+        if at >= len(self._sizes):
+            return
+        if coarse:
+            blocks = part_blocks(self.memory, self._parts[at], self.view)
+        else:
+            blocks = entry_blocks(self.memory, self.memory.entry(number), self.view)
+        self.splice(len(self._lead) + sum(self._sizes[:at]), self._sizes[at], blocks)
+        self._sizes[at] = len(blocks)
 
     def _redraw_rest(self) -> None:
         if self.memory is None:
             return
         rest = rest_blocks(self.memory, self.view)
         if rest != self._rest:
-            self.splice(sum(self._sizes), len(self._rest), rest)
+            self.splice(len(self._lead) + sum(self._sizes), len(self._rest), rest)
             self._rest = rest
 
     # Keys
@@ -165,7 +238,8 @@ class MemoryPane(LongText):
             self.post_message(self.PageChosen(page, go=False))
 
     def _chosen_page(self) -> Page | None:
-        number = self.chosen
-        if self.memory is None or number is None or number > len(self.memory.entries):
-            return None
-        return self.memory.entry(number).page
+        """The page of the cursor, or the first of its part."""
+        match self.cursor_key:
+            case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
+                return self.memory.entry(number).page
+        return None

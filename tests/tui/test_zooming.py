@@ -1,0 +1,178 @@
+"""The memory from farther away and from nearer by: book, chapter, page, text."""
+
+import re
+from pathlib import Path
+
+from gistread.config import Config
+from gistread.readers.events import Expanded, Started, Who
+from gistread.tui.layout import Pane
+from gistread.tui.memory_blocks import Zoom
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    read_whole,
+    text_of,
+    until,
+)
+
+WIDE = (130, 44)
+NARROW = (80, 24)
+
+
+def says(text: str) -> str:
+    """Of every text something else, in its own words."""
+    numbers = re.findall(r"paragraph (\d+)", text)
+    return f"This is paragraph {numbers[-1]}. The road went on along the river." if numbers else "The lamp and the boy."
+
+
+def zoomed(app: object) -> str:
+    """The level that the line above the memory says."""
+    found = re.search(r"\[(book|chapter|page|text)\]", text_of(app))
+    return found[1] if found else ""
+
+
+async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: zoomed(app) == "page")
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "chapter")
+        memory_side = "\n".join(line[79:] for line in lines(app))
+        assert [title for title in ("I. The Lamp", "II. The Boy", "III. The Dark Night") if title in memory_side]
+        assert "← you" in memory_side
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "book")
+        assert "The Lamp at Skerry Point" in "\n".join(line[79:] for line in lines(app)[3:])
+        await pilot.press("<")
+        await pilot.press(">", ">", ">", ">")
+        await until(pilot, lambda: zoomed(app) == "text")
+        assert "with wet matches" in text_of(app) or "thirty years" in "\n".join(line[79:] for line in lines(app))
+        assert screen.pane is Pane.BOOK
+
+
+async def test_one_zooms_by_mouse(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await until(pilot, lambda: zoomed(app) == "page")
+        row = next(row for row, line in enumerate(lines(app)) if "[page]" in line)
+        for word in ("chapter", "book", "text", "page"):
+            column = lines(app)[row].index(word)
+            await pilot.click(offset=(column, row))
+            await until(pilot, lambda word=word: zoomed(app) == word)
+        await pilot.click(offset=(lines(app)[row].index("<"), row))
+        await until(pilot, lambda: zoomed(app) == "chapter")
+
+
+async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_chapter(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("tab", "<")
+        await until(pilot, lambda: zoomed(app) == "chapter")
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        assert screen.book_pane.place == screen.book.chapters[2].start
+        await pilot.press("]", "]")
+        fifth = screen.memory_pane.memory.page_at(screen.book.chapters[4].start).number
+        await until(pilot, lambda: screen.memory_pane.view.here == fifth)
+        await until(pilot, lambda: "← you" in text_of(app))
+        memory_side = "\n".join(line[79:].strip() for line in lines(app))
+        assert "Chapter 5" in memory_side.partition("← you")[0]
+        assert "Chapter 6" not in memory_side.partition("← you")[0]
+        row = next(row for row, line in enumerate(lines(app)) if "Chapter 4" in line[79:])
+        await pilot.click(offset=(90, row + 1))
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
+
+
+async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    app = app_on(long_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("<")
+        await until(pilot, lambda: "20 of 20 are told in sentences" in text_of(app))
+        assert "from its gists" in text_of(app)
+        engine.stop_after = len(engine.calls) + 3
+        await pilot.press("c")
+        await until(pilot, lambda: "making coarser gists: 3 of" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "paused" in text_of(app))
+        engine.gate.set()
+        await pilot.press("r")
+        await until(pilot, lambda: "of the gists" not in text_of(app) and "from its gists" not in text_of(app))
+
+
+async def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await opened(pilot)
+        await pilot.press("c")
+        await until(pilot, lambda: "There is no model yet" in text_of(app))
+
+
+async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "chapter")
+        await pilot.press("q")
+    again = app_on(small_book(), tmp_path)
+    async with again.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: zoomed(again) == "chapter" and "I. The Lamp" in text_of(again))
+    other = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with other.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await until(pilot, lambda: zoomed(other) == "page")
+
+
+async def test_a_page_that_the_agent_opens_is_seen_from_near(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "chapter")
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: reader.questions)
+        reader.say(Started("readagent-s", 3, 3, True), Expanded(2, Who.AGENT))
+        await until(pilot, lambda: zoomed(app) == "page" and "opened by the agent" in text_of(app))
+        assert screen.memory_pane.view.zoom is Zoom.PAGE
+
+
+async def test_where_one_reads_goes_with_the_question(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("]", "]", "]")
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: reader.questions)
+        assert reader.steering.here == screen.book_pane.place == screen.book.chapters[3].start
+
+
+async def test_pages_that_come_while_one_looks_from_far_are_put_into_their_chapters(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    engine.stop_after = 20
+    app = app_on(long_book(), tmp_path, engine, Config(min_words=60, max_words=90))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not engine.gate.is_set())
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "chapter" and screen.memory_pane._parts)
+        before = len(screen.memory_pane._parts)
+        engine.gate.set()
+        await until(pilot, lambda: len(screen.memory_pane._parts) == 20 > before)
+
+
+async def test_on_a_small_screen_zooming_shows_the_memory(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("<")
+        await until(pilot, lambda: zoomed(app) == "chapter" and screen.pane is Pane.MEMORY)
+        assert "I. The Lamp" in text_of(app)
