@@ -78,6 +78,35 @@ def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
     return records, length
 
 
+def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
+    """Add one record to a file of independent ones, whatever their number, creating the file and its folder.
+
+    Nothing of the file is read but its last byte: a line that a kill has torn is ended there, and found damaged by
+    those who read. Another process that is writing is waited for up to `wait_s`. Raises StorageError.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _open_locked(path, time.monotonic() + wait_s) as file:
+            length = os.fstat(file.fileno()).st_size
+            try:
+                write_all(file, b"\n" * _is_torn(path, length) + encode(record))
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(file.fileno(), length)
+                raise
+    except OSError as error:
+        raise _storage_error(path, error) from error
+
+
+def _is_torn(path: Path, length: int) -> bool:
+    if not length:
+        return False
+    with path.open("rb") as file:
+        file.seek(length - 1)
+        return file.read(1) != b"\n"
+
+
 class Journal:
     """A file open for appending, by one process at a time.
 
@@ -95,7 +124,7 @@ class Journal:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._open_locked(time.monotonic() + wait_s)
+            self._file = _open_locked(path, time.monotonic() + wait_s)
         except OSError as error:
             raise _storage_error(path, error) from error
         try:
@@ -168,34 +197,6 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _open_locked(self, until: float) -> FileIO:
-        """Open and lock; `until` is a time of `time.monotonic`."""
-        while True:
-            # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
-            file = FileIO(self.path, "ab")
-            try:
-                locked = lock(file)
-                # Between opening and locking another process may have put a new file in place of this one.
-                if locked and self._still_named(file):
-                    return file
-            except BaseException:
-                file.close()
-                raise
-            file.close()
-            if not locked:
-                if time.monotonic() >= until:
-                    raise StorageError(
-                        f"Another gistread is writing {self.path.name}.",
-                        "Close it there, or go on reading without.",
-                    )
-                time.sleep(0.02)
-
-    def _still_named(self, file: FileIO) -> bool:
-        try:
-            return os.path.samestat(os.fstat(file.fileno()), self.path.stat())
-        except FileNotFoundError:
-            return False
-
     def _remove_damage(self, independent: bool) -> None:
         """Take out what is no whole record. Raises OSError or StorageError."""
         with self.path.open("rb") as file:
@@ -208,6 +209,36 @@ class Journal:
             self.rewrite(self.records)
         else:
             os.ftruncate(self._file.fileno(), self._length)
+
+
+def _open_locked(path: Path, until: float) -> FileIO:
+    """Open and lock; `until` is a time of `time.monotonic`. Raises OSError, and StorageError while others have it."""
+    while True:
+        # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
+        file = FileIO(path, "ab")
+        try:
+            locked = lock(file)
+            # Between opening and locking another process may have put a new file in place of this one.
+            if locked and _still_named(path, file):
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+        if not locked:
+            if time.monotonic() >= until:
+                raise StorageError(
+                    f"Another gistread is writing {path.name}.",
+                    "Close it there, or go on reading without.",
+                )
+            time.sleep(0.02)
+
+
+def _still_named(path: Path, file: FileIO) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def lock(file: FileIO) -> bool:

@@ -2,7 +2,8 @@
 
 A record is known by its kind and by a hash of the text and the prompts that it came from. So it is right for as long
 as it is there: a memory that grows, or one that ends at the spoiler bound, finds what still holds and makes the rest.
-One journal beside the memory's own file; what the disk refuses is kept for this session only.
+One journal beside the memory's own file, that several processes may add to; what the disk refuses is kept for this
+session only.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read
+from gistread.journal import Record, append_independent, read
 
 SUFFIX = ".derived"
 
@@ -49,8 +50,8 @@ class Derived:
         """Keep a record, on disk where that is possible."""
         self._records()[kind, key] = record
         if self._path is not None:
-            with contextlib.suppress(StorageError), Journal(self._path, independent=True, wait_s=1.0) as journal:
-                journal.append({"kind": kind, "key": key, "record": record})
+            with contextlib.suppress(StorageError):
+                append_independent(self._path, {"kind": kind, "key": key, "record": record}, wait_s=1.0)
 
     def _records(self) -> dict[tuple[str, str], Record]:
         if self._known is None:

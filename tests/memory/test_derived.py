@@ -1,0 +1,93 @@
+"""What is made of a memory is kept: by several processes, through kills, at the same cost for each record."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread import journal
+from gistread.memory.derived import Derived
+
+WRITER = """
+import sys
+from pathlib import Path
+from gistread.memory.derived import Derived
+derived = Derived(Path(sys.argv[1]))
+for number in range(int(sys.argv[3]), 100_000):
+    derived.put("fact", f"{sys.argv[2]}{number}", {"number": number, "text": "x" * 200})
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "book.derived"
+
+
+def start(path: Path, name: str, first: int = 0) -> "subprocess.Popen[str]":
+    arguments = [sys.executable, "-c", WRITER, str(path), name, str(first)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+
+
+def kill(process: "subprocess.Popen[str]") -> int:
+    """Ends it in the middle; the last number that it said was kept, -1 for none."""
+    process.send_signal(signal.SIGKILL)
+    said, _ = process.communicate()
+    whole = said.rpartition("\n")[0].split()
+    return int(whole[-1]) if whole else -1
+
+
+def test_what_is_put_is_there_for_the_next(path: Path) -> None:
+    Derived(path).put("fact", "one", {"number": 1})
+    Derived(path).put("fact", "two", {"number": 2})
+    assert Derived(path).get("fact", "one") == {"number": 1}
+    assert Derived(path).get("fact", "two") == {"number": 2}
+    assert Derived(path).get("summary", "one") is None
+
+
+def test_two_processes_killed_at_any_moment_lose_nothing_that_was_kept(path: Path) -> None:
+    chance = random.Random(7)
+    kept = {"a": -1, "b": -1}
+    for _ in range(4):
+        running = {name: start(path, name, last + 1) for name, last in kept.items()}
+        for process in running.values():
+            assert process.stdout is not None
+            process.stdout.readline()
+        time.sleep(chance.uniform(0.0, 0.2))
+        kept = {name: max(kept[name], kill(process)) for name, process in running.items()}
+    derived = Derived(path)
+    for name, last in kept.items():
+        assert last > 0
+        assert all(derived.get("fact", f"{name}{number}") for number in range(last + 1))
+
+
+def test_a_line_torn_by_a_kill_costs_itself_alone(path: Path) -> None:
+    Derived(path).put("fact", "one", {"number": 1})
+    Derived(path).put("fact", "torn", {"number": 2})
+    path.write_bytes(path.read_bytes()[:-9])
+    Derived(path).put("fact", "three", {"number": 3})
+    derived = Derived(path)
+    assert derived.get("fact", "one")
+    assert derived.get("fact", "torn") is None
+    assert derived.get("fact", "three") == {"number": 3}
+
+
+def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    derived = Derived(path)
+    derived.put("fact", "one", {})
+    monkeypatch.setattr(journal, "decode", lambda line: pytest.fail(f"read again: {line!r}"))
+    for number in range(50):
+        derived.put("fact", str(number), {})
+    assert path.read_bytes().count(b"\n") == 51
+
+
+def test_while_another_process_is_writing_a_record_is_kept_for_this_session(path: Path) -> None:
+    derived = Derived(path)
+    with journal.Journal(path, independent=True):
+        derived.put("fact", "one", {"number": 1})
+    assert derived.get("fact", "one") == {"number": 1}
+    assert Derived(path).get("fact", "one") is None
