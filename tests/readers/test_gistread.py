@@ -141,6 +141,13 @@ async def test_a_choice_is_made_at_the_first_look() -> None:
     assert len(engine.calls) == 1
 
 
+async def test_what_a_question_with_options_is_shown_is_found_by_both() -> None:
+    memory, choices = make_memory(), ("Martha Quill", "Ferrand")
+    end = answered(await ask(FakeEngine(), memory, options=ReaderOptions(budget_tokens=300, choices=choices)))
+    wanted = rank(QUESTION, memory, choices).passages[:2]
+    assert all(any(start <= first and last <= stop for start, stop in end.seen) for first, last in wanted)
+
+
 async def test_a_long_answer_is_streamed_before_it_ends() -> None:
     long = "Ferrand confessed that he had stolen the brass key from its nail behind the stove to find the ledger there."
     events = await ask(says_once(long))

@@ -74,3 +74,15 @@ def test_help_comes_from_both_sides_alike_and_fades() -> None:
 def test_nothing_is_near_in_no_text() -> None:
     assert Relevance([]).scores("Who?").order == []
     assert not Relevance(["", " "]).scores("lighthouse").telling
+
+
+def test_choices_decide_between_what_is_equal_and_no_more() -> None:
+    knave, queen = f"The tarts were stolen by the knave. {FILLING}", f"The tarts were baked by the queen. {FILLING}"
+    relevance = Relevance([queen, knave])
+    assert (
+        relevance.scores("Who had the tarts?", ["the knave", "the hatter"]).alone[1]
+        > relevance.scores("tarts").alone[1]
+    )
+    scores = relevance.scores("Who stole the stolen tarts?", ["the queen", "the queen who baked"])
+    assert scores.alone[1] > scores.alone[0]
+    assert relevance.scores("Which is it?", ["the knave", "the hatter"]).telling

@@ -64,20 +64,24 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     # The book may be read on meanwhile: what counts is what was read when the question was asked.
     memory = replace(memory, entries=list(memory.entries))
-    ranked = await asyncio.to_thread(rank, question, memory)
+    ranked = await asyncio.to_thread(rank, alone(question), memory, options.choices)
     told = _from_passages if ranked.telling or not memory.entries else _from_gists
     async with aclosing(told(question, ranked, memory, engine, steering, options)) as events:
         async for event in events:
             yield event
 
 
-def rank(question: str, memory: GistMemory) -> Ranked:
-    """The passages and pages of a book by how much they have to do with a question. Takes as long as `Relevance`."""
+def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Ranked:
+    """The passages and pages of a book by how much they have to do with a question, and the choices of answers to it.
+
+    Takes as long as `Relevance`.
+    """
     book = memory.book
     pages = [entry.page for entry in memory.entries]
     # No passage crosses the end of a page, so that a page is worth what the best of its passages is worth.
     found = [place for page in pages for place in cut(book, page.start, page.end)] + cut(book, memory.read_until)
-    scores = Relevance([book.text[start:end] for start, end in found], book.language).scores(question)
+    relevance = Relevance([book.text[start:end] for start, end in found], book.language)
+    scores = relevance.scores(question, choices)
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
     near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
     return Ranked(

@@ -21,6 +21,8 @@ from gistread.search.tokens import Terms
 
 NEAR_WORDS = 300
 """Standard deviation of the bell curve by which a passage is helped from so many words away."""
+CHOICES_COUNT = 0.25
+"""What a word of a choice is worth: one choice is right, and the others lead astray."""
 _REACH = 3.0
 """Standard deviations behind which nothing of it is left."""
 
@@ -60,11 +62,15 @@ class Relevance:
         ends = accumulate(sizes)
         self._middles = [end - size / 2 for end, size in zip(ends, sizes, strict=True)]
 
-    def scores(self, question: str) -> Scores:
-        """How much the passages have to do with this question."""
-        telling = [word for word in self._terms.words(question) if word not in self._asking]
-        alone = self._ranker.scores(" ".join(telling))
+    def scores(self, question: str, choices: Sequence[str] = ()) -> Scores:
+        """How much the passages have to do with this question, and a little with the `choices` of answers to it."""
+        asked, offered = self._ranked(question), self._ranked(" ".join(choices))
+        alone = [one + CHOICES_COUNT * other for one, other in zip(asked, offered, strict=True)]
         return Scores(tuple(alone), tuple(spread(alone, self._middles)))
+
+    def _ranked(self, words: str) -> list[float]:
+        """By the words that do more than ask."""
+        return self._ranker.scores(" ".join(word for word in self._terms.words(words) if word not in self._asking))
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
