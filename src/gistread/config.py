@@ -45,6 +45,8 @@ class Config:
     """Whether faster copies of weights may be made: `ask` only small ones, `always` any, `never` none."""
     kv_cache: KvCache = "f16"
     """What the numbers of the KV cache are kept as; the others take half and a quarter of the memory."""
+    embedding_model: str = ""
+    """Path or name of a GGUF model that makes vectors, as `--embedding-model` takes it; empty: the only one."""
     reading: ReadingMode = ""
     """How a book is read; empty: as gistread thinks best."""
     preset: str = "auto"
@@ -107,6 +109,7 @@ _RULES = {
     "context_tokens": _number(256, 10_000_000),
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
     "kv_cache": _Rule(str, '"f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
+    "embedding_model": _TEXT,
     "reading": _Rule(str, '"careful" or "single-pass"', lambda value: value in get_args(ReadingMode)),
     "preset": _TEXT,
     "min_words": _number(1, 100_000),

@@ -55,6 +55,16 @@ class EngineError(GistreadError):
     exit_status = ExitStatus.ENGINE
 
 
+class NoEmbeddingModelError(EngineError):
+    """What is asked for searches by meaning, and there is no model to do it with."""
+
+    def __init__(self, reader: str) -> None:
+        super().__init__(
+            f"The reader {reader} needs an embedding model, and none was named or found on this machine.",
+            "Name a GGUF file with --embedding-model (all-minilm-l6-v2, nomic-embed-text-v1.5, bge-small-en-v1.5 …).",
+        )
+
+
 class PromptTooLongError(EngineError):
     """A prompt and its answer do not fit the window. Both numbers are known before anything is sent."""
 

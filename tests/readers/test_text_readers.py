@@ -22,6 +22,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
+from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
@@ -45,7 +46,8 @@ async def ask(
     question: str = QUESTION,
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
-    events = reader(question, memory or make_memory(), fake, steering or Steering(), options or ReaderOptions())
+    options = options or ReaderOptions(embedder=FakeEmbedder())
+    events = reader(question, memory or make_memory(), fake, steering or Steering(), options)
     return [event async for event in events]
 
 

@@ -8,8 +8,10 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import check_preset, chosen_model, loaded, memory_store, open_memory
 from gistread.cli.memories import meant, task_typed
@@ -58,8 +60,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     check_preset(config)
     task = task_typed(arguments)
     book = open_named(arguments.book)
+    embedding_model = chosen_embedding_model(arguments, config, [arguments.reader])
     header = None if arguments.index else _fullest(book, arguments)
-    run_until_interrupted(_ask(arguments, config, book, header, task))
+    run_until_interrupted(_ask(arguments, config, book, header, task, embedding_model))
     return ExitStatus.DONE
 
 
@@ -76,11 +79,16 @@ def _fullest(book: Book, arguments: argparse.Namespace) -> MemoryHeader | None:
 
 
 async def _ask(
-    arguments: argparse.Namespace, config: Config, book: Book, header: MemoryHeader | None, task: str
+    arguments: argparse.Namespace,
+    config: Config,
+    book: Book,
+    header: MemoryHeader | None,
+    task: str,
+    embedding_model: Path | None,
 ) -> None:
     model = chosen_model(arguments, config)
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
             if arguments.index:
                 memory = await _read_first(arguments, config, book, engine, line, task)
             elif header is not None:
@@ -97,7 +105,7 @@ async def _ask(
                     memory,
                     engine,
                     Steering(pinned=expanded),
-                    ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice)),
+                    ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice), embedder=embedder),
                 )
                 async with aclosing(events):
                     answered = await _told(arguments, events, line)

@@ -4,10 +4,11 @@ import argparse
 import asyncio
 import shlex
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
+from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.eval_report import opened, show
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.loading import chosen_model, loaded
@@ -49,21 +50,29 @@ def run_task(arguments: argparse.Namespace) -> ExitStatus:
     if any(name.startswith("rouge") for name in task.metrics):
         overlap.rouge("a", "a")  # Not after an hour: it says what to install.
     model = chosen_model(arguments, config)
+    embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
     judge = resolve_model(arguments.judge) if arguments.judge else None
     folder = arguments.out or Path(f"eval-{task.name}")
-    run_until_interrupted(_run(arguments, config, task, model, judge, folder))
+    run_until_interrupted(_run(arguments, config, task, model, embedding_model, judge, folder))
     show([opened(folder)], arguments.baseline, as_json=arguments.json)
     return ExitStatus.DONE
 
 
 async def _run(
-    arguments: argparse.Namespace, config: Config, task: Task, model: Path, judge: Path | None, folder: Path
+    arguments: argparse.Namespace,
+    config: Config,
+    task: Task,
+    model: Path,
+    embedding_model: Path | None,
+    judge: Path | None,
+    folder: Path,
 ) -> None:
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")
         plan = await asyncio.to_thread(_plan, arguments, config, task)
         try:
-            async with loaded(model, config, line) as engine:
+            async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
+                plan = replace(plan, options=replace(plan.options, embedder=embedder))
                 settle(folder, _settings(arguments, plan, engine.info, await asyncio.to_thread(_data, arguments)))
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:

@@ -2,8 +2,10 @@
 
 import argparse
 import time
+from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
 from gistread.cli.memories import task_typed
@@ -24,8 +26,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config = settings(arguments)
     check_preset(config)
     task = task_typed(arguments)
+    embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
     book = open_named(arguments.book)
-    document = run_until_interrupted(_index(arguments, config, book, task))
+    document = run_until_interrupted(_index(arguments, config, book, task, embedding_model))
     if arguments.json:
         write_json(document)
     elif arguments.events:
@@ -33,13 +36,16 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _index(arguments: argparse.Namespace, config: Config, book: Book, task: str) -> Json:
+async def _index(
+    arguments: argparse.Namespace, config: Config, book: Book, task: str, embedding_model: Path | None
+) -> Json:
     model = chosen_model(arguments, config)
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
             kept = await open_memory(book, engine, config, line, task)
             try:
-                models, needs = Models(engine), needs_of(arguments.readers)
+                models = Models(engine, embedder)
+                needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
                 await estimate_needs(kept.memory, models, needs, line)
                 began = time.monotonic()
                 resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
@@ -50,7 +56,7 @@ async def _index(arguments: argparse.Namespace, config: Config, book: Book, task
                     resumed_pages=resumed_pages,
                     book_tokens=await _book_tokens(book, engine),
                 )
-                if arguments.readers:
+                if needs:
                     name, events = arguments.book, arguments.events
                     document["needs"] = await make_needs(kept.memory, models, needs, line, name, events=events)
                 return document

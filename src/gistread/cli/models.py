@@ -6,6 +6,7 @@ from pathlib import Path
 from gistread.cli.output import say, write, write_json
 from gistread.cli.shapes import models_document
 from gistread.config import load_config, save_setting
+from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import STARTER, ModelFile, find_models, resolve_model
 from gistread.errors import ExitStatus, GistreadError
@@ -34,7 +35,7 @@ def _list(arguments: argparse.Namespace) -> ExitStatus:
 
 def _use(arguments: argparse.Namespace) -> ExitStatus:
     path = resolve_model(arguments.model).absolute()
-    read_header(path)
+    check_writes_text(read_header(path))
     # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
     setting = arguments.model if arguments.model == STARTER else str(path)
     save_setting(default_paths().config_file, "model", setting)
@@ -64,9 +65,10 @@ def _chosen() -> Path | None:
 def _row(model: ModelFile, chosen: Path | None) -> str:
     mark = "*" if chosen is not None and model.path.resolve() == chosen else " "
     size = f"{model.size_bytes / 1e9:.1f} GB" if model.size_bytes >= 1e9 else f"{model.size_bytes / 1e6:.0f} MB"
-    if not model.usable:
+    if not model.usable and not model.embeds:
         return f"  {model.name}\n    {size} · not usable: {model.problem}\n    {model.path}"
-    facts = [size, model.quantization, f"context {model.context_length:,}" if model.context_length else ""]
+    kind = "embedding model, for --embedding-model" if model.embeds else ""
+    facts = [size, kind, model.quantization, f"context {model.context_length:,}" if model.context_length else ""]
     if model.parameters:
         facts.append(f"{model.parameters / 1e9:.2g} B parameters")
     facts.append(model.licence)

@@ -12,13 +12,15 @@ from gistread.cli.shapes import Json, need_line
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
-from gistread.memory.needs import NEEDS, Models, Need, make
+from gistread.memory.needs import NEEDS, VECTORS, Models, Need, make
 from gistread.readers.registry import METHODS
 
 
-def needs_of(readers: Sequence[str]) -> list[Need]:
-    """What these readers need together, each thing once."""
+def needs_of(readers: Sequence[str], *, vectors: bool = False) -> list[Need]:
+    """What these readers need together, each thing once; `vectors`: those as well, since a model for them was named."""
     names = dict.fromkeys(name for reader in readers for name in METHODS[reader].needs)
+    if vectors:
+        names.setdefault(VECTORS)
     return [NEEDS[name] for name in names]
 
 

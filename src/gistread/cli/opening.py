@@ -34,6 +34,7 @@ def settings(arguments: argparse.Namespace) -> Config:
     """The person's settings, with what this command line says instead. Raises UsageError."""
     config = load_config(default_paths().config_file)
     typed = {
+        "embedding_model": getattr(arguments, "embedding_model", None),
         "context_tokens": getattr(arguments, "context", None),
         "reading": getattr(arguments, "reading", None),
         "preset": getattr(arguments, "preset", None),

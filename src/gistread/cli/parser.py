@@ -124,16 +124,19 @@ examples:
     )
     parser.add_argument("--version", action="version", version=f"gistread {__version__}")
     _add_model(parser)
+    _add_embedding_model(parser)
     return parser
 
 
-def _add_sample(parser: argparse.ArgumentParser) -> None:
+def _add_screen(parser: argparse.ArgumentParser) -> None:
     _add_model(parser)
+    _add_embedding_model(parser)
 
 
 def _add_index(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     _add_model(parser)
+    _add_embedding_model(parser)
     _add_reading(parser)
     parser.add_argument(
         "--for",
@@ -150,6 +153,7 @@ def _add_ask(parser: argparse.ArgumentParser) -> None:
     _add_book(parser)
     parser.add_argument("question", metavar="QUESTION")
     _add_model(parser)
+    _add_embedding_model(parser)
     parser.add_argument("--reader", choices=list(METHODS), help="how it is answered: see below")
     parser.add_argument("--max-pages", type=_count(0), metavar="N", help="most pages the agent may open (5)")
     parser.add_argument("--expand", type=_page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
@@ -232,6 +236,7 @@ def _add_completion(parser: argparse.ArgumentParser) -> None:
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to show; without it the library")
     _add_model(parser)
+    _add_embedding_model(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1: this machine alone)")
     parser.add_argument("--port", type=_port, default=8000, metavar="N", help="the port to listen on (8000; 0: any)")
 
@@ -259,6 +264,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FILE", type=Path, help="the file of the task, or its folder")
     parser.add_argument("--readers", type=_readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
     _add_model(parser)
+    _add_embedding_model(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the run is kept, and goes on (eval-TASK)")
     parser.add_argument(
         "--limit", type=_count(0), default=50, metavar="N", help="questions, spread over the texts (50; 0: all)"
@@ -334,6 +340,12 @@ def _add_book(parser: argparse.ArgumentParser) -> None:
 def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, or `starter`")
     parser.add_argument("--context", type=_count(256), metavar="N", help="tokens of context to load the model with")
+
+
+def _add_embedding_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--embedding-model", metavar="MODEL", help="path or name of a GGUF model that makes vectors to search by"
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
@@ -432,12 +444,12 @@ _COMMANDS = {
     "sample": _Command(
         "Open the story that comes with gistread.",
         "examples:\n  gistread sample\n  gistread sample --model starter",
-        _add_sample,
+        _add_screen,
     ),
     "last": _Command(
         "Go on with the book that was read last.",
         "examples:\n  gistread last\n  gistread last --model starter",
-        _add_model,
+        _add_screen,
     ),
     "index": _Command(
         "Let the model read a book: build its gist memory, or go on where it was left.",

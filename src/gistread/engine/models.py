@@ -12,7 +12,7 @@ from pathlib import Path
 from gistread.engine.embedding_models import Pooling, check_makes_vectors, makes_vectors
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.model_places import SUFFIX, FoundModel, found_models, starter_path
-from gistread.errors import EngineError
+from gistread.errors import EngineError, NoEmbeddingModelError
 
 STARTER = "starter"
 """Names the model that comes as a Python package."""
@@ -44,8 +44,11 @@ class ModelFile:
     """Whether it writes text: `--model` takes it."""
     problem: str = ""
     """Why it is not usable, for the person."""
-    embeds: bool = False
-    """It is an embedding model: `--embedding-model` takes it, and `--model` does not."""
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it is an embedding model: `--embedding-model` takes it, and `--model` does not."""
+        return self.problem == _EMBEDS
 
 
 def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
@@ -79,6 +82,25 @@ def resolve_embedding_model(spec: str) -> Path:
     path = path or _resolve(spec, lambda model: model.embeds)
     check_makes_vectors(read_header(path))
     return path
+
+
+def find_embedding_model(spec: str, reader: str) -> Path:
+    """The embedding model that is meant; with nothing said, the only one there is.
+
+    `reader` needs it. Raises NoEmbeddingModelError when there is none, EngineError as `resolve_embedding_model` does
+    and when there is a choice to be made.
+    """
+    if spec:
+        return resolve_embedding_model(spec)
+    found = [model for model in find_models() if model.embeds]
+    if not found:
+        raise NoEmbeddingModelError(reader)
+    if len(found) > 1:
+        raise EngineError(
+            f"There are several embedding models: {_names(found)}.",
+            "Choose one with --embedding-model NAME, or for good with embedding_model in the settings.",
+        )
+    return found[0].path
 
 
 def _resolve(spec: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
@@ -193,7 +215,6 @@ def _describe(found: FoundModel) -> ModelFile:
         licence=first.licence,
         usable=not problem,
         problem=problem,
-        embeds=problem == _EMBEDS,
     )
 
 

@@ -299,7 +299,7 @@ class Embedder(Protocol):
     async def embed(
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
     ) -> Embedded:
-        """The vectors of these texts, the same whatever else is embedded with them. Loads the model if need be.
+        """The vectors of these texts, but for rounding the same whatever is embedded with them. Loads the model.
 
         A text of nothing but white space has a vector too, near to none in particular. Raises EngineError.
         """

@@ -62,6 +62,8 @@ class Left:
     """Tokens that the model will have to evaluate for what is left."""
     generated: int = 0
     """Tokens that it will have to write."""
+    by_engine: bool = True
+    """False: another model makes it, of which no rates are known."""
 
     @property
     def complete(self) -> bool:
@@ -71,7 +73,7 @@ class Left:
         """How long it will take this engine; None where its rates are unknown."""
         if self.complete:
             return 0.0
-        if info.rates is None:
+        if info.rates is None or not self.by_engine:
             return None
         return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
+from gistread.errors import EngineError
 from gistread.memory import facts, tree, vectors
 from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
@@ -19,6 +20,8 @@ from gistread.memory.model import GistMemory
 
 COARSER = "coarser gists"
 """The summaries, that of the whole book with them: what a person sees who looks at the memory from further away."""
+
+VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,13 @@ async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> As
 
 
 async def _vectors_left(memory: GistMemory, models: Models) -> Left:
-    """Nothing where there is no embedding model: then nothing can be made."""
+    """Nothing where there is no embedding model that can be used: then nothing can be made."""
     if models.embedder is None:
         return Left(0, 0)
-    info = await models.embedder.start()
+    try:
+        info = await models.embedder.start()
+    except EngineError:
+        return Left(0, 0)
     return await asyncio.to_thread(vectors.left, memory, info)
 
 
@@ -98,7 +104,7 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
             Need("summaries", _summaries, _summaries_left),
             Need(COARSER, _coarser, _coarser_left),
             Need("facts", _facts, _facts_left),
-            Need("vectors", _vectors, _vectors_left),
+            Need(VECTORS, _vectors, _vectors_left),
         )
     }
 )

@@ -102,7 +102,7 @@ def left(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> L
     ]
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
-    return Left(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD))
+    return Left(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
 
 
 async def query_vector(question: str, embedder: Embedder) -> npt.NDArray[np.float32]:

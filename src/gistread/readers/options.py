@@ -23,3 +23,5 @@ class ReaderOptions:
     """Of a question with options: all of them, in the order in which they are shown. The answer is one of them."""
     embedder: Embedder | None = None
     """For readers that search by meaning; loaded when one first does. None: there is no embedding model."""
+    dense_gists: bool = False
+    """The reader `dense` compares the question with gists, in place of the passages of each page."""

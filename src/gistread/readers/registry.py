@@ -9,6 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
+from gistread.errors import NoEmbeddingModelError
 from gistread.readers.choices import posed
 
 if TYPE_CHECKING:
@@ -51,14 +52,22 @@ class Method:
     """What is made of a memory for it beside the gists, by the names of `memory/needs.py`. It makes what is missing
     when it is asked; it is asked sooner where that has been made before."""
 
+    needs_embedder: bool = False
+    """It cannot be asked without an embedding model."""
+
     def reader(self) -> Reader:
-        """The reader, which puts every question with its options. Raises UsageError for options that are none."""
+        """The reader, which puts every question with its options.
+
+        Raises UsageError for options that are none, NoEmbeddingModelError where it needs one and has none.
+        """
         module, _, function = self.place.partition(":")
         reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
 
         def ask(
             question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
         ) -> "AsyncGenerator[ReaderEvent, None]":
+            if self.needs_embedder and options.embedder is None:
+                raise NoEmbeddingModelError(self.name)
             return reader(posed(question, options.choices), memory, engine, steering, options)
 
         return ask
@@ -90,6 +99,13 @@ _METHODS = (
     Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
     Method("gists", "the gist memory alone", "gists:gists"),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
+    Method(
+        "dense",
+        "the pages nearest in meaning, by an embedding model",
+        "dense:dense",
+        needs=("vectors",),
+        needs_embedder=True,
+    ),
     Method("dos", "passages by relevance, in the order of the book", "text_readers:dos", needs_memory=False),
     Method("full", "the whole text, or as much of its start as fits", "text_readers:full", needs_memory=False),
     Method("closed-book", "no text at all: what the model knew before", "text_readers:closed_book", needs_memory=False),

@@ -43,14 +43,36 @@ async def bm25(
         for said in nothing_read("bm25", memory):
             yield said
         return
-    pages = [entry.page for entry in memory.entries]
-    numbers = {(page.start, page.end): page.number for page in pages}
-    wanted = await passages.ranked(question, list(numbers), memory.book)
-    wanted = [place for place in wanted if numbers[place] not in steering.refused | steering.pinned]
+    pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
+    ranked = [pages[place] for place in await passages.ranked(question, list(pages), memory.book)]
+    told = pages_in_full("bm25", question, ranked, memory, engine, steering, options, tell_share=True)
+    async for event in told:
+        yield event
+
+
+async def pages_in_full(
+    name: str,
+    question: str,
+    ranked: Sequence[int],
+    memory: GistMemory,
+    engine: Engine,
+    steering: Steering,
+    options: ReaderOptions,
+    *,
+    tell_share: bool = False,
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The first `max_pages` of these pages, and those that the person pinned, in full, and the answer from them.
+
+    `tell_share`: begin with `Started`, which has not been said then. Raises PromptTooLongError, BudgetTooSmallError.
+    """
+    numbers = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
+    places = {number: place for place, number in numbers.items()}
+    wanted = [places[number] for number in ranked if number not in steering.refused | steering.pinned]
     pinned = [place for place, number in numbers.items() if number in steering.pinned - steering.refused]
-    text = BookText("bm25", question, memory, engine, options)
+    text = BookText(name, question, memory, engine, options)
     shown = await text.fit([*pinned, *wanted[: options.max_pages]])
-    yield text.started(shown)
+    if tell_share:
+        yield text.started(shown)
     for place in pinned:
         yield Expanded(numbers[place], Who.PERSON)
     opened = [numbers[place] for place in wanted[: options.max_pages] if _holds(shown, place)]

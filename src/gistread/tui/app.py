@@ -33,7 +33,7 @@ from gistread.tui.terminal_order import asked_to_leave_order
 from gistread.tui.text.cells import clean
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
+    from gistread.engine.protocol import Embedder, Engine
 
 Opened = Path | Book
 QUIT_S = 2.0
@@ -333,6 +333,15 @@ class GistreadApp(App[None]):
             cache=self.paths.cache,
             fast_weights=self.config.fast_weights,
             kv_cache=self.config.kv_cache,
+        )
+
+    def new_embedder(self) -> "Embedder":
+        """For one book; which model it is, is found out when it is first needed."""
+        from gistread.engine.llama.embedder import LlamaEmbedder
+        from gistread.engine.models import find_embedding_model
+
+        return LlamaEmbedder(
+            lambda: find_embedding_model(self.config.embedding_model, "dense"), log=self.paths.worker_log
         )
 
     def _handle_exception(self, error: Exception) -> None:

@@ -7,7 +7,7 @@ session has said so before anything starts.
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from gistread.engine.protocol import Engine
+from gistread.engine.protocol import Embedder, Engine
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import (
@@ -29,10 +29,12 @@ from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAs
 class AskingTask:
     """Owns the task and the steering of the running question."""
 
-    def __init__(self, tell: Callable[[News], None], max_pages: int, reader: str = "") -> None:
+    def __init__(
+        self, tell: Callable[[News], None], max_pages: int, reader: str = "", embedder: Embedder | None = None
+    ) -> None:
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
-        self._options = ReaderOptions(max_pages=max_pages)
+        self._options = ReaderOptions(max_pages=max_pages, embedder=embedder)
         self.reader = reader if reader in METHODS else DEFAULT_READER
         self.state = Asking.NONE
         self.steering = Steering()

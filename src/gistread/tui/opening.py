@@ -16,6 +16,7 @@ from gistread.tui.news import News
 
 if TYPE_CHECKING:
     from gistread.config import Config
+    from gistread.engine.protocol import Embedder
     from gistread.tui.session import MakeEngine, Session
 
 
@@ -56,13 +57,18 @@ def _carry(book: Book, wanted: Book | Path, shelf: Shelf, marks: Path) -> str:
 
 
 def make_session(
-    book: Book, memories: Path, config: "Config", make_engine: "MakeEngine", tell: Callable[[News], None]
+    book: Book,
+    memories: Path,
+    config: "Config",
+    make_engine: "MakeEngine",
+    tell: Callable[[News], None],
+    make_embedder: "Callable[[], Embedder]",
 ) -> "Session":
     """The session of a book; nothing has begun."""
     from gistread.memory.store import MemoryStore
     from gistread.tui.session import Session
 
-    return Session(book, MemoryStore(memories), config, make_engine, tell)
+    return Session(book, MemoryStore(memories), config, make_engine, tell, make_embedder())
 
 
 def kept_zoom(book: Book, shelf: Shelf) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
+from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.estimate import Left
 from gistread.memory.model import DEFAULT_READING, GistMemory
@@ -44,14 +44,22 @@ class Session:
     """Made cheap; `use_model` begins."""
 
     def __init__(
-        self, book: Book, store: MemoryStore, config: Config, make_engine: MakeEngine, tell: Callable[[News], None]
+        self,
+        book: Book,
+        store: MemoryStore,
+        config: Config,
+        make_engine: MakeEngine,
+        tell: Callable[[News], None],
+        embedder: Embedder | None = None,
     ) -> None:
+        """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this."""
         self.book = book
         self._store = store
         self._config = config
         self._make_engine = make_engine
         self._listener = tell
         self._engine: Engine | None = None
+        self._embedder = embedder
         self._unwatch: Callable[[], None] = lambda: None
         self._starting: asyncio.Task[None] | None = None
         self._switching = asyncio.Lock()
@@ -62,7 +70,7 @@ class Session:
         self._engine_notice = ""
         self._grown = asyncio.Event()
         self.reading = ReadingTask(self._tell)
-        self.asking = AskingTask(self._tell, config.max_pages, config.reader)
+        self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder)
         self.making = MakingTask(self._tell)
 
     @property
@@ -197,7 +205,7 @@ class Session:
         """
         if self._engine is None or self.loading or self._memory is None:
             return {}
-        memory, models = self._memory, Models(self._engine)
+        memory, models = self._memory, Models(self._engine, self._embedder)
         try:
             names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
             return {name: await NEEDS[name].left(memory, models) for name in names}
@@ -225,7 +233,7 @@ class Session:
 
     def _make_on(self) -> None:
         if self._engine is not None and self._memory is not None and self._memory.entries:
-            self.making.go_on(self._memory, Models(self._engine))
+            self.making.go_on(self._memory, Models(self._engine, self._embedder))
 
     async def seconds_to_make(self, name: str) -> float | None:
         """How long `make` of this will take; None where that cannot be told."""
@@ -240,6 +248,8 @@ class Session:
         """End everything. What was read is on disk already."""
         async with self._switching:
             await self._drop_model()
+            if self._embedder is not None:
+                await self._embedder.close()
 
     def _begin(self) -> None:
         assert self._engine is not None

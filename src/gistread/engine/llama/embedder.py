@@ -15,7 +15,7 @@ import numpy as np
 from gistread.engine.embedding_models import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.supervised import SupervisedWorker
-from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Priority, TextKind, Usage
+from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Phase, Priority, TextKind, Usage
 
 _TEXTS_IN_A_MESSAGE = 256
 """More are asked for one after the other: a message is read whole before anything is done."""
@@ -24,10 +24,14 @@ _TEXTS_IN_A_MESSAGE = 256
 class LlamaEmbedder:
     """An `Embedder` (see `engine/protocol.py`) over one GGUF file."""
 
-    def __init__(self, model_path: Path, *, log: Path | None = None) -> None:
-        """`log`: where llama.cpp's messages go, if anywhere."""
-        self._path = model_path
+    def __init__(self, model: Path | Callable[[], Path], *, log: Path | None = None) -> None:
+        """`model`: the file, or how to find it once it is needed, in a thread; what that raises, loading raises.
+
+        `log`: where llama.cpp's messages go, if anywhere.
+        """
+        self._model = model
         self._prefixes = Prefixes()
+        self._told_of_cut = False
         self._process = SupervisedWorker(self._load_model, log)
 
     @property
@@ -64,16 +68,26 @@ class LlamaEmbedder:
             numbers = np.frombuffer(base64.b64decode(answer["vectors"]), "<f4").astype(np.float32)
             rows.append(numbers.reshape(len(said), info.dimension))
             cut += answer["cut"]
+            self._tell_of_cut(answer["cut"])
             usage += Usage(**answer["usage"])
         return Embedded(np.concatenate(rows), cut, usage)
 
+    def _tell_of_cut(self, texts: int) -> None:
+        """Once: those who search should know that there is more in a text than was looked at."""
+        if texts and not self._told_of_cut:
+            self._told_of_cut = True
+            most = self.info.max_tokens
+            notice = f"{self.info.name} takes {most} tokens of a text: longer ones are searched up to there."
+            self._process.tell(EngineState(Phase.IDLE, notice=notice))
+
     async def _load_model(self) -> EmbedderInfo:
-        header = await asyncio.to_thread(read_header, self._path)
+        path = self._model if isinstance(self._model, Path) else await asyncio.to_thread(self._model)
+        header = await asyncio.to_thread(read_header, path)
         check_makes_vectors(header)
         pooling = pooling_of(header)
         self._prefixes = prefixes_of(header)
         worker = await self._process.new_worker()
-        loaded = await worker.load_embedder(self._path, pooling)
+        loaded = await worker.load_embedder(path, pooling)
         used = f"{header.fingerprint} {pooling.name} {self._prefixes} {loaded.context_tokens}"
         return EmbedderInfo(
             name=header.name,

@@ -171,7 +171,7 @@ class ReadingScreen(Following, Zooming, Marking, Searching, Linking, Typesetting
         await asyncio.to_thread(self.progress.load)
         self.show_place()
         self.session = await asyncio.to_thread(
-            make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear
+            make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear, app.new_embedder
         )
         asked = await asyncio.to_thread(earlier_questions, book, app.shelf)
         self.answers_pane.show_exchanges(asked)

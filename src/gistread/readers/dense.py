@@ -1,0 +1,52 @@
+"""Retrieval by meaning: the pages whose vectors are nearest to that of the question.
+
+ReadAgent's baseline of neural retrieval (section 4, beside BM25), with an embedding model that runs here. A page is as
+near as the nearest of its passages, so that what it tells in passing counts as much as what it is about. Vectors are
+made when they are first needed and kept with the memory (`memory/vectors.py`).
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from gistread.engine.protocol import Engine, Priority
+from gistread.errors import NoEmbeddingModelError
+from gistread.memory import vectors
+from gistread.memory.derived import Grown
+from gistread.memory.model import GistMemory
+from gistread.memory.vectors import Unit, Vectors
+from gistread.readers.events import Prepared, ReaderEvent, Started, Steering
+from gistread.readers.lookups import nothing_read
+from gistread.readers.options import ReaderOptions
+from gistread.readers.text_readers import pages_in_full
+
+NAME = "dense"
+
+
+async def dense(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The `max_pages` pages nearest in meaning, in full. See `registry.Reader`."""
+    if options.embedder is None:
+        raise NoEmbeddingModelError(NAME)
+    if not memory.entries:
+        for said in nothing_read(NAME, memory):
+            yield said
+        return
+    # The book may be read on meanwhile: what counts is what was read when the question was asked.
+    memory = replace(memory, entries=list(memory.entries))
+    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    found: Vectors | None = None
+    unit = Unit.GIST if options.dense_gists else Unit.PASSAGE
+    async with aclosing(vectors.grow(memory, options.embedder, unit, Priority.PERSON)) as growing:
+        async for event in growing:
+            match event:
+                case Grown(done=done, total=total):
+                    yield Prepared("vectors", done, total)
+                case Vectors():
+                    found = event
+    assert found is not None, "what grows ends with what has grown"
+    scores = found.page_scores(await vectors.query_vector(question, options.embedder))
+    ranked = sorted(scores, key=lambda number: -scores[number])
+    async for told in pages_in_full(NAME, question, ranked, memory, engine, steering, options):
+        yield told

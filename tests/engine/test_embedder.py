@@ -1,0 +1,197 @@
+"""Embedding models through the worker: real llama.cpp, a tiny BERT."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from gistread.engine.embedding_models import prefixes_of
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.embedder import LlamaEmbedder
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.protocol import EngineState, Phase, Priority, TextKind
+from gistread.errors import EngineError
+from tests.tiny_bert import CLS, DIMENSION, MAX_TOKENS, write_tiny_bert
+from tests.tiny_gguf import write_tiny_gguf
+
+TEXTS = ["The lamp was a lamp.", "The sea and the storm.", "Brother!", "7 keys", "the the the the", "a house of houses"]
+
+Make = Callable[..., LlamaEmbedder]
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_bert(tmp_path_factory.mktemp("models") / "bert.gguf")
+
+
+@pytest_asyncio.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Make]:
+    """Makes embedders and closes them after the test."""
+    made: list[LlamaEmbedder] = []
+
+    def make_embedder(path: Path) -> LlamaEmbedder:
+        made.append(LlamaEmbedder(path, log=tmp_path / "worker.log"))
+        return made[-1]
+
+    yield make_embedder
+    for embedder in made:
+        await embedder.close()
+
+
+async def test_vectors_are_normal_and_others_for_other_texts(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    embedded = await embedder.embed(TEXTS)
+    assert embedded.vectors.shape == (len(TEXTS), DIMENSION)
+    assert np.linalg.norm(embedded.vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
+    cosines = embedded.vectors @ embedded.vectors.T
+    assert (cosines - 2 * np.eye(len(TEXTS)) < 0.999).all()
+    assert embedded.cut == 0
+    assert embedded.usage.prefilled > 2 * len(TEXTS)
+    assert (embedder.info.dimension, embedder.info.max_tokens) == (DIMENSION, MAX_TOKENS)
+
+
+async def test_a_vector_is_the_same_whatever_is_embedded_beside_it(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    many = [f"{text} {number}" for number in range(40) for text in TEXTS]  # more than a batch, and than a message
+    together = (await embedder.embed(many)).vectors
+    assert len(together) == len(many)
+    for index in (0, 1, 50, 239):
+        alone = (await embedder.embed([many[index]])).vectors[0]
+        assert alone == pytest.approx(together[index], abs=1e-3)
+
+
+async def test_another_process_makes_the_same_vectors(bert: Path, make: Make) -> None:
+    one, other = make(bert), make(bert)
+    assert np.array_equal((await one.embed(TEXTS)).vectors, (await other.embed(TEXTS)).vectors)
+    assert one.info == other.info
+
+
+async def test_pooling_is_that_of_the_header(bert: Path, make: Make, tmp_path: Path) -> None:
+    first = make(write_tiny_bert(tmp_path / "cls.gguf", pooling=CLS))
+    mean = make(bert)
+    assert not np.allclose((await first.embed(TEXTS)).vectors, (await mean.embed(TEXTS)).vectors, atol=0.01)
+    assert first.info.fingerprint != mean.info.fingerprint
+
+
+async def test_no_text_has_no_vector_and_an_empty_one_has_one(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    assert (await embedder.embed([])).vectors.shape == (0, DIMENSION)
+    vectors = (await embedder.embed(["", " \n "])).vectors
+    assert np.isfinite(vectors).all()
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-5)
+
+
+async def test_a_long_text_is_cut_at_a_sentence_and_that_is_said_once(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    notices: list[str] = []
+    embedder.watch(lambda state: notices.append(state.notice) if state.notice else None)
+    sentence = "The storm was of the sea and the house. "  # ten tokens: six of them fit
+    embedded = await embedder.embed([sentence * 30, sentence * 6, sentence])
+    assert embedded.cut == 1
+    assert embedded.vectors[0] == pytest.approx(embedded.vectors[1], abs=1e-3)
+    again = await embedder.embed(["lamp " * 100])  # no sentence in it
+    assert again.cut == 1
+    assert np.linalg.norm(again.vectors) == pytest.approx(1.0, abs=1e-5)
+    assert len(notices) == 1
+    assert str(MAX_TOKENS) in notices[0]
+
+
+async def test_control_tokens_in_a_text_are_text(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    usage = (await embedder.embed(["[SEP]"])).usage
+    assert usage.prefilled == 2 + len("[SEP]")
+
+
+async def test_a_query_and_a_document_begin_as_the_models_family_wants_it(make: Make, tmp_path: Path) -> None:
+    plain = make(write_tiny_bert(tmp_path / "plain.gguf"))
+    family = make(write_tiny_bert(tmp_path / "nomic-embed-text-v1.5.Q8_0.gguf"))
+    query = (await family.embed(["the lamp"], TextKind.QUERY)).vectors
+    document = (await family.embed(["the lamp"], TextKind.DOCUMENT)).vectors
+    expected = (await plain.embed(["search_query: the lamp", "search_document: the lamp"])).vectors
+    assert np.concatenate([query, document]) == pytest.approx(expected, abs=1e-3)
+    assert not np.allclose(query, document, atol=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "document"),
+    [
+        ("all-MiniLM-L6-v2.F16", "", ""),
+        ("nomic-embed-text-v1.5.Q4_K_M", "search_query: ", "search_document: "),
+        ("multilingual-e5-small-Q8_0", "query: ", "passage: "),
+        ("bge-small-en-v1.5-q8_0", "Represent this sentence for searching relevant passages: ", ""),
+        ("bge-m3-Q4_K_M", "", ""),
+        ("snowflake-arctic-embed-m-v1.5", "Represent this sentence for searching relevant passages: ", ""),
+        ("snowflake-arctic-embed-l-v2.0", "query: ", ""),
+        ("embeddinggemma-300m-qat-Q8_0", "task: search result | query: ", "title: none | text: "),
+        ("Mxbai Embed Large v1", "Represent this sentence for searching relevant passages: ", ""),
+    ],
+)
+def test_families_are_known_by_name(tmp_path: Path, name: str, query: str, document: str) -> None:
+    prefixes = prefixes_of(read_header(write_tiny_bert(tmp_path / f"{name}.gguf", name="model")))
+    assert (prefixes.query, prefixes.document) == (query, document)
+    if name != "model":
+        same = prefixes_of(read_header(write_tiny_bert(tmp_path / "model.gguf", name=name)))
+        assert same == prefixes
+
+
+async def test_a_model_that_writes_is_no_embedding_model_and_the_other_way_round(
+    bert: Path, make: Make, tmp_path: Path
+) -> None:
+    chat = write_tiny_gguf(tmp_path / "chat.gguf")
+    with pytest.raises(EngineError, match=r"chat\.gguf writes text.*\n.*such as all-minilm"):
+        await make(chat).start()
+    engine = LlamaEngine(bert)
+    with pytest.raises(EngineError, match=r"bert\.gguf is an embedding model.*\n.*--embedding-model"):
+        await engine.start()
+    assert engine.worker_pid is None
+    await engine.close()
+
+
+async def test_a_model_that_decodes_makes_vectors_when_its_header_says_how(make: Make, tmp_path: Path) -> None:
+    embedder = make(write_tiny_gguf(tmp_path / "decoder.gguf", llama__pooling_type=3))
+    together = (await embedder.embed(TEXTS)).vectors
+    alone = np.concatenate([(await embedder.embed([text])).vectors for text in TEXTS])
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert alone == pytest.approx(together, abs=1e-3)
+    assert (together @ together.T - 2 * np.eye(len(TEXTS)) < 0.9999).all()
+
+
+async def test_the_process_is_started_again_when_it_is_lost(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    before = (await embedder.embed(TEXTS)).vectors
+    states: list[EngineState] = []
+    embedder.watch(states.append)
+    assert embedder.worker_pid is not None
+    work = asyncio.create_task(embedder.embed(TEXTS * 200))
+    await asyncio.sleep(0)
+    os.kill(embedder.worker_pid, signal.SIGKILL)
+    assert (await work).vectors[: len(TEXTS)] == pytest.approx(before, abs=1e-3)
+    assert any(state.phase is Phase.LOADING for state in states)
+
+
+async def test_a_person_goes_before_background_work_and_a_cancel_ends_it(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    await embedder.start()
+    background = asyncio.create_task(embedder.embed(TEXTS * 3000, priority=Priority.BACKGROUND))
+    await asyncio.sleep(0.05)
+    question = await embedder.embed(["the lamp"], TextKind.QUERY)
+    assert len(question.vectors) == 1
+    assert not background.done()
+    background.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await background
+    assert len((await embedder.embed(TEXTS)).vectors) == len(TEXTS)
+
+
+async def test_a_closed_one_says_so(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    await embedder.embed(TEXTS)
+    await embedder.close()
+    assert embedder.worker_pid is None
+    with pytest.raises(EngineError, match="closed"):
+        await embedder.embed(TEXTS)
