@@ -28,6 +28,8 @@ from gistread.evaluation.tasks.squad import Asked, Paragraph, squad_articles
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
+_MOST_NEEDLES = 100
+"""LongAgent has 100 of SQuAD and 60 of HotpotQA; so many of a file, drawn by the seed, is enough to draw from."""
 _NOBODY = Entity("…", "")
 _TOO_NEAR = 0.5
 """A paragraph with this share of the words of a question is no hay for it: it may tell the answer, the true one."""
@@ -50,7 +52,7 @@ def load_needle(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iter
     paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
     problems = [_problem(paragraph, asked) for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
     hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)
-    return _documents(path, problems, hay, [(depth,) for depth in options.depths], options)
+    yield from _documents(path, problems, hay, [(depth,) for depth in options.depths], options)
 
 
 def load_needle_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
@@ -58,7 +60,7 @@ def load_needle_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> It
     problems = [_multihop(record, number) for number, record in enumerate(json_records(path), 1)]
     hay = _hay((passage for problem in problems for passage in problem.passages), options)
     pairs = [problem for problem in problems if problem.answerable and len(problem.supporting) == 2]
-    return _documents(path, pairs, hay, list(itertools.combinations(sorted(options.depths), 2)), options)
+    yield from _documents(path, pairs, hay, list(itertools.combinations(sorted(options.depths), 2)), options)
 
 
 def _hay(passages: Iterable[Passage], options: TaskOptions) -> Hay:
@@ -80,7 +82,7 @@ def _multihop(record: Record, number: int) -> Problem:
 def _documents(
     path: Path, problems: Sequence[Problem], hay: Hay, depths: Sequence[tuple[float, ...]], options: TaskOptions
 ) -> Iterator[Document]:
-    needles = list(_needles(problems, options.seed))
+    needles = list(itertools.islice(_needles(problems, options.seed), _MOST_NEEDLES))
     if not needles:
         raise GistreadError(
             f"{path.name}: the answer of no question can be swapped for another one of its kind.",
@@ -127,20 +129,27 @@ def _is_hay(passage: Passage, needle: Needle) -> bool:
 
 
 def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
-    """Those problems whose answer can be swapped, with another answer of its kind drawn by the seed."""
-    pools: dict[str, set[str]] = defaultdict(set)
+    """Those problems whose answer can be swapped, in an order by chance, with another answer of its kind by chance."""
     entities = [_entity(problem) for problem in problems]
-    for each in entities:
-        if each:
-            pools[each.kind].add(each.name)
-    for id_, problem, old in zip(distinct(problem.id for problem in problems), problems, entities, strict=True):
+    pools = _pools(filter(None, entities))
+    named = list(zip(distinct(problem.id for problem in problems), problems, entities, strict=True))
+    for id_, problem, old in random.Random(f"{seed} needles").sample(named, len(named)):
         if old is None or not _can_be_swapped(problem, old):
             continue
-        others = sorted(pools[old.kind])
-        random.Random(f"{seed} {id_}").shuffle(others)
-        new = next((Entity(name, old.kind) for name in others if _is_new(Entity(name, old.kind), problem, old)), None)
+        others = pools[old.kind]
+        first = random.Random(f"{seed} {id_}").randrange(len(others))
+        around = (Entity(name, old.kind) for name in itertools.chain(others[first:], others[:first]))
+        new = next((other for other in around if _is_new(other, problem, old)), None)
         if new:
             yield _needle(id_, problem, old, new)
+
+
+def _pools(entities: Iterable[Entity]) -> dict[str, list[str]]:
+    """The names of each kind, in order."""
+    pools: dict[str, set[str]] = defaultdict(set)
+    for one in entities:
+        pools[one.kind].add(one.name)
+    return {kind: sorted(pool) for kind, pool in pools.items()}
 
 
 def _entity(problem: Problem) -> Entity | None:
