@@ -17,7 +17,7 @@ from gistread.evaluation.judging import with_ratings
 from gistread.evaluation.metrics import METRICS
 from gistread.evaluation.outcomes import FILE_NAME, Asked, by_reader, read_outcomes
 from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
-from gistread.evaluation.points import heat_maps, points
+from gistread.evaluation.points import heat_maps, points, shown_metric
 from gistread.evaluation.rendering import markdown, text
 from gistread.evaluation.settings import RunSettings, read_settings
 from gistread.evaluation.table import Table, differences, figures, tabulate, to_json
@@ -66,7 +66,7 @@ def show(runs: Sequence[Reported], baseline: str, *, as_json: bool) -> None:
     rows, baselines = _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
     metrics = TASKS[runs[0].settings.task].metrics
     table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
-    first = table.metrics[0] if table.metrics else table.costs[0]
+    first = shown_metric(table)
     maps = heat_maps(rows, first)
     if as_json:
         write_json({"runs": [_document(run) for run in runs], **to_json(table)})

@@ -128,12 +128,14 @@ def _page_size(typed: str, pauses: Pauses) -> PageSize | None:
         return None
     if typed in PRESETS:
         return PRESETS[typed]
-    fewest, _, most = typed.rpartition("-")
-    if most.isdecimal() and int(most) >= 2 and (not fewest or (fewest.isdecimal() and 1 <= int(fewest) <= int(most))):
-        if not fewest and pauses is Pauses.UNIFORM:
-            return PageSize(int(most), int(most))
-        usual = PRESETS["quality"]
-        return PageSize(int(fewest) if fewest else max(1, int(most) * usual.min_words // usual.max_words), int(most))
+    words = [int(part) if part.isdecimal() else 0 for part in typed.split("-")]
+    match words:
+        case [most] if most >= 2 and pauses is Pauses.UNIFORM:
+            return PageSize(most, most)
+        case [most] if most >= 2:  # Table 6: the fewest in proportion.
+            return PageSize(max(1, most * PRESETS["quality"].min_words // PRESETS["quality"].max_words), most)
+        case [fewest, most] if 1 <= fewest <= most >= 2:
+            return PageSize(fewest, most)
     raise UsageError(
         f"--page-size {typed} is no page size.",
         f"Give one of {', '.join(PRESETS)}, the most words of a page as 600, or the fewest and the most as 280-600.",

@@ -39,13 +39,15 @@ def draw_scatter(points: Sequence[Point], metric: str, title: str, path: Path) -
             color=_COLORS[index % len(_COLORS)],
             markersize=8,
             capsize=3,
+            clip_on=False,
             elinewidth=1,
             label=point.name,
         )
     axes.set_xlabel("tokens in context")
     axes.set_ylabel(f"{metric} (%), 95% interval")
     axes.set_title(title)
-    axes.set_ylim(0, 100)
+    highest = max((point.score.high or point.score.mean for point in points), default=100.0)
+    axes.set_ylim(0, min(100.0, 10.0 * (highest // 10 + 1)))
     axes.set_xlim(left=-0.03 * max((point.tokens for point in points), default=1.0))
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)

@@ -36,6 +36,11 @@ class HeatMap:
     """A row a depth, a column a length; from 0 to 100, None where nothing was asked."""
 
 
+def shown_metric(table: Table) -> str:
+    """The most telling metric of those that most readers have: not all of them open pages."""
+    return max(table.metrics or table.costs, key=lambda name: sum(name in row.figures for row in table.rows))
+
+
 def points(table: Table, metric: str) -> list[Point]:
     """The readers that have both figures."""
     return [

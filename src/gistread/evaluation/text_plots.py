@@ -26,9 +26,9 @@ def scatter(points: Sequence[Point], metric: str, columns: int) -> str:
     for letter, point in zip(ascii_lowercase, points, strict=False):
         row = _ROWS - round(_ROWS * point.score.mean / top)
         column = round((width - 1) * point.tokens / most_tokens)
-        while grid[row][column] != " " and column + 1 < width:
-            column += 1  # Two readers at one place stand side by side.
-        grid[row][column] = letter
+        # Two readers at one place stand side by side.
+        free = (at for at in sorted(range(width), key=lambda at: abs(at - column)) if grid[row][at] == " ")
+        grid[row][next(free, column)] = letter
         legend.append(f"{letter} {point.name}: {point.score.mean:.1f} at {tokens_said(point.tokens)}")
     lines = [f"{metric}, over tokens in context"]
     for index, cells in enumerate(grid):
@@ -43,7 +43,7 @@ def scatter(points: Sequence[Point], metric: str, columns: int) -> str:
 def heat_map(drawn: HeatMap) -> str:
     """A line a depth, a column a length: the score of each cell between shades of it."""
     lines = [f"{drawn.name}: depth of the needle (down), tokens of the text (across)"]
-    lines.append(f"{'':6}" + "".join(f"{tokens_said(length):^7}" for length in drawn.lengths).rstrip())
+    lines.append(f"{'':6}" + "".join(f"{tokens_said(length):^6}" for length in drawn.lengths).rstrip())
     for depth, row in zip(drawn.depths, drawn.cells, strict=True):
         lines.append(f"{depth:>5.0%} " + "".join(map(_cell, row)).rstrip())
     return "\n".join(lines)
@@ -51,9 +51,9 @@ def heat_map(drawn: HeatMap) -> str:
 
 def _cell(score: float | None) -> str:
     if score is None:
-        return f"{'·':^7}"
+        return f"{'·':^6}"
     shade = _SHADES[min(len(_SHADES) - 1, int(score / _TOP * len(_SHADES)))]
-    return f"{shade}{shade}{score:^3.0f}{shade}{shade}"
+    return f"{shade}{score:^3.0f}{shade} "
 
 
 def _ceiling(score: float) -> float:
