@@ -9,12 +9,16 @@ from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
 from gistread.memory.needs import NEEDS, Models, Need, make
+from gistread.memory.tree import standing
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
 PAGES = 40
+LONG = "summaries of a long memory"
+ALWAYS = [need for need in NEEDS.values() if need.name != LONG]
+"""What a memory of any length is to have."""
 
 
 def models() -> Models:
@@ -31,7 +35,7 @@ def test_readers_name_only_needs_that_there_are() -> None:
     assert METHODS["graphreader"].needs == ("facts",)
 
 
-@pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
+@pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
 async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Need) -> None:
     memory, at_hand = make_memory(PAGES, PAGES), models()
     before = await need.left(memory, at_hand)
@@ -58,7 +62,7 @@ async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) 
     assert 3 <= left.done < left.total
 
 
-@pytest.mark.parametrize("need", NEEDS.values(), ids=NEEDS)
+@pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
 async def test_pages_that_have_not_been_read_are_counted(need: Need) -> None:
     half, whole = make_memory(PAGES // 2, PAGES), make_memory(PAGES, PAGES)
     expected = await need.left(whole, models())
@@ -89,3 +93,17 @@ def test_seconds_follow_from_the_rates_of_the_engine() -> None:
     assert left.seconds(measured) == pytest.approx(1000 / 100 + 200 / 20)
     assert left.seconds(EngineInfo("m", "f", 8192, "CPU")) is None
     assert Left(10, 10).seconds(EngineInfo("m", "f", 8192, "CPU")) == 0.0
+
+
+@pytest.mark.parametrize(("context", "needed"), [(8192, False), (1000, True)])
+async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(context: int, needed: bool) -> None:
+    memory = make_memory(160, 160) if needed else make_memory(20, 20)
+    engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
+    at_hand = Models(engine)
+    need = NEEDS[LONG]
+    left = await need.left(memory, at_hand)
+    assert (left.needless, left.complete) == (not needed, not needed)
+    grown = [grown async for grown in need.make(memory, at_hand, Priority.BACKGROUND)]
+    assert bool(grown) == needed
+    assert (await need.left(memory, at_hand)).complete
+    assert standing(memory).made == needed

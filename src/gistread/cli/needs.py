@@ -43,7 +43,7 @@ async def make_needs(
         left = await need.left(memory, models)
         done, begun = left.done, time.monotonic()
         if left.complete:
-            line.say(f"{need.name.capitalize()}: all {left.total} are there.")
+            line.say(f"{need.name.capitalize()}: {_estimate(left, models.engine.info)}.")
             document[need.name] = {"total": left.total, "made": 0, "seconds": 0.0}
             continue
         try:
@@ -68,6 +68,8 @@ async def make_needs(
 
 
 def _estimate(left: Left, info: EngineInfo) -> str:
+    if left.needless:
+        return "none are needed, all gists fit the model's window"
     if left.complete:
         return f"all {left.total} are there"
     seconds = left.seconds(info)

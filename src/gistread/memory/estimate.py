@@ -64,6 +64,8 @@ class Left:
     """Tokens that it will have to write."""
     by_engine: bool = True
     """False: another model makes it, of which no rates are known."""
+    needless: bool = False
+    """This memory does not need it."""
 
     @property
     def complete(self) -> bool:

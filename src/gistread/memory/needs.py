@@ -17,6 +17,7 @@ from gistread.memory import facts, tree, vectors
 from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
+from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
 COARSER = "coarser gists"
 """The summaries, that of the whole book with them: what a person sees who looks at the memory from further away."""
@@ -66,6 +67,29 @@ async def _coarser_left(memory: GistMemory, models: Models) -> Left:
     return await asyncio.to_thread(tree.left, memory, whole=True)
 
 
+async def _long(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    if await _outgrows(memory, models.engine):
+        async with aclosing(_coarser(memory, models, priority)) as growing:
+            async for grown in growing:
+                yield grown
+
+
+async def _long_left(memory: GistMemory, models: Models) -> Left:
+    outgrows = memory.entries and await _outgrows(memory, models.engine)
+    return await _coarser_left(memory, models) if outgrows else Left(0, 0, needless=True)
+
+
+async def _outgrows(memory: GistMemory, engine: Engine) -> bool:
+    """Whether the gists leave no room in the engine's window for open pages and an answer."""
+    page_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+    open_pages = PAGES_OPEN * page_words * TOKENS_PER_WORD
+    room = engine.info.context_tokens - PROMPT_TOKENS - ANSWER_TOKENS - open_pages
+    # Two words a token is more than any vocabulary does: a long memory need not be counted to be known as long.
+    if memory.gist_words / 2 > room:
+        return True
+    return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
+
+
 async def _facts(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
     async with aclosing(facts.gather(memory, models.engine, priority)) as growing:
         async for grown in growing:
@@ -103,6 +127,7 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
         for need in (
             Need("summaries", _summaries, _summaries_left),
             Need(COARSER, _coarser, _coarser_left),
+            Need("summaries of a long memory", _long, _long_left),
             Need("facts", _facts, _facts_left),
             Need(VECTORS, _vectors, _vectors_left),
         )

@@ -176,7 +176,7 @@ async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
     basis = Basis(
         window.text(),
         window.compression_rate,
-        cite=lambda said, question: cite(said, question, memory, window.opened, window.shown),
+        cite=lambda said, question: cite(said, question, memory, window.opened, window.detailed or window.shown),
         seen=tuple(join(((page.start, page.end) for page in pages), memory.book)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),

@@ -50,7 +50,7 @@ class Method:
     """False: it reads the book's own text, and can be asked before a page has been read."""
     needs: tuple[str, ...] = ()
     """What is made of a memory for it beside the gists, by the names of `memory/needs.py`. It makes what is missing
-    when it is asked; it is asked sooner where that has been made before."""
+    when it is asked, or does with less; it answers sooner, or better, where that has been made before."""
 
     needs_embedder: bool = False
     """It cannot be asked without an embedding model."""
@@ -74,6 +74,8 @@ class Method:
 
 
 DEFAULT_READER = "readagent-s"
+_WHEN_LONG = ("summaries of a long memory",)
+"""Of readers that are told the whole memory: they wait for none, and use those that are there."""
 _METHODS = (
     Method(
         "gistread",
@@ -81,8 +83,13 @@ _METHODS = (
         "gistread:gistread",
         needs_memory=False,
     ),
-    Method("readagent-s", "opens one page after another, and looks each time again", "readagent_s:readagent_s"),
-    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p"),
+    Method(
+        "readagent-s",
+        "opens one page after another, and looks each time again",
+        "readagent_s:readagent_s",
+        needs=_WHEN_LONG,
+    ),
+    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p", needs=_WHEN_LONG),
     Method(
         "memwalker",
         "walks a tree of summaries down to the page that tells",
@@ -97,7 +104,7 @@ _METHODS = (
     ),
     Method("longagent", "a leader asks members who have read a part each", "longagent:longagent", needs_memory=False),
     Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
-    Method("gists", "the gist memory alone", "gists:gists"),
+    Method("gists", "the gist memory alone", "gists:gists", needs=_WHEN_LONG),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
     Method(
         "dense",

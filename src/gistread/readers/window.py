@@ -47,6 +47,11 @@ class Window:
         return {page for piece in self.pieces for page in range(piece.first, piece.last + 1)} | self.opened
 
     @property
+    def detailed(self) -> set[int]:
+        """The pages that are told by their own gist or stand open."""
+        return {piece.first for piece in self.pieces if not piece.level and not piece.line} | self.opened
+
+    @property
     def words(self) -> int:
         """In context: of the pieces, and of the open pages in place of their gists."""
         pages = sum(self.memory.entry(number).page.words for number in self.opened)

@@ -8,8 +8,10 @@ from gistread.tui.status import minutes
 def need_words(name: str, left: Left | None, info: EngineInfo | None) -> str:
     """`needs facts: about 12 min`, `facts are there`, `facts: 12 of 46 are there, about 8 min more`.
 
-    `left` None: not known yet.
+    `left` None: not known yet. Empty where it is not needed.
     """
+    if left is not None and left.needless:
+        return ""
     if left is None or (not left.total and not left.done):
         return f"needs {name}"
     if left.complete:

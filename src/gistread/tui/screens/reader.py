@@ -37,5 +37,5 @@ class ReaderScreen(ListScreen):
     def _row(self, method: Method, left: "dict[str, Left]") -> Row:
         info = self._session.info if self._session is not None else None
         about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
-        about += [need_words(name, left.get(name), info) for name in method.needs]
+        about += filter(None, (need_words(name, left.get(name), info) for name in method.needs))
         return Row(method.name, ("● " if method.name == self._current else "") + method.name, " · ".join(about))
