@@ -169,7 +169,7 @@ async def test_a_draft_that_was_lost_with_the_engine_is_void() -> None:
         ("It was stolen by Napoleon.", False),
         ("It was stolen by Ferrand.", True),
         ("It was stolen by Ferrand, as Napoleon knew.", True),
-        ("Somebody stole it in 1812.", False),
+        ("Somebody stole it in 1812.", True),
         ("Somebody stole it.", True),
     ],
 )

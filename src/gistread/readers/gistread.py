@@ -211,10 +211,12 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
 
 
 def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer, not found where it names somebody or something and the book nothing of it."""
+    """The answer, not found where it names somebody or something and the book nothing of it.
+
+    Numbers do not count: a book says forty where an answer says 40.
+    """
     if not answered.found or answered.choice is not None:
         return answered
     foreign, named = foreign_names(Draft(answered.answer, memory.book.text, before=alone(question)))
-    if not named or foreign < named:
-        return answered
-    return replace(answered, found=False, citations=())
+    names = {name for name in named if not name[0].isdigit()}
+    return replace(answered, found=False, citations=()) if names and names <= foreign else answered
