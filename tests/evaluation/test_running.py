@@ -10,7 +10,16 @@ from gistread.engine.protocol import Sampling
 from gistread.errors import EngineError
 from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import OutcomeFile, read_outcomes
-from gistread.evaluation.running import FAILURES_IN_A_ROW, Begun, Manner, Measured, MemoryGrown, Plan, run
+from gistread.evaluation.running import (
+    FAILURES_IN_A_ROW,
+    Begun,
+    Manner,
+    Measured,
+    MemoryGrown,
+    MemoryPrepared,
+    Plan,
+    run,
+)
 from gistread.memory.model import PageSize, Pauses
 from gistread.memory.store import MemoryStore
 from gistread.readers.options import ReaderOptions
@@ -174,3 +183,16 @@ async def test_memories_of_another_manner_are_other_memories(tmp_path: Path) -> 
         (tmp_path / "outcomes.jsonl").unlink(missing_ok=True)
         await follow(make_plan(DOCUMENTS[:1], ("gists",), manner=manner), FakeEngine(), tmp_path)
     assert len(list((tmp_path / "memories").glob("*.memory"))) == 4
+
+
+@pytest.mark.parametrize(("budget", "made"), [(0, False), (400, True)])
+async def test_a_memory_that_outgrows_its_room_is_made_coarser_before_anyone_is_asked(
+    tmp_path: Path, budget: int, made: bool
+) -> None:
+    documents = [make_document("one", 1, words=1200)]
+    options = ReaderOptions(reasons=False, budget_tokens=budget)
+    plan = Plan(make_task(*documents), documents, ("gists",), options, Manner(size=SIZE))
+    events = await follow(plan, FakeEngine(), tmp_path)
+    prepared = [event for event in events if isinstance(event, MemoryPrepared)]
+    assert {event.need for event in prepared} == ({"coarser gists"} if made else set())
+    assert not made or isinstance(events[events.index(prepared[-1]) + 1], Begun)

@@ -16,8 +16,8 @@ from gistread.errors import UsageError
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
 
-_EVAL_READERS = ("readagent-s", "gists", "bm25", "dos")
-"""Asked unless others are named: the first reader of the papers, and the cheapest ones to hold it against."""
+_EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
+"""Asked unless others are named: ours, the first of the papers, and the cheapest ones to hold them against."""
 
 
 class BoundUnit(Enum):

@@ -18,9 +18,9 @@ from gistread.evaluation.model import Document, Outcome, Question, Task
 from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
 from gistread.memory.aim import Aim
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
-from gistread.memory.needs import Models, make
+from gistread.memory.needs import COARSER, Models, make
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PRESETS, choose_size
+from gistread.memory.sizes import PRESETS, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryStore
 from gistread.presets import FICTION, Preset, packaged
 from gistread.readers.lookups import prepare
@@ -29,6 +29,9 @@ from gistread.readers.registry import METHODS
 
 FAILURES_IN_A_ROW = 5
 """So many questions on end at which the engine failed end a run: nothing more will come of it."""
+
+_TAG_TOKENS = 16
+"""Before each gist, rather more than less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,9 @@ class _Text:
             return
         models = Models(self._engine, self._plan.options.embedder)
         try:
-            async with aclosing(make(METHODS[reader].needs, self._memory, models)) as making:
+            # What a memory is told with must not hang on which reader made it first.
+            coarser = (COARSER,) if await self._outgrows() else ()
+            async with aclosing(make((*coarser, *METHODS[reader].needs), self._memory, models)) as making:
                 async for need, growth in making:
                     yield MemoryPrepared(self._document, reader, need.name, growth.done, growth.total)
         except EngineError as error:
@@ -207,6 +212,16 @@ class _Text:
         else:
             outcome, lost = await ask(question, place, self._memory, self._engine, plan.options, plan.timeout_s)
         return _scored(plan.task, question, outcome, self._memory), lost
+
+    async def _outgrows(self) -> bool:
+        """Whether the memory, with as many pages open as may be, could be too large for the window or the budget."""
+        entries, options, window = self._memory.entries, self._plan.options, self._engine.info.context_tokens
+        if not entries:
+            return False
+        gists = await self._engine.count("\n\n".join(entry.gist.text for entry in entries))
+        page = TOKENS_PER_WORD * sum(entry.page.words for entry in entries) / len(entries)
+        room = min(window - PROMPT_TOKENS - options.answer_tokens, options.budget_tokens or window)
+        return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
     async def _read(self) -> AsyncGenerator[MemoryGrown, None]:
         """Read the document to its end, from where its memory was left."""

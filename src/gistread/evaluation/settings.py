@@ -28,6 +28,8 @@ class RunSettings:
     fingerprint: str
     """Of the model's weights."""
     context_tokens: int
+    embedding: str = ""
+    """Fingerprint of the embedding model; empty: without one."""
     seed: int = 0
     limit: int = 0
     """Questions; 0: all."""
@@ -61,6 +63,7 @@ _TYPED = {
     "data": "the contents of --data",
     "model": "the name of the model",
     "fingerprint": "the weights of --model",
+    "embedding": "--embedding-model",
     "context_tokens": "--context",
     "page_size": "--page-size",
     "guard": "--no-guard",
@@ -68,7 +71,7 @@ _TYPED = {
     "prompts": "the prompts of gistread",
     "version": "the version of gistread",
 }
-_HASHES = ("data", "fingerprint", "prompts")
+_HASHES = ("data", "fingerprint", "embedding", "prompts")
 
 
 def settle(folder: Path, settings: RunSettings) -> None:

@@ -1,0 +1,115 @@
+"""A run on the screen: what it is at, how far it is, how long it will take, and what the figures are so far.
+
+One line that is drawn anew, and lasting ones for a log: a text that is begun, a question that did not end.
+"""
+
+from collections.abc import Callable
+from contextlib import aclosing
+from statistics import fmean
+
+from gistread.cli.progress import ProgressLine, bar, duration, reading_line
+from gistread.engine.protocol import Engine
+from gistread.evaluation import texts
+from gistread.evaluation.outcomes import OutcomeFile, by_reader
+from gistread.evaluation.remaining import seconds_left
+from gistread.evaluation.running import Begun, Measured, MemoryGrown, MemoryPrepared, Plan, RunEvent, run
+from gistread.memory.estimate import expected_pace, pace_of
+from gistread.memory.store import MemoryStore
+
+
+class RunProgress:
+    """Follows one run to its end."""
+
+    def __init__(self, plan: Plan, engine: Engine, outcomes: OutcomeFile, line: ProgressLine) -> None:
+        self._plan = plan
+        self._engine = engine
+        self._outcomes = outcomes
+        self._line = line
+        self._read: set[str] = set()
+        """Documents whose memory is there."""
+        self._document = ""
+        """The last that was told of."""
+        self._now: Callable[[], str] = lambda: ""
+        """What the line says at this moment."""
+        self._pace = expected_pace(engine.info, plan.manner.reading)
+        self._measured()
+
+    async def follow(self, store: MemoryStore) -> None:
+        """Run, and tell of it. Raises as `run`."""
+        self._tell_beginning()
+        unwatch = self._engine.watch(lambda _: self._line.show(self._now()))
+        try:
+            async with aclosing(run(self._plan, self._engine, store, self._outcomes)) as events:
+                async for event in events:
+                    self._take(event)
+                    self._line.show(self._now())
+        finally:
+            unwatch()
+            self._line.clear()
+
+    def _take(self, event: RunEvent) -> None:
+        match event:
+            case MemoryGrown(document=document, memory=memory, notice=notice):
+                self._pace = pace_of(memory, self._pace)
+                if memory.complete:
+                    self._read.add(document.id)
+                    texts.keep(self._outcomes.path.parent, texts.figures_of(document, memory))
+                if notice:
+                    self._line.say(f"Note: {notice}")
+                self._measured()
+                self._now = lambda: f"{document.id} · {reading_line(memory, self._engine.state, self._left_s)}"
+            case MemoryPrepared(reader=reader, need=need, done=done, total=total):
+                self._now = lambda: f"{self._bar()} · {reader}: {need}, {done} of {total}"
+            case Begun(document=document, reader=reader, question=question):
+                if document.id != self._document:
+                    self._document = document.id
+                    self._tell_document()
+                figure = self._figure(reader)
+                self._now = lambda: f"{self._bar()} · {reader} · {figure}{question.text}"
+            case Measured(asked=asked):
+                self._measured()
+                if not asked.outcome.ended:
+                    outcome = asked.outcome
+                    self._line.say(f"   {outcome.reader}, {outcome.question}: did not end. {outcome.error}")
+
+    def _measured(self) -> None:
+        """Reckon again what is done and what is left."""
+        known = self._outcomes.known
+        self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
+        self._left_s = seconds_left(self._plan, known, self._read, self._pace)
+
+    def _tell_beginning(self) -> None:
+        plan = self._plan
+        questions = sum(len(document.questions) for document in plan.documents)
+        self._line.say(
+            f"{plan.task.name}: {_counted(questions, 'question')} about {_counted(len(plan.documents), 'text')}, "
+            f"asked of {', '.join(plan.readers)}"
+            + (f"; {self._done} of {plan.questions} answers are there." if self._done else ".")
+        )
+        if self._left_s:
+            self._line.say(
+                f"About {duration(self._left_s)} with {self._engine.info.name} on this machine. Ctrl+C stops; the same "
+                "command goes on."
+            )
+
+    def _tell_document(self) -> None:
+        documents = [one.id for one in self._plan.documents]
+        left = f" · {duration(self._left_s)} left" if self._left_s else ""
+        self._line.say(f"{documents.index(self._document) + 1} of {len(documents)}: {self._document}{left}")
+
+    def _bar(self) -> str:
+        left = f" · {duration(self._left_s)} left" if self._left_s else ""
+        return f"{bar(self._done / max(1, self._plan.questions))}  {self._done} of {self._plan.questions}{left}"
+
+    def _figure(self, reader: str) -> str:
+        """This reader's mean so far, of the first metric that it has."""
+        scores = [dict(asked.outcome.scores) for asked in by_reader(self._outcomes.known.values()).get(reader, ())]
+        for name in self._plan.task.metrics:
+            values = [score[name] for score in scores if name in score]
+            if values:
+                return f"{name} {fmean(values):.0f} · "
+        return ""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

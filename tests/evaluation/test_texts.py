@@ -1,0 +1,43 @@
+"""What is kept of the memories of a run, and what is said of them."""
+
+from pathlib import Path
+
+from gistread.engine.protocol import Usage
+from gistread.evaluation.model import Document
+from gistread.evaluation.texts import TextFigures, figures_of, keep, read, told
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from tests.memory.books import make_book, prose
+
+FIGURES = TextFigures("a", 1000, 4, 150, 1, 1500, 300, 12.5)
+
+
+def test_the_figures_of_a_memory_are_those_of_its_pages() -> None:
+    book = make_book([prose(100), prose(50, seed=1)])
+    half = book.paragraphs[1].start
+    entries = [
+        Entry(Page(1, 0, half, 100), Gist("x", 20, GistSource.MODEL), Usage(200, 10, 30, 1.5)),
+        Entry(Page(2, half, len(book.text), 50), Gist("y", 10, GistSource.EXTRACTIVE), Usage(100, 0, 20, 0.5)),
+    ]
+    memory = GistMemory(book, PageSize(50, 100), "m", entries)
+    assert figures_of(Document("d", book, ()), memory) == TextFigures("d", 150, 2, 30, 1, 300, 50, 2.0)
+
+
+def test_a_text_is_kept_once_and_half_a_line_does_no_harm(tmp_path: Path) -> None:
+    keep(tmp_path, FIGURES)
+    keep(tmp_path, FIGURES)
+    file = tmp_path / "texts.jsonl"
+    assert file.read_bytes().count(b"\n") == 1
+    with file.open("ab") as torn:
+        torn.write(b'{"document": "b", "wor')
+    other = TextFigures("c", 500, 1, 50, 0, 700, 90, 3.0)
+    keep(tmp_path, other)
+    assert read(tmp_path) == [FIGURES, other]
+
+
+def test_all_of_them_in_one_line() -> None:
+    line = told([FIGURES, TextFigures("c", 500, 1, 50, 0, 750, 90, 3.5)])
+    assert line == (
+        "Memories: 2 texts of 750 words in the mean, 5 pages of 300; compression rate 86.7; 20% of the gists "
+        "extractive; 1.50 tokens prefilled a word, 16 s."
+    )
+    assert told([]) == ""
