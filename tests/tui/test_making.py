@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.engine.protocol import EngineInfo, Priority, Rates
+from gistread.engine.protocol import EmbedderInfo, EngineInfo, EngineState, Phase, Priority, Rates
 from gistread.memory.estimate import Left
 from gistread.memory.store import MemoryStore
 from gistread.tui import news
 from gistread.tui.needing import need_words
 from gistread.tui.session import Session
+from tests.fake_embedder import FakeEmbedder
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
 from tests.tui.test_session import Told
@@ -149,6 +150,26 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: not session.making.running, 60)
         await pilot.press("A")
         await until(pilot, lambda: "facts are there" in text_of(app))
+
+
+async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) -> None:
+    class Unloaded(FakeEmbedder):
+        @property
+        def state(self) -> EngineState:
+            return EngineState(Phase.STOPPED)
+
+        async def start(self) -> EmbedderInfo:
+            raise AssertionError("nobody has asked for vectors")
+
+    session = Session(
+        long_book(), MemoryStore(tmp_path), CONFIG, lambda _: SteppedEngine(says=says), Told().append, Unloaded()
+    )
+    await session.use_model("fake")
+    await holds(lambda: session.reading.state is news.Reading.DONE and not session.making.running)
+    left = await session.left_to_make()
+    assert left["facts"].complete
+    assert need_words("vectors", left["vectors"], None) == "needs vectors"
+    await session.close()
 
 
 def test_needs_in_words() -> None:

@@ -232,6 +232,15 @@ def test_keys_of_lines_are_their_own_and_what_changed_last_is_one_of_them(events
             assert work.current in keys
 
 
+def test_why_no_more_was_looked_up_is_said_only_where_something_was() -> None:
+    stopped, shown = Stopped(StopReason.WINDOW), Shown((PAGES[0],))
+    assert exchange_after(stopped, shown).steps == ()
+    assert exchange_after(LookedUp(3, 1, ""), stopped, shown).steps == (
+        "①\u00a0page\u00a03",
+        "②\u00a0the next page would not fit the window",
+    )
+
+
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM])
 def test_on_a_narrow_screen_the_newest_line_stands_in_the_strip(events: tuple[ReaderEvent, ...]) -> None:
     exchange = exchange_after(*events)

@@ -101,7 +101,7 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
     match event:
         case Started():
             return replace(exchange, scope=scope_of(event))
-        case Shown() if not any("page" in step for step in exchange.steps):
+        case Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Where it looked nothing up, why it looked no further says nothing.
             return replace(exchange, steps=())
         case LookedUp(page=page, step=step, reason=reason):

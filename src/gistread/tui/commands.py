@@ -56,7 +56,7 @@ COMMANDS: tuple[Command, ...] = (
         R,
         "In the memory, inline; in the book, the chosen link or note; in an answer, the line.",
         "open",
-        "memory",
+        "memory answers",
     ),
     Command("go-to-page", "o", "go_to_page", "Go to the page in the book", G, "", "go to", "memory"),
     Command(

@@ -201,11 +201,12 @@ class Session:
     async def left_to_make(self) -> dict[str, Left]:
         """Of everything that a reader may need how much is missing, by the names of `memory/needs.py`.
 
-        Empty where that cannot be known, without a model.
+        Empty where that cannot be known, without a model. An embedding model is not loaded for this.
         """
         if self._engine is None or self.loading or self._memory is None:
             return {}
-        memory, models = self._memory, Models(self._engine, self._embedder)
+        loaded = self._embedder is not None and self._embedder.state.phase is not Phase.STOPPED
+        memory, models = self._memory, Models(self._engine, self._embedder if loaded else None)
         try:
             names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
             return {name: await NEEDS[name].left(memory, models) for name in names}
