@@ -1,17 +1,26 @@
-"""What the questions of all benchmarks have in common: identifiers that are distinct, references without repetition."""
+"""What all benchmarks have in common: identifiers that must be distinct, references without repetition."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+
+def naming() -> Callable[[str], str]:
+    """A function that gives back each identifier; one that it was given before gets a number.
+
+    An outcome belongs to one question of one document, and files repeat themselves.
+    """
+    seen: Counter[str] = Counter()
+
+    def named(id_: str) -> str:
+        seen[id_] += 1
+        return id_ if seen[id_] == 1 else f"{id_} ({seen[id_]})"
+
+    return named
 
 
 def distinct(ids: Iterable[str]) -> list[str]:
-    """The same identifiers; one that came before gets a number, so that an outcome belongs to one question."""
-    seen: Counter[str] = Counter()
-    named = []
-    for each in ids:
-        seen[each] += 1
-        named.append(each if seen[each] == 1 else f"{each} ({seen[each]})")
-    return named
+    """All of them at once, as `naming` has it."""
+    return list(map(naming(), ids))
 
 
 def references(answers: Iterable[str]) -> tuple[str, ...]:

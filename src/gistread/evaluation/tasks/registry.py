@@ -1,12 +1,14 @@
 """Every task by its name. A loader is imported when it is used: the command line names all of them and runs one."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
 from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Loader, Task, TaskOptions
+from gistread.evaluation.tasks.questions import naming
 
 _ANSWERS = ("lr-1", "lr-2", "rouge-l", "rouge-1", "rouge-2", "f1", "exact-match")
 _SHORT_ANSWERS = ("f1", "exact-match", "lr-1", "lr-2")
@@ -15,12 +17,14 @@ _PLACES = ("page-recall", "gold-coverage")
 
 
 def _loader(place: str) -> Loader:
-    """The loader at `module:function` under this package."""
+    """The loader at `module:function` under this package, with documents that are called differently."""
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
         module, _, function = place.partition(":")
         loader = cast(Loader, getattr(import_module(f"gistread.evaluation.tasks.{module}"), function))
-        return loader(path, options)
+        named = naming()
+        for document in loader(path, options):
+            yield replace(document, id=named(document.id))
 
     return load
 

@@ -42,9 +42,7 @@ class Paragraph:
 
 def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
     """An article a document. See `Loader`."""
-    names: list[str] = []
     for title, paragraphs in squad_articles(path):
-        names.append(title)
         builder = BookBuilder()
         found: list[tuple[Asked, Place]] = []
         for paragraph in paragraphs:
@@ -53,7 +51,7 @@ def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Itera
         book = builder.build(title=title, language=language_of(path), source_format="squad")
         ids = distinct(asked.id for asked, _ in found)
         questions = tuple(_question(id_, asked, place) for id_, (asked, place) in zip(ids, found, strict=True))
-        yield Document(distinct(names)[-1], book, questions, preset=PRESET)
+        yield Document(title, book, questions, preset=PRESET)
 
 
 def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
