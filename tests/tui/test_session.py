@@ -29,7 +29,7 @@ class Told(list[news.News]):
 
 def session_on(folder: Path, engine: SteppedEngine) -> tuple[Session, Told]:
     told = Told()
-    return Session(small_book(), MemoryStore(folder), CONFIG, lambda _: engine, told.append), told
+    return Session(small_book(), MemoryStore(folder), CONFIG, lambda _: engine, told.append, presets=folder), told
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -164,7 +164,7 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
 
     engine = SteppedEngine(says=says)
     told = Told()
-    session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append)
+    session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append, presets=tmp_path)
     assert session.make(COARSER) == "There is no model yet: press m to choose one."
     await session.use_model("fake")
     await until(lambda: told.of(news.MemoryComplete))

@@ -60,6 +60,17 @@ class MemoryHeader:
     guarded: bool = True
     aim: Aim = ANYTHING
 
+    def describes(self, memory: GistMemory) -> bool:
+        """Whether this is the header of that memory, as far as both tell."""
+        return (self.model_name, self.size, self.reading, self.pauses, self.guarded, self.aim) == (
+            memory.model_name,
+            memory.size,
+            memory.reading,
+            memory.pauses,
+            memory.guarded,
+            memory.aim,
+        )
+
 
 class KeptMemory:
     """A memory that is being made, and the file that keeps it. Use as a context manager.
@@ -164,6 +175,25 @@ class MemoryStore:
         except StorageError as error:
             file.close()
             return KeptMemory(memory, None, _unkept(error))
+
+    def reopen(self, book: Book, header: MemoryHeader) -> KeptMemory | None:
+        """This memory, to be read on by the model that made it; None where the prompts have changed since.
+
+        Raises StorageError as `open` does.
+        """
+        reading = Reading(header.reading)
+        if header.aim.version(*_PROMPTS[reading]) != header.prompts:
+            return None
+        return self.open(
+            book,
+            header.model_name,
+            header.fingerprint,
+            header.size,
+            reading,
+            pauses=header.pauses,
+            guarded=header.guarded,
+            aim=header.aim,
+        )
 
     def find(self, book: Book) -> list[MemoryHeader]:
         """The memories of this book, whoever read it: the one that got furthest first, one made for whatever may be

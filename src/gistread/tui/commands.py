@@ -47,6 +47,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
     Command("choose-reader", "A", "app.choose_reader", "Choose a reader", A, "How questions are answered."),
     Command("choose-model", "m", "app.choose_model", "Choose a model", A, "What is on this machine.", "model"),
+    Command(
+        "choose-preset", "D", "choose_preset", "Choose what the book is read as", R, "Fiction, a meeting, a paper …"
+    ),
+    Command(
+        "read-for", "Q", "read_for", "Read for a question", R, "The model reads it again, and keeps what bears on that."
+    ),
+    Command("choose-memory", "C", "choose_memory", "Choose a memory of this book", R, "By whom, how, for what."),
     Command("contents", "t", "contents", "Contents", R, "Go to a chapter.", "contents", "book"),
     Command(
         "open-page",

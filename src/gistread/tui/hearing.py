@@ -52,6 +52,7 @@ class Hearing:
                 pass  # The status line says it.
             case news.MemoryOpened(memory=memory):
                 screen.memory_pane.show_memory(memory)
+                screen.show_aim(memory.aim)
                 screen.answers_pane.places = Places(len(memory.book.text), memory)
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)

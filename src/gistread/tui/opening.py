@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.paths import Paths
 from gistread.readers.events import Citation
 from gistread.shelf import Shelf
 from gistread.tui.answer_blocks import Exchange
@@ -58,7 +59,7 @@ def _carry(book: Book, wanted: Book | Path, shelf: Shelf, marks: Path) -> str:
 
 def make_session(
     book: Book,
-    memories: Path,
+    paths: Paths,
     config: "Config",
     make_engine: "MakeEngine",
     tell: Callable[[News], None],
@@ -68,7 +69,9 @@ def make_session(
     from gistread.memory.store import MemoryStore
     from gistread.tui.session import Session
 
-    return Session(book, MemoryStore(memories), config, make_engine, tell, make_embedder())
+    return Session(
+        book, MemoryStore(paths.memories), config, make_engine, tell, make_embedder(), presets=paths.user_presets
+    )
 
 
 def kept_zoom(book: Book, shelf: Shelf) -> str:

@@ -14,12 +14,15 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
-from gistread.memory.estimate import Left
-from gistread.memory.model import DEFAULT_READING, GistMemory
+from gistread.memory.aim import Aim
+from gistread.memory.choosing import aim_to_go_on_with
+from gistread.memory.estimate import Left, estimate, expected_pace, pace_of
+from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
 from gistread.memory.model import Reading as ReadingMode
 from gistread.memory.needs import NEEDS, Models
 from gistread.memory.sizes import choose_size
-from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.memory.store import KeptMemory, MemoryHeader, MemoryStore
+from gistread.presets import Preset, read_presets
 from gistread.readers.registry import METHODS
 from gistread.tui.asking_task import AskingTask
 from gistread.tui.making_task import MakingTask
@@ -51,11 +54,19 @@ class Session:
         make_engine: MakeEngine,
         tell: Callable[[News], None],
         embedder: Embedder | None = None,
+        *,
+        presets: Path,
     ) -> None:
-        """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this."""
+        """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this.
+        `presets`: the folder of the person's own."""
         self.book = book
         self._store = store
         self._config = config
+        self._presets = presets
+        self._wanted: Aim | MemoryHeader | None = None
+        """What the person chose to read the book for, or which memory to see."""
+        self._insists = False
+        """They chose it for the model in use."""
         self._make_engine = make_engine
         self._listener = tell
         self._engine: Engine | None = None
@@ -127,7 +138,7 @@ class Session:
         """Load this model in place of the one in use, and read the book with it. Returns before it is loaded."""
         async with self._switching:
             await self._drop_model()
-            self._model_name = Path(model).stem
+            self._model_name, self._insists = Path(model).stem, False
             try:
                 self._engine = await asyncio.to_thread(self._make_engine, model)
             except GistreadError as error:
@@ -141,6 +152,50 @@ class Session:
         async with self._switching:
             await self._drop_model()
         self._tell(ActivityChanged())
+
+    def presets(self) -> tuple[dict[str, Preset], list[str]]:
+        """Those that there are, by name, and one line for each file of the person's that is none. Reads the disk."""
+        return read_presets(self._presets)
+
+    def memories(self) -> list[MemoryHeader]:
+        """Of this book, those with a page at least. Reads the disk."""
+        return [header for header in self._store.find(self.book) if header.pages]
+
+    async def use_aim(self, aim: Aim) -> None:
+        """Read the book for this, beside the memories that there are."""
+        await self._want(aim)
+
+    async def use_memory(self, header: MemoryHeader) -> None:
+        """Show this memory of the book, and read on in it where it is the model's own."""
+        await self._want(header)
+
+    async def _want(self, wanted: Aim | MemoryHeader) -> None:
+        async with self._switching:
+            await self._stop_starting()
+            await self.asking.cancel()
+            await self.making.forget()
+            await self.reading.stop()
+            if self._kept is not None:
+                self._kept.close()
+                self._kept = None
+            self._wanted, self._insists = wanted, True
+            if isinstance(wanted, MemoryHeader):
+                try:
+                    self._memory = await asyncio.to_thread(self._store.load, self.book, wanted)
+                except GistreadError as error:
+                    self._fail(error)
+                    return
+                self._tell(MemoryOpened(self._memory))
+            if self._engine is not None:
+                self._begin()
+
+    def seconds_to_read(self) -> float | None:
+        """How long it takes the model in use to read the whole book; None where nothing is known of its pace."""
+        if (info := self.info) is None:
+            return None
+        empty = GistMemory(self.book, PageSize(1, 1), info.name)
+        expected = expected_pace(info, ReadingMode(self._config.reading or DEFAULT_READING))
+        return estimate(empty, pace_of(self._memory or empty, expected)).seconds_left
 
     async def pause(self) -> None:
         """Stop the reading, the loading of the model, or what is made in the background."""
@@ -159,7 +214,8 @@ class Session:
             self._make_on()
         if self.reading.state is Reading.DONE:
             return
-        if self.reading.state is Reading.OFFERED:
+        if self.reading.state is Reading.OFFERED and self._kept is not None:
+            self._wanted = self._kept.memory.aim
             self._read_on()
         else:
             self._begin()
@@ -263,13 +319,10 @@ class Session:
             info = await engine.start()
             self._model_name = info.name
             if self._kept is None:
-                self._kept = await asyncio.to_thread(
-                    self._open_memory, info.name, info.fingerprint, info.context_tokens
-                )
+                self._kept = await asyncio.to_thread(self._open_memory, info)
                 if self._kept.notice:
                     self._tell(Notice(self._kept.notice))
-            shown = self._memory
-            if shown is not None and shown.complete and not self._kept.memory.entries:
+            if self._is_shown_for_itself(self._kept.memory):
                 # Any model can be asked over a memory (design D5); reading the book anew may take hours.
                 self.reading.offer()
                 self._make_needs()
@@ -280,6 +333,16 @@ class Session:
         except Exception as error:
             self._tell(Crashed(error))
         self._tell(ActivityChanged())
+
+    def _is_shown_for_itself(self, own: GistMemory) -> bool:
+        """Whether a memory is on screen that is not this model's own (or not that of these settings) and is to stay."""
+        shown = self._memory
+        match self._wanted:
+            case MemoryHeader() as header:
+                return not header.describes(own)
+            case Aim() if self._insists:
+                return False
+        return shown is not None and shown.complete and not own.entries
 
     def _on_engine_state(self, state: EngineState) -> None:
         if state.phase is Phase.LOADING and state.notice and state.notice != self._engine_notice:
@@ -301,12 +364,21 @@ class Session:
         self._tell(Notice(str(error), is_problem=True))
         self._tell(ActivityChanged())
 
-    def _open_memory(self, name: str, fingerprint: str, context_tokens: int) -> KeptMemory:
+    def _open_memory(self, info: EngineInfo) -> KeptMemory:
+        match self._wanted:
+            case MemoryHeader(fingerprint=info.fingerprint) as header:
+                if (kept := self._store.reopen(self.book, header)) is not None:
+                    return kept
+                aim = header.aim
+            case MemoryHeader(aim=aim) | (Aim() as aim):
+                pass
+            case None:
+                aim = aim_to_go_on_with(self._config.preset, self._presets, self.book, self._store, info.fingerprint)
         size = choose_size(
-            self.book.words, context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
+            self.book.words, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
         )
         reading = ReadingMode(self._config.reading or DEFAULT_READING)
-        return self._store.open(self.book, name, fingerprint, size, reading)
+        return self._store.open(self.book, info.name, info.fingerprint, size, reading, aim=aim)
 
     async def _ready(self) -> tuple[GistMemory, Engine]:
         """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""

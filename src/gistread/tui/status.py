@@ -79,10 +79,9 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         case Reading.PAUSED:
             return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
         case Reading.OFFERED:
-            return (
-                f"idle · memory complete: {activity.pages_read} pages, kept from before",
-                f"{resume_key} reads anew",
-            )
+            whole = activity.pages_read >= activity.pages_total
+            memory = f"memory complete: {activity.pages_read}" if whole else f"{activity.pages_read} of {total}"
+            return (f"idle · {memory} pages, kept from before", f"{resume_key} reads anew")
         case Reading.DONE:
             return ("idle", f"memory complete: {activity.pages_read} pages")
         case _:

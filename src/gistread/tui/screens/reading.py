@@ -32,6 +32,7 @@ from gistread.tui.marking.layers import Layers
 from gistread.tui.opening import earlier_questions, kept_zoom, make_session, read_book
 from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
+from gistread.tui.remembering import Remembering
 from gistread.tui.searching import Searching
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.typesetting import Typesetting
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from gistread.tui.session import Session
 
 
-class ReadingScreen(Following, Zooming, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
+class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -87,6 +88,7 @@ class ReadingScreen(Following, Zooming, Marking, Searching, Linking, Typesetting
             yield BookPane(self.gistread.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
+                yield Line(id="memory-aim")
                 yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")
         with Vertical(id="question-side"):
@@ -171,7 +173,7 @@ class ReadingScreen(Following, Zooming, Marking, Searching, Linking, Typesetting
         await asyncio.to_thread(self.progress.load)
         self.show_place()
         self.session = await asyncio.to_thread(
-            make_session, book, app.paths.memories, app.config, app.make_engine, self.hearing.hear, app.new_embedder
+            make_session, book, app.paths, app.config, app.make_engine, self.hearing.hear, app.new_embedder
         )
         asked = await asyncio.to_thread(earlier_questions, book, app.shelf)
         self.answers_pane.show_exchanges(asked)

@@ -1,0 +1,237 @@
+"""Going from one memory of a book to another, and having it read as something else or for a question."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.config import Config
+from gistread.memory.aim import ANYTHING, Aim
+from gistread.memory.store import MemoryHeader, MemoryStore
+from gistread.presets import packaged
+from gistread.tui.news import Reading
+from gistread.tui.screens.memories import MemoriesScreen
+from gistread.tui.screens.preset import PresetScreen
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.books import small_book
+from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+
+SIZE = (110, 40)
+TASK = "who minds the lamp?"
+
+
+def kept(folder: Path) -> list[MemoryHeader]:
+    return MemoryStore(paths_in(folder).memories).find(small_book())
+
+
+def aim_on(screen: ReadingScreen) -> Aim | None:
+    return screen.memory_pane.memory.aim if screen.memory_pane.memory else None
+
+
+def engine_that(says: str) -> SteppedEngine:
+    return SteppedEngine(says=lambda _: says)
+
+
+async def read_for(pilot: Pilot[None], screen: ReadingScreen, aim: Aim) -> None:
+    """Have the book read for this, to its end."""
+    assert screen.session is not None
+    await screen.session.use_aim(aim)
+    await until(pilot, lambda: aim_on(screen) == aim)
+    await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+
+
+async def chooser(pilot: Pilot[None], key: str, screen: type[PresetScreen] | type[MemoriesScreen]) -> None:
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.screen, screen))
+    await pilot.pause()
+
+
+async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, engine := engine_that("The lamp and the boy are spoken of."))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        assert "as a meeting" not in text_of(app)
+        await chooser(pilot, "D", PresetScreen)
+        shown = text_of(app)
+        assert "● fiction or other prose   as it looks" in shown
+        assert "who proposes, who objects" in shown
+        assert "the one there is stays" in shown
+        await pilot.press("down", "down", "down", "enter")
+        await until(pilot, lambda: aim_on(screen) == Aim(packaged()["meeting"]))
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        assert "as a meeting" in text_of(app)
+    assert any(packaged()["meeting"].keep in call.text for call in engine.calls)
+    assert {(one.aim.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
+
+
+async def test_choosing_what_it_is_already_changes_nothing(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, engine := SteppedEngine())
+    async with app.run_test(size=SIZE) as pilot:
+        await read_whole(pilot)
+        calls = len(engine.calls)
+        await chooser(pilot, "D", PresetScreen)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
+        await pilot.pause(0.1)
+        assert len(engine.calls) == calls
+    assert len(kept(tmp_path)) == 1
+
+
+async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, engine := SteppedEngine())
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        await chooser(pilot, "Q", MemoriesScreen)
+        await pilot.press(*TASK.replace(" ", "_"), "enter")
+        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK.replace(" ", "_")))
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        assert "to find out: who_minds" in text_of(app)
+        calls = len(engine.calls)
+        await chooser(pilot, "C", MemoriesScreen)
+        shown = text_of(app)
+        assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
+        assert "40 to 90 words a page · single-pass · just now" in shown
+        await pilot.press("k" if shown.index("●") > shown.index("fake, as fiction") else "j", "enter")
+        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        assert "to find out" not in text_of(app)
+        assert len(engine.calls) == calls
+    assert {one.aim.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
+
+
+async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> None:
+    first = app_on(small_book(), tmp_path, SteppedEngine())
+    async with first.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        await read_for(pilot, screen, Aim(packaged()["paper"]))
+        await pilot.click("#memory-header")
+        await until(pilot, lambda: isinstance(first.screen, MemoriesScreen))
+        await pilot.pause()
+        assert "fake, as fiction" in text_of(first)
+        await pilot.click("#rows", offset=(4, 2))
+        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+
+
+async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        assert screen.session is not None
+        engine.stop_after = len(engine.calls) + 3
+        await screen.session.use_aim(Aim(task=TASK))
+        await until(pilot, lambda: not engine.gate.is_set())
+        read = next((one.pages for one in kept(tmp_path) if one.aim.task), 0)
+        assert read
+        await chooser(pilot, "C", MemoriesScreen)
+        await until(pilot, lambda: "of the book" in text_of(app))
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        engine.gate.set()
+        await chooser(pilot, "C", MemoriesScreen)
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK))
+        assert screen.memory_pane.memory is not None
+        assert len(screen.memory_pane.memory.entries) >= read
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+    assert all(one.complete for one in kept(tmp_path))
+
+
+async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_one_read(tmp_path: Path) -> None:
+    first = app_on(small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1"))
+    async with first.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        await read_for(pilot, screen, Aim(packaged()["code"]))
+    small = SteppedEngine(name="small", fingerprint="small-1")
+    second = app_on(small_book(), tmp_path, small)
+    async with second.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.OFFERED)
+        await chooser(pilot, "C", MemoriesScreen)
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.OFFERED)
+        assert not small.calls
+        await pilot.press("r")
+        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        assert screen.memory_pane.memory is not None
+        assert screen.memory_pane.memory.model_name == "small"
+
+
+async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_path: Path) -> None:
+    first = app_on(small_book(), tmp_path, SteppedEngine())
+    async with first.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        await read_for(pilot, screen, Aim(task=TASK))
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        for key in ("D", "Q"):
+            await pilot.press(key)
+            await until(pilot, lambda: "press m to choose one" in text_of(app))
+            assert isinstance(app.screen, ReadingScreen)
+        await chooser(pilot, "C", MemoriesScreen)
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK))
+        assert "no model" in text_of(app)
+
+
+async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await chooser(pilot, "D", PresetScreen)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: any(one.complete and one.aim.preset.name == "code" for one in kept(tmp_path)))
+    begun = [one.path for one in kept(tmp_path) if one.aim == ANYTHING]
+    for path in begun:
+        path.unlink()
+    again = app_on(small_book(), tmp_path, SteppedEngine())
+    async with again.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        assert aim_on(screen) == Aim(packaged()["code"])
+
+
+async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset="manual"))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await read_whole(pilot)
+        assert aim_on(screen) == Aim(packaged()["manual"])
+
+
+@pytest.mark.parametrize("name", ["nonsense", "broken"])
+async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chosen(tmp_path: Path, name: str) -> None:
+    folder = paths_in(tmp_path).user_presets
+    folder.mkdir(parents=True)
+    (folder / "broken.toml").write_text("keep = 3")
+    app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset=name))
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await opened(pilot)
+        said = f"There is no preset '{name}'" if name == "nonsense" else "Preset broken.toml"
+        await until(pilot, lambda: said in text_of(app))
+        await chooser(pilot, "D", PresetScreen)
+        await until(pilot, lambda: "Preset broken.toml" in text_of(app))
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: aim_on(screen) == Aim(packaged()["paper"]))
+
+
+async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        await chooser(pilot, "Q", MemoriesScreen)
+        app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        await until(pilot, lambda: "600 is the most" in text_of(app))
+        assert aim_on(screen) == ANYTHING
+
+
+async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine())
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        await read_for(pilot, screen, Aim(task="[bold]who[/nothing] \x1b[31m"))
+        await until(pilot, lambda: "[bold]who[/nothing]" in text_of(app))
+        await chooser(pilot, "C", MemoriesScreen)
+        assert "[bold]who[/nothing]" in text_of(app)
