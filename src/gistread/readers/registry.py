@@ -79,7 +79,7 @@ _WHEN_LONG = ("summaries of a long memory",)
 _METHODS = (
     Method(
         "gistread",
-        "passages by what stands around them, in the order of the book, and a second look in doubt",
+        "passages in the order of the book; in doubt, a second look",
         "gistread:gistread",
         needs_memory=False,
     ),
