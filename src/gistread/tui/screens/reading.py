@@ -42,6 +42,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
+from gistread.tui.work.lines import Places
 from gistread.tui.zooming import Zooming
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
         self.progress = Progress(book, PaceShelf(app.paths.pace), app.config.progress.split())
         self.book = book
         self.book_pane.show_book(book, offset)
+        self.answers_pane.places = Places(len(book.text))
         self.show_place()
         self.begin_marking()
         for line in filter(None, (*book.notices, notice)):
