@@ -253,6 +253,21 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     _add_formats(convert)
 
 
+def _add_act(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="FILE", help="a web page, saved as HTML; - reads standard input")
+    parser.add_argument("task", metavar="TASK", help="what is to be done on the page, or on the site")
+    parser.add_argument(
+        "--done", metavar="STEP", action="append", default=[], help='a step that was taken before, as in "click Log in"'
+    )
+    parser.add_argument("--history", metavar="FILE", type=Path, help="a file with such steps, one a line")
+    parser.add_argument(
+        "--depth", type=_count(1), metavar="N", help="depth of the page's elements at which it is cut into parts (6)"
+    )
+    parser.add_argument("--max-parts", type=_count(0), metavar="N", help="most parts that the model may open (5)")
+    _add_model(parser)
+    _add_formats(parser, events=True)
+
+
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "task",
@@ -496,6 +511,13 @@ _COMMANDS = {
         "The models on this machine, which one to use, and faster copies of them.",
         "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter",
         _add_models,
+    ),
+    "act": _Command(
+        "The next step of a task on a saved web page: which element, what to do with it, and with which words.",
+        'examples:\n  gistread act shop.html "Find a red kettle under 30 euros"\n'
+        '  gistread act shop.html "Find a red kettle" --done "type kettle into Search" --json\n\n'
+        "Nothing is done and nothing fetched: the page is read as it was saved, and the step is only told.",
+        _add_act,
     ),
     "eval": _Command(
         "Measure readers on questions whose answers are known.",

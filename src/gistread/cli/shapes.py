@@ -56,7 +56,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
         "compression_rate": _rate(memory.compression_rate()),
         "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
         "resumed_pages": resumed_pages,
-        "usage": {"book_tokens": book_tokens, **_usage(usage)},
+        "usage": {"book_tokens": book_tokens, **usage_of(usage)},
     }
 
 
@@ -73,7 +73,7 @@ def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json
         "context_tokens": answered.context_tokens,
         "seen": [list(place) for place in answered.seen],
         "reader": reader,
-        "usage": _usage(answered.usage),
+        "usage": usage_of(answered.usage),
     }
 
 
@@ -183,7 +183,7 @@ def reading_line(event: ReadingEvent) -> Json | None:
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
                 "retries": retries,
-                "usage": _usage(entry.usage),
+                "usage": usage_of(entry.usage),
             }
     return None
 
@@ -207,7 +207,7 @@ def _page(page: Page) -> Json:
     return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
 
 
-def _usage(usage: Usage) -> Json:
+def usage_of(usage: Usage) -> Json:
     return {**asdict(usage), "seconds": round(usage.seconds, 3)}
 
 

@@ -1,0 +1,269 @@
+"""The next action on a web page, for a task (ReadAgent, appendix D.1): gists of its snippets, parallel look-up, a step.
+
+Everything the model decides is a choice among what is legal: a snippet that is not open yet, an element of those that
+are, an operation of this element, an option of this list. Only what is typed is free text, of one line.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from gistread import prompts
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.errors import EngineError, PromptTooLongError, UsageError
+from gistread.memory.derived import Derived, Grown, key_of
+from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
+from gistread.search.ranked import Ranker
+from gistread.web.model import Action, Element, Operation, Snippet, WebPage
+
+MAX_SNIPPETS = 5
+"""Look-ups at most (Table 9: one, or one to five)."""
+
+_MOST_SHOWN = 60
+"""Snippets that stand before the model: gists of more would take a laptop many minutes."""
+_STOP = "STOP"
+_KIND = "web gist"
+_PROMPTS = ("act_gist", "act_gist_again")
+_STEP_TOKENS = 64
+_TYPED_TOKENS = 48
+_ONE_LINE = r'root ::= [^\x00-\x20"\x7f] [^\x00-\x1f"\x7f]* "\""?'
+"""What is typed, and perhaps the quotation mark that ends it."""
+_MOST_STEPS = 20
+"""Of what was done before, so many are told."""
+_LONGEST_TASK = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The model asks for a snippet."""
+
+    snippet: int
+    step: int
+    """From 1."""
+
+
+ActEvent = Grown | Opened | Action
+
+
+@dataclass(slots=True)
+class _Window:
+    """What stands before the model."""
+
+    page: WebPage
+    shown: list[int]
+    gists: dict[int, str]
+    """By snippet; one that is missing is too short to be shortened."""
+    opened: set[int] = field(default_factory=set)
+
+    def is_whole(self, number: int) -> bool:
+        """Whether its own text stands there."""
+        return number in self.opened or number not in self.gists
+
+    def text(self, opened: Sequence[int] = ()) -> str:
+        parts = []
+        for number in self.shown:
+            whole = self.is_whole(number) or number in opened
+            tag = f"(Part {number}, in full)" if whole else f"(Part {number})"
+            parts.append(f"{tag}\n{self.page.snippet(number).text if whole else self.gists[number]}")
+        return "\n\n".join(parts)
+
+    def can_act(self, named: Sequence[int]) -> bool:
+        """Whether there is an element before the model, with these snippets open too."""
+        return bool(self.elements) or any(self.page.snippet(number).elements for number in named)
+
+    @property
+    def elements(self) -> list[Element]:
+        """What can be acted on in the snippets that stand there in full."""
+        whole = (self.page.snippet(number) for number in self.shown if self.is_whole(number))
+        return [self.page.element(index) for snippet in whole for index in snippet.elements]
+
+    @property
+    def compression_rate(self) -> float:
+        words = sum(
+            self.page.snippet(number).words if self.is_whole(number) else count_words(self.gists[number])
+            for number in self.shown
+        )
+        return 100.0 * (1.0 - words / max(1, self.page.words))
+
+
+async def act(
+    page: WebPage,
+    task: str,
+    done: Sequence[str],
+    engine: Engine,
+    derived: Derived | None = None,
+    max_snippets: int = MAX_SNIPPETS,
+) -> AsyncGenerator[ActEvent, None]:
+    """Choose the next step of `task` after those that are `done`. The last event is the `Action`.
+
+    Gists are kept in `derived` and found again by their text. Raises UsageError for a task that is empty or too long,
+    PromptTooLongError when not even one snippet fits the window, EngineError when the engine fails.
+    """
+    task = " ".join(task.split())
+    if not task:
+        raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
+    if len(task) > _LONGEST_TASK:
+        raise UsageError(f"The task has {len(task)} characters; {_LONGEST_TASK} is the most.", "Say it in short.")
+    asked = _Asked(task, tuple(done[-_MOST_STEPS:]), engine)
+    usage = NO_USAGE
+    near = _nearest(page, task)
+    gists: dict[int, str] = {}
+    long = [number for number in sorted(near) if not is_short(page.snippet(number).text)]
+    async for number, gist, cost in _gists([page.snippet(number) for number in long], engine, derived or Derived()):
+        gists[number] = gist
+        usage += cost
+        yield Grown(len(gists), len(long), usage)
+    window = await _laid_out(page, near, gists, asked)
+    lookups: list[int] = []
+    while len(lookups) < max_snippets or not window.can_act(lookups):
+        wanted, cost = await asked.next_snippet(window, lookups)
+        usage += cost
+        if wanted is None:
+            break
+        lookups.append(wanted)
+        yield Opened(wanted, len(lookups))
+    window.opened.update(lookups)
+    element, operation, value, cost = await asked.step(window)
+    shown = tuple(window.shown)
+    yield Action(element, operation, value, tuple(lookups), shown, window.compression_rate, usage + cost)
+
+
+def _nearest(page: WebPage, task: str) -> list[int]:
+    """Snippets by how near they are to the task, then in the order of the page; at most so many as are shown.
+
+    The first has an element, so that however few fit the window, there is a step to take.
+    """
+    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MOST_SHOWN)
+    order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
+    first = next(number for number in order if page.snippet(number).elements)
+    return list(dict.fromkeys([first, *order]))[:_MOST_SHOWN]
+
+
+async def _gists(
+    snippets: Sequence[Snippet], engine: Engine, derived: Derived
+) -> AsyncGenerator[tuple[int, str, Usage], None]:
+    """(number, gist, cost) of each, as soon as it is there; as many at a time as pay."""
+    places = asyncio.Semaphore(max(1, engine.info.parallel))
+
+    async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
+        key = key_of(engine.info.fingerprint, prompts.version(*_PROMPTS), snippet.text)
+        match derived.get(_KIND, key):
+            case {"gist": str(known)}:
+                return snippet.number, known, NO_USAGE
+        async with places:
+            made = await gist_page(snippet.text, engine, await _attempts(snippet, engine), Priority.PERSON)
+        derived.put(_KIND, key, {"gist": made.gist.text})
+        return snippet.number, made.gist.text, made.usage
+
+    running = [asyncio.ensure_future(gist(snippet)) for snippet in snippets]
+    try:
+        for made in asyncio.as_completed(running):
+            yield await made
+    finally:
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
+    words = wanted_words(snippet.words)
+    room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
+    templates = (prompts.load(name) for name in _PROMPTS)
+    return tuple(
+        attempt(template, template.fill(passage=snippet.text, words=words), sampling)
+        for template, sampling in zip(templates, samplings(room), strict=True)
+    )
+
+
+async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
+    """As many of the snippets as fit, the nearest first, with room for a look-up where that can be."""
+    context = asked.engine.info.context_tokens
+    largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
+    for reserve in (await asked.engine.count(largest.text), 0):
+        low, high = 0, len(near)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = await asked.measured(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
+            low, high = (middle, high) if fits else (low, middle - 1)
+        if low:
+            return _Window(page, sorted(near[:low]), gists)
+    raise PromptTooLongError(await asked.measured(_Window(page, [near[0]], gists)), 0, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One task, and the model that is asked."""
+
+    task: str
+    done: tuple[str, ...]
+    engine: Engine
+
+    async def measured(self, window: _Window, opened: Sequence[int] = ()) -> int:
+        """Tokens of the longer prompt over this window, and of what follows it."""
+        both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
+        return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
+
+    async def next_snippet(self, window: _Window, named: Sequence[int]) -> tuple[int | None, Usage]:
+        """The next snippet to open; None when the model wants no more, or none is left that fits.
+
+        Raises PromptTooLongError when none with an element fits, and so no step could be taken.
+        """
+        closed = [number for number in window.shown if not window.is_whole(number) and number not in named]
+        can_act = window.can_act(named)
+        if not can_act:
+            closed = [number for number in closed if window.page.snippet(number).elements]
+        context = self.engine.info.context_tokens
+        offered = [number for number in closed if await self.measured(window, [*named, number]) <= context]
+        if not offered:
+            if not can_act:
+                raise PromptTooLongError(await self.measured(window, closed[:1]), 0, context)
+            return None, NO_USAGE
+        prompt = self._prompt("act_lookup", window)
+        if named:
+            prompt = (*prompt, Message("assistant", "".join(f"Part {number}, " for number in named)))
+        # Without an element before it the model can take no step: then it has to open one.
+        options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
+        if len(options) == 1:
+            return offered[0], NO_USAGE
+        choice = await self.engine.choose(prompt, options)
+        return (offered[choice.index] if choice.index < len(offered) else None), choice.usage
+
+    async def step(self, window: _Window) -> tuple[Element, Operation, str, Usage]:
+        """Element, operation and value, each continuing one and the same answer."""
+        prompt = self._prompt("act_step", window)
+        number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
+        element = window.elements[number]
+        said = f"Element {element.index}, "
+        which, cost = await self._choose(prompt, said, [str(one) for one in element.operations])
+        usage += cost
+        operation = element.operations[which]
+        said += operation
+        value = ""
+        if operation is Operation.SELECT:
+            option, cost = await self._choose(prompt, f"{said}: ", element.options)
+            value, usage = element.options[option], usage + cost
+        elif operation is Operation.TYPE:
+            value, cost = await self._typed(prompt, f'{said}: "')
+            usage += cost
+        return element, operation, value, usage
+
+    async def _choose(self, prompt: Prompt, said: str, options: Sequence[str]) -> tuple[int, Usage]:
+        if len(options) == 1:
+            return 0, NO_USAGE
+        if said:
+            prompt = (*prompt, Message("assistant", said))
+        choice = await self.engine.choose(prompt, options)
+        return choice.index, choice.usage
+
+    async def _typed(self, prompt: Prompt, said: str) -> tuple[str, Usage]:
+        sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
+        written = await self.engine.complete((*prompt, Message("assistant", said)), sampling)
+        if not written.text.strip():
+            raise EngineError("The model found nothing to type.", "Say in the task what is to be typed.")
+        return " ".join(written.text.split()), written.usage
+
+    def _prompt(self, name: str, window: _Window, opened: Sequence[int] = ()) -> Prompt:
+        done = "; ".join(" ".join(step.split()) for step in self.done) or "nothing"
+        text = prompts.load(name).fill(memory=window.text(opened), task=self.task, done=done)
+        return (Message("user", text),)

@@ -1,0 +1,176 @@
+"""A page of the web is cut into snippets along its tree of elements (ReadAgent, appendix D.1).
+
+What stands under one element at a depth of the tree is a snippet. Small neighbours are put together and what is too
+large is cut deeper down, so that a snippet is about what a short page of a book is, however a site nests its boxes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from lxml import etree
+
+from gistread.book.formats.markup import first, local_name, plain_text
+from gistread.book.formats.semantics import BLOCKS
+from gistread.book.words import count_words
+from gistread.errors import BookError
+from gistread.web.elements import Found, find
+from gistread.web.model import Snippet, WebPage
+from gistread.web.tree import children, tree_of
+
+DEPTH = 6
+"""Where the page is cut when nobody says: the paper takes the best of 5 to 7."""
+
+_MOST_WORDS = 160
+_FEWEST_WORDS = 30
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_STANDS_ALONE = BLOCKS | {
+    "option",
+    "summary",
+    "caption",
+    "tr",
+    "thead",
+    "tbody",
+    "tfoot",
+    "form",
+    "nav",
+    "main",
+    "menu",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: str
+    path: tuple[int, ...]
+    """The elements that it stands in, from the root down, each by its number in the page."""
+    elements: tuple[int, ...]
+    words: int
+
+
+def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
+    """The page in `data`, cut at this depth. `name` is what messages call it. Raises BookError."""
+    root = tree_of(data, name)
+    found = find(root)
+    if not found:
+        raise BookError(
+            f"There is nothing on {name} to act on: no link, button or field.",
+            "What a script adds is there only if the page was saved from a browser that had shown it.",
+        )
+    groups = _joined(list(_cut(_Writer(found).lines_of(root), depth)))
+    title = first(root, "title")
+    return WebPage(
+        title="" if title is None else plain_text(title),
+        elements=tuple(one.element for one in found.values()),
+        snippets=tuple(_snippet(number, lines) for number, lines in enumerate(groups, start=1)),
+        depth=depth,
+    )
+
+
+def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
+    return Snippet(
+        number,
+        "\n".join(line.text for line in lines),
+        sum(line.words for line in lines),
+        tuple(index for line in lines for index in line.elements),
+    )
+
+
+def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
+    """Lines that stand in the same element at this depth; in one further down, where they are too many."""
+    for _, same in groupby(lines, key=lambda line: line.path[:depth]):
+        group = list(same)
+        if _words(group) <= _MOST_WORDS or len(group) == 1:
+            yield group
+        elif any(len(line.path) > depth for line in group):
+            yield from _cut(group, depth + 1)
+        else:
+            middle = len(group) // 2
+            yield from _cut(group[:middle], depth)
+            yield from _cut(group[middle:], depth)
+
+
+def _joined(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
+    """Neighbours that are too small to be a snippet each, put together: those of one element before any others."""
+    if len(groups) < 2:
+        return list(groups)
+    joined: list[list[_Line]] = []
+    for _, same in groupby(groups, key=lambda group: group[0].path[:level]):
+        inside = list(same)
+        deeper = len(inside) > 1 and any(len(group[0].path) > level for group in inside)
+        for group in _joined(inside, level + 1) if deeper else inside:
+            small = bool(joined) and min(_words(joined[-1]), _words(group)) < _FEWEST_WORDS
+            if small and _words(joined[-1]) + _words(group) <= _MOST_WORDS:
+                joined[-1] = [*joined[-1], *group]
+            else:
+                joined.append(group)
+    return joined
+
+
+def _words(lines: Sequence[_Line]) -> int:
+    return sum(line.words for line in lines)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes a tree down, line by line."""
+
+    found: dict[etree._Element, Found]
+    lines: list[_Line] = field(default_factory=list)
+    _parts: list[str] = field(default_factory=list)
+    _elements: list[int] = field(default_factory=list)
+    _path: list[int] = field(default_factory=list)
+    _seen: int = 0
+
+    def lines_of(self, root: etree._Element) -> list[_Line]:
+        self._write(root, 0)
+        self._end_line()
+        return self.lines
+
+    def _write(self, node: etree._Element, depth: int) -> None:
+        """A node with what is in it, without the text behind it."""
+        name = local_name(node)
+        alone = name in _STANDS_ALONE
+        if alone:
+            self._end_line()
+        self._seen += 1
+        self._path.append(self._seen)
+        self._parts.append("# " if name in _HEADINGS else "- " if name == "li" else "")
+        acted_on = self.found.get(node)
+        if acted_on is not None:
+            self._parts.append(f" {acted_on.element.told} ")
+            self._elements.append(acted_on.element.index)
+        if name == "img" and acted_on is None:
+            self._parts.append(f" {node.get('alt') or ''} ")
+        if acted_on is None or not acted_on.leaf:
+            self._write_inside(node, depth)
+        if name in ("td", "th"):
+            self._parts.append(" | ")
+        if alone or name == "br":
+            self._end_line()
+        self._path.pop()
+
+    def _write_inside(self, node: etree._Element, depth: int) -> None:
+        self._parts.append(node.text or "")
+        seen = set(children(node, depth))
+        for child in node:
+            if child in seen:
+                self._write(child, depth + 1)
+            self._parts.append(child.tail or "")
+
+    def _end_line(self) -> None:
+        text = " ".join("".join(self._parts).split()).strip(" |")
+        elements = tuple(self._elements)
+        self._parts.clear()
+        self._elements.clear()
+        if not text.strip("#- "):
+            return
+        path = tuple(self._path)
+        words = text.split(" ")
+        if elements or len(words) <= _MOST_WORDS:
+            self.lines.append(_Line(text, path, elements, count_words(text)))
+            return
+        for start in range(0, len(words), _MOST_WORDS):
+            piece = " ".join(words[start : start + _MOST_WORDS])
+            self.lines.append(_Line(piece, path, (), count_words(piece)))

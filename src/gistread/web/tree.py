@@ -1,0 +1,98 @@
+"""Bytes of a saved page become a tree, with what a person would not see taken for what it is.
+
+Nothing is fetched and no script runs: what a script would add is not there.
+"""
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from gistread.book.formats.declared import decode_declared
+from gistread.book.formats.html import DECLARATION
+from gistread.book.formats.markup import local_name, parse_page
+from gistread.errors import BookError
+
+LIMIT_BYTES = 32 * 1024 * 1024
+
+_UNSEEN = frozenset(
+    {
+        "audio",
+        "base",
+        "canvas",
+        "embed",
+        "head",
+        "iframe",
+        "link",
+        "meta",
+        "noscript",
+        "object",
+        "script",
+        "source",
+        "style",
+        "svg",
+        "template",
+        "track",
+        "video",
+    }
+)
+_HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_DEEPEST = 200
+"""What nests deeper is an element that nobody closed, or an attack: it is read as if it ended there."""
+
+
+def tree_of(data: bytes, name: str) -> etree._Element:
+    """The tree of the page in `data`. Raises BookError where there is none."""
+    if len(data) > LIMIT_BYTES:
+        raise BookError(f"{name} is larger than {LIMIT_BYTES // 2**20} MB, the most that is read of a web page.")
+    if not data.strip():
+        raise BookError(f"{name} is empty.")
+    decoded = decode_declared(data, DECLARATION)
+    root = parse_page(decoded.text.lstrip("\ufeff")) if decoded and "<" in decoded.text else None
+    if root is None or not any(True for _ in root.iterdescendants()):
+        raise BookError(f"{name} is not a page of HTML.", "Save the page from the browser, as HTML.")
+    return root
+
+
+def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
+    """The elements in this one that a person sees, in order; `depth` is how deep it stands."""
+    if depth >= _DEEPEST:
+        return
+    closed = local_name(element) == "details" and element.get("open") is None
+    for child in element:
+        if is_seen(child) and not (closed and local_name(child) != "summary"):
+            yield child
+
+
+def is_seen(element: etree._Element) -> bool:
+    """Whether this element, taken alone, is drawn."""
+    name = local_name(element)
+    if not name or name in _UNSEEN:
+        return False
+    if element.get("hidden") is not None or (element.get("aria-hidden") or "").strip().lower() == "true":
+        return False
+    if name == "input" and (element.get("type") or "").strip().lower() == "hidden":
+        return False
+    if name == "dialog" and element.get("open") is None:
+        return False
+    return not _HIDDEN_STYLE.search(element.get("style") or "")
+
+
+def words_in(element: etree._Element, without: etree._Element | None = None) -> str:
+    """The text that is seen in an element, in one line; of a picture the words that stand for it."""
+    parts: list[str] = []
+    _collect(element, 0, parts, without)
+    return " ".join("".join(parts).split())
+
+
+def _collect(element: etree._Element, depth: int, parts: list[str], without: etree._Element | None) -> None:
+    if local_name(element) == "img":
+        parts.append(f" {element.get('alt') or ''} ")
+    parts.append(element.text or "")
+    seen = set(children(element, depth))
+    for child in element:
+        if child in seen and child is not without:
+            parts.append(" ")
+            _collect(child, depth + 1, parts, without)
+            parts.append(" ")
+        parts.append(child.tail or "")
