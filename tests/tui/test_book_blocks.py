@@ -47,6 +47,13 @@ def test_a_block_to_be_counted_differs_in_its_spans_alone() -> None:
     assert blocks.bare(1).text == blocks[1].text
 
 
+def test_the_sign_of_a_picture_stands_where_there_is_one() -> None:
+    text = "Figure 1\n\nListing 2"
+    parts = (Paragraph(0, 8, Kind.IMAGE), Paragraph(10, len(text), Kind.IMAGE))
+    blocks = BookBlocks(Book(text, "T", parts, (Chapter("T", 0, len(text)),), images=(Image(0, 8, "1.png"),)))
+    assert [blocks[0].hanging, blocks[1].hanging] == ["▧", ""]
+
+
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
     one = Book(text, "T", (Paragraph(0, len(text), Kind.LIST, 1),), (Chapter("T", 0, len(text)),))

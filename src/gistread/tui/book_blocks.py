@@ -77,6 +77,7 @@ class BookBlocks(Sequence[Block]):
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
+        pictured = kind is Kind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
         return Block(
             text=text,
             key=index,
@@ -87,7 +88,7 @@ class BookBlocks(Sequence[Block]):
             # The first paragraph of a section needs no sign that it begins.
             first_indent=FIRST_INDENT if style.indent and goes_on else 0,
             turnover=turnover(kind, text),
-            hanging="▧" if kind is Kind.IMAGE else "",
+            hanging="▧" if pictured else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is Kind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
             align=_align(paragraph, style.justify),
