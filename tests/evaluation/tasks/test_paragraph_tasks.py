@@ -7,6 +7,7 @@ import pytest
 
 from gistread.errors import GistreadError
 from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.tasks.squad import squad_articles
 from tests.evaluation.tasks.files import DATA, document, gold_text, lines, needs_data, sound
 
 hotpot, musique, squad = (TASKS[name].load for name in ("hotpotqa", "musique", "squad"))
@@ -117,7 +118,7 @@ def test_squad_has_an_article_a_document_and_questions_without_an_answer(tmp_pat
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"answers": [{"text": "a year", "answer_start": 3}]}, "'a year' does not stand in `context` at 3"),
+        ({"answers": [{"text": "two years", "answer_start": 20}]}, "'two years' does not stand in `context`"),
         ({"answers": []}, "`answers` is empty"),
         ({"id": None}, "`id` is missing"),
     ],
@@ -127,6 +128,12 @@ def test_what_is_wrong_in_squad_is_said_with_its_place(tmp_path: Path, change: d
         list(squad(document(tmp_path / "dev.json", articles(**change))))
     with pytest.raises(GistreadError, match="`data` is missing, a list"):
         list(squad(document(tmp_path / "dev.json", two_hops())))
+
+
+def test_an_answer_that_stands_elsewhere_in_its_paragraph_is_found_there(tmp_path: Path) -> None:
+    counted_otherwise = articles(answers=[{"text": "a year", "answer_start": 3}])
+    ((_, paragraphs),) = squad_articles(document(tmp_path / "dev.json", counted_otherwise))
+    assert paragraphs[1].asked[0].starts == (20,)
 
 
 def test_xquad_is_in_the_language_of_its_name(tmp_path: Path) -> None:

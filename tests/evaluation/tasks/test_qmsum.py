@@ -49,6 +49,12 @@ def test_gold_places_are_the_turns_that_the_file_counts(tmp_path: Path) -> None:
     assert one.questions[1].references == ("It is dear.",)
 
 
+def test_a_query_without_an_answer_is_left_out(tmp_path: Path) -> None:
+    general = [{"query": "Summarize.", "answer": " "}]
+    (one,) = load(lines(tmp_path / "val.jsonl", meeting(general_query_list=general)))
+    assert [question.id for question in one.questions] == ["specific-1", "specific-2"]
+
+
 def test_a_folder_with_a_file_a_meeting(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         document(tmp_path / name, meeting())
@@ -60,7 +66,7 @@ def test_a_folder_with_a_file_a_meeting(tmp_path: Path) -> None:
     [
         ({"meeting_transcripts": None}, "`meeting_transcripts` is missing, a list"),
         ({"meeting_transcripts": [{"speaker": "A", "content": "{gap}"}]}, "nobody says a word"),
-        ({"general_query_list": [], "specific_query_list": []}, "there is no query"),
+        ({"general_query_list": [], "specific_query_list": []}, "there is no query with an answer"),
         ({"specific_query_list": [{"query": "?", "answer": "!", "relevant_text_span": [["a", 1]]}]}, "first and last"),
     ],
 )

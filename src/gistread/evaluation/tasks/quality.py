@@ -18,7 +18,7 @@ from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, 
 from gistread.evaluation.tasks.questions import distinct
 from gistread.evaluation.tasks.records import Record, json_records
 
-_MARKUP = re.compile(r"</(?:p|body|div|html)>", re.IGNORECASE)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
 _TITLE_CHARACTERS = 60
 _FOUR = 4
 _TWO = 2
@@ -79,7 +79,7 @@ def _book(record: Record) -> Book:
     text = record.text("article")
     if not text.strip():
         raise record.wrong("`article` has no text")
-    if _MARKUP.search(text):
+    if _MARKUP.match(text):
         raise record.wrong("`article` is HTML; take the file with `htmlstripped` in its name")
     book = read_text(text.encode("utf-8", "replace"), record.where)
     author = record.text_or("author").strip()
