@@ -36,7 +36,7 @@ def extractions(engine: SteppedEngine) -> Counter[str]:
 
 def session_on(folder: Path, engine: SteppedEngine, config: Config = CONFIG) -> tuple[Session, Told]:
     told = Told()
-    return Session(long_book(), MemoryStore(folder), config, lambda _: engine, told.append), told
+    return Session(long_book(), MemoryStore(folder), config, lambda _: engine, told.append, presets=folder), told
 
 
 async def test_after_the_gists_what_the_chosen_reader_needs_is_made_and_kept(tmp_path: Path) -> None:
@@ -162,7 +162,13 @@ async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) 
             raise AssertionError("nobody has asked for vectors")
 
     session = Session(
-        long_book(), MemoryStore(tmp_path), CONFIG, lambda _: SteppedEngine(says=says), Told().append, Unloaded()
+        long_book(),
+        MemoryStore(tmp_path),
+        CONFIG,
+        lambda _: SteppedEngine(says=says),
+        Told().append,
+        Unloaded(),
+        presets=tmp_path,
     )
     await session.use_model("fake")
     await holds(lambda: session.reading.state is news.Reading.DONE and not session.making.running)
