@@ -98,6 +98,7 @@ def test_what_it_cost() -> None:
         "compression-rate": 81.5,
         "lookups": 2,
         "context-tokens": 700,
+        "prompt-tokens": 950,
         "prefilled-tokens": 900,
         "seconds": 1.5,
     }

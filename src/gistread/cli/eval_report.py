@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from textwrap import fill
 
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
@@ -20,14 +21,18 @@ from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
 from gistread.evaluation.points import heat_maps, points, shown_metric
 from gistread.evaluation.rendering import markdown, text
 from gistread.evaluation.settings import RunSettings, read_settings
-from gistread.evaluation.table import Table, differences, figures, tabulate, to_json
+from gistread.evaluation.table import FEWEST, Table, differences, figures, tabulate, to_json
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.text_plots import heat_map, scatter
+from gistread.readers.registry import METHODS
 
 _TABLE = "table.md"
 _SCATTER = "tokens.png"
 _HEAT_MAP = "needles.png"
-_LEGEND = "▲ better, ▼ worse than that one beyond the 95% interval of the paired difference."
+_LEGEND = (
+    "Differences are paired, question by question. ▲ better, ▼ worse, beyond the interval at 95% and over at least "
+    f"{FEWEST} questions."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +104,9 @@ Rows = dict[str, list[Asked]]
 
 
 def _of_one(run: Reported, baseline: str) -> tuple[Rows, dict[str, str]]:
-    """A row a reader, what the model knew before last."""
-    rows = dict(sorted(by_reader(run.asked).items(), key=lambda row: row[0] == "closed-book"))
+    """A row a reader, in the order in which readers are always named: what the model knew before comes last."""
+    order = list(METHODS)
+    rows = dict(sorted(by_reader(run.asked).items(), key=lambda row: order.index(row[0])))
     return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
 
 
@@ -128,13 +134,14 @@ def _names(runs: Sequence[Reported]) -> list[str]:
 
 
 def _screen(runs: Sequence[Reported], table: Table, columns: int) -> str:
-    parts = [*(_about(run) for run in runs), ""]
-    for cells in _parts(table):
-        parts += [text(cells, columns), ""]
-    if any(row.against for row in table.rows):
-        parts.append(_LEGEND)
-    parts += [line for run in runs for line in _notes(run)]
-    return "\n".join(parts).rstrip()
+    about = [_about(run) for run in runs]
+    notes = [_LEGEND] if any(row.against for row in table.rows) else []
+    notes += [line for run in runs for line in _notes(run)]
+
+    def wrapped(lines: Sequence[str]) -> str:
+        return "\n".join(fill(line, max(20, columns - 1)) for line in lines)
+
+    return "\n\n".join([wrapped(about), *(text(cells, columns) for cells in _parts(table)), wrapped(notes)])
 
 
 def _markdown(runs: Sequence[Reported], table: Table) -> str:
@@ -201,7 +208,9 @@ def _notes(run: Reported) -> list[str]:
     judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
     failed = [one.outcome for one in run.asked if not one.outcome.ended]
     unended = f"{len(failed)} of {len(run.asked)} did not end; of them: {failed[0].error}" if failed else ""
-    return [line for line in (run.memories, judged, unended) if line]
+    counts = {len(each) for each in by_reader(run.asked).values()}
+    unfinished = "" if len(counts) == 1 else "Not every reader has answered every question yet: rows differ in theirs."
+    return [line for line in (run.memories, judged, unended, unfinished) if line]
 
 
 def _document(run: Reported) -> dict[str, object]:

@@ -182,10 +182,26 @@ _METRICS = (
         False,
         lambda case: float(case.outcome.usage.prefilled),
     ),
+    Metric(
+        "prompt-tokens",
+        "prompt tokens of all steps, those reused too",
+        "tokens",
+        False,
+        lambda case: float(case.outcome.usage.prefilled + case.outcome.usage.reused),
+    ),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
 """Every metric by its name: those of the answer, of the places it comes from, of what it cost."""
 
-COSTS = ("ended", "not-found", "compression-rate", "lookups", "context-tokens", "prefilled-tokens", "seconds")
+COSTS = (
+    "ended",
+    "not-found",
+    "compression-rate",
+    "lookups",
+    "context-tokens",
+    "prompt-tokens",
+    "prefilled-tokens",
+    "seconds",
+)
 """What is told of every task, beside what `Task.metrics` names."""

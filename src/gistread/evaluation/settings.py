@@ -97,7 +97,7 @@ def read_settings(folder: Path) -> RunSettings:
     path = folder / FILE_NAME
     try:
         found: dict[str, Any] = orjson.loads(path.read_bytes())
-        return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings)})
+        return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings) if one.name in found})
     except FileNotFoundError:
         raise UsageError(
             f"{folder} holds no run: there is no {FILE_NAME} in it.", "`gistread eval TASK --out DIR` makes one."

@@ -16,6 +16,8 @@ from gistread.evaluation.outcomes import Asked
 
 BETTER, WORSE, UNSURE = "▲", "▼", ""
 """Beside a difference: the whole interval lies on one side of zero, or it does not."""
+FEWEST = 10
+"""Of fewer questions an interval by bootstrap is too narrow to tell anything by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,15 @@ def figures(table: Table, names: Sequence[str]) -> Cells:
 def differences(table: Table) -> Cells:
     """What sets each row apart from the one that it is held against; heads alone where none is."""
     names = table.metrics
-    head = ["reader", "against", *(_head(name) for name in names)]
-    rows = (
-        [row.name, row.baseline, *(_difference(row.against.get(name), name) for name in names)]
-        for row in table.rows
-        if row.against
-    )
-    return [head, *rows]
+    held = [row for row in table.rows if row.against]
+    baselines = {row.baseline for row in held}
+    one = baselines.pop() if len(baselines) == 1 else ""
+    first = [f"− {one}"] if one else ["reader", "against"]
+    rows = [
+        [row.name, *([] if one else [row.baseline]), *(_difference(row.against.get(name), name) for name in names)]
+        for row in held
+    ]
+    return [[*first, *(_head(name) for name in names)], *rows]
 
 
 def _head(name: str) -> str:
@@ -162,7 +166,7 @@ def _difference(one: Estimate | None, name: str) -> str:
 
 
 def _verdict(one: Estimate, name: str) -> str:
-    if not one.excludes_zero:
+    if not one.excludes_zero or one.questions < FEWEST:
         return UNSURE
     return BETTER if (one.mean > 0) == (METRICS[name].more_is_better is not False) else WORSE
 

@@ -86,8 +86,9 @@ def told(texts: Collection[TextFigures]) -> str:
         return ""
     rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
     extractive = sum(one.extractive_gists for one in texts) / pages
+    noun = "text" if len(texts) == 1 else "texts"
     return (
-        f"Memories: {len(texts)} texts of {words / len(texts):,.0f} words in the mean, {pages} pages of "
+        f"Memories: {len(texts)} {noun} of {words / len(texts):,.0f} words in the mean, {pages} pages of "
         f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
         f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled a word, "
         f"{sum(one.seconds for one in texts):,.0f} s."
