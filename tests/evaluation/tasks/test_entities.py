@@ -19,6 +19,7 @@ from gistread.evaluation.tasks.entities import Entity, entity, names, swapped
         ("Ann Lee", "The lamp was made by which artist?", "person"),
         ("the Adriatic", "Where is it?", "place"),
         ("France", "In what country is it?", "country"),
+        ("Revolution Studios", "What movie studio made it?", "company"),
         ("The Interview", "What movie did Seth direct?", "film"),
         ("The Interview", "What is the name of the film?", "film"),
     ],
@@ -34,6 +35,7 @@ def test_the_kind_is_told_by_form_and_question(answer: str, question: str, kind:
     [
         ("inherent difficulty", "What is it classified by?", ""),
         ("yes", "Is it?", ""),
+        ("21", "Who has more titles, Ann or Bo?", ""),
         ("", "Who?", ""),
         ("Newton", "Who fumbled?", "Newton fumbled."),
         ("Scottish Government", "Who decides?", "Now the Scottish Government decides."),

@@ -28,14 +28,14 @@ _NOUNS = {
         inventor king leader musician painter person philosopher physicist player poet politician president producer
         prophet queen ruler scientist singer writer""",
     "country": "country nation",
-    "city": "city town village capital",
+    "city": "city town village capital seat",
     "region": "state province region county district territory",
     "film": "film movie",
-    "series": "series show program",
+    "series": "series show",
     "music": "album song single",
     "book": "book novel play",
     "magazine": "magazine newspaper publication journal",
-    "company": "company corporation label agency network channel",
+    "company": "company corporation label agency network channel studio",
     "team": "team club",
     "band": "band group",
     "school": "school university college",
@@ -66,7 +66,7 @@ def entity(answer: str, question: str, text: str) -> Entity | None:
     if not 1 <= len(words) <= _MOST_WORDS:
         return None
     if _DIGIT.search(name):
-        return Entity(name, _form(name))
+        return None if _WHO.match(question) else Entity(name, _form(name))
     if not words[0][0].isupper() or not all(word[0].isupper() or word in _PARTICLES for word in words):
         return None
     kind = _asked_for(question)
