@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from gistread.memory import tree
 from gistread.readers import memwalker
 from gistread.readers.events import (
     Answered,
     Branched,
     Expanded,
     LookedUp,
+    Prepared,
     ReaderEvent,
     Steering,
     Stopped,
@@ -121,6 +123,19 @@ async def test_pages_that_the_person_refuses_are_not_walked_into_and_stop_ends_i
     assert 8 not in [event.page for event in events if isinstance(event, Expanded)]
     assert 8 not in answered(events).lookups
     assert stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True))) is StopReason.PERSON
+
+
+async def test_stop_while_the_tree_is_made_ends_at_once_and_keeps_what_was_made() -> None:
+    memory, steering = make_memory(60, 60), Steering()
+    fake = FakeEngine(says=says)
+    events: list[ReaderEvent] = []
+    async for event in memwalker.memwalker(QUESTION, memory, fake, steering, ReaderOptions()):
+        events.append(event)
+        steering.stop = steering.stop or isinstance(event, Prepared)
+    assert (stopped(events), answered(events).found) == (StopReason.PERSON, False)
+    (prepared,) = [event for event in events if isinstance(event, Prepared)]
+    assert prepared.done < prepared.total
+    assert tree.left(memory).done >= prepared.done
 
 
 async def test_the_second_question_finds_the_tree_made() -> None:

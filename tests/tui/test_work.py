@@ -25,6 +25,7 @@ from gistread.readers.events import (
     StopReason,
     TeamFormed,
     TurnedBack,
+    Unfit,
     Visited,
     Walked,
 )
@@ -95,6 +96,13 @@ def test_a_part_that_was_left_stays_in_the_tree_and_says_so() -> None:
     said = texts(TOP, Walked(1, 5, 8), INSIDE, TurnedBack(1, 5, 8), Walked(1, 1, 4))
     assert "  × pages 5–8, left: nothing in it tells  The key." in said
     assert any("pages 1–4, here: choosing" in line for line in said)
+
+
+def test_a_page_that_does_not_fit_was_not_read() -> None:
+    events = (*WALK[:5], Unfit(6), TurnedBack(0, 6, 6))
+    assert "    × page 6, does not fit the model's window  Gist 6." in texts(*events)
+    assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 · 0 pages read"
+    assert not exchange_after(*events).steps
 
 
 def test_every_line_of_a_walk_leads_to_its_first_page() -> None:

@@ -63,12 +63,15 @@ async def graphreader(
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     graph: Mapping[str, Element] = {}
     search = Search(question, memory, engine, graph)
-    async for growth in gather(memory, engine, Priority.PERSON):
-        if isinstance(growth, Facts):
-            search.graph = await asyncio.to_thread(build, growth.facts, memory.book.language)
-        else:
-            search.usage = growth.usage
-            yield Prepared("facts of pages", growth.done, growth.total)
+    async with aclosing(gather(memory, engine, Priority.PERSON)) as growing:
+        async for growth in growing:
+            if isinstance(growth, Facts):
+                search.graph = await asyncio.to_thread(build, growth.facts, memory.book.language)
+            else:
+                search.usage = growth.usage
+                yield Prepared("facts", growth.done, growth.total)
+            if steering.stop:
+                break  # What was made is kept; the answer is that of empty notebooks.
 
     planned = await engine.complete(task("plan", question=question), Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
     search.usage += planned.usage

@@ -8,6 +8,7 @@ first as far as it fits. A page that does not fit is turned down unread.
 """
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -126,14 +127,17 @@ async def memwalker(
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(Node(0, least.page.number, least.page.number, least.gist))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
-    async for growth in grow(memory, engine, Priority.PERSON):
-        if isinstance(growth, Node):
-            walk.path.append(growth)
-        else:
-            yield Prepared("summaries", growth.done, growth.total)
-            walk.usage = growth.usage
-
-    yield _branched(walk.path[-1])
+    async with aclosing(grow(memory, engine, Priority.PERSON)) as growing:
+        async for growth in growing:
+            if isinstance(growth, Node):
+                walk.path.append(growth)
+            else:
+                yield Prepared("summaries", growth.done, growth.total)
+                walk.usage = growth.usage
+            if steering.stop:
+                break
+    if walk.path:  # else the person has stopped it, and the walk is over before its first step
+        yield _branched(walk.path[-1])
     while not isinstance(step := await _step(walk, steering), StopReason):
         if isinstance(step, TurnedBack):
             yield step

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from gistread.readers.events import Branched, Part, ReaderEvent, Stopped, TurnedBack, Walked
+from gistread.readers.events import Branched, Part, ReaderEvent, Stopped, TurnedBack, Unfit, Walked
 from gistread.tui.text.document import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
 
@@ -24,6 +24,8 @@ class Walk:
     """From the top to where the walk is."""
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
+    unfit: frozenset[int] = frozenset()
+    """Pages that were gone to and do not fit the window."""
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Walk":
@@ -37,6 +39,8 @@ class Walk:
                 node = level, first, last
                 path = self.path[: self.path.index(node)] if node in self.path else self.path
                 return replace(self, path=path, left=self.left | {node})
+            case Unfit(page=page):
+                return replace(self, unfit=self.unfit | {page})
             case Stopped():
                 return replace(self, over=True)
         return self
@@ -48,7 +52,7 @@ class Walk:
 
     def summary(self) -> str:
         """All of it in a line."""
-        pages = sum(node[0] == 0 for node in self.walked)
+        pages = sum(node[0] == 0 and node[1] not in self.unfit for node in self.walked)
         left = sum(node[0] > 0 for node in self.left)
         way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
         said = [f"down the tree: {way}" if way else "down the tree, and up again", f"{counted(pages, 'page')} read"]
@@ -87,6 +91,8 @@ class Walk:
     def _state(self, key: Node) -> tuple[str, str]:
         """Sign and words for what became of a part."""
         is_page = key[0] == 0
+        if is_page and key[1] in self.unfit:
+            return "×", "does not fit the model's window"
         if key in self.left:
             return "×", "read: does not tell" if is_page else "left: nothing in it tells"
         if key not in self.walked:

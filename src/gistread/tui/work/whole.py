@@ -15,6 +15,7 @@ from gistread.readers.events import (
     StopReason,
     TeamFormed,
     TurnedBack,
+    Unfit,
     Visited,
     Walked,
 )
@@ -59,6 +60,8 @@ class Work:
     def tells(self, event: ReaderEvent) -> bool:
         """Whether a line of the work says this, so that nothing else need."""
         match event:
+            case Unfit():
+                return isinstance(self.section, Walk)
             case LookedUp(path=path):
                 return isinstance(self.section, Walk) or path > 0
             case Noted(path=path, start=start, end=end):
