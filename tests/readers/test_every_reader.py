@@ -21,6 +21,7 @@ from gistread.readers import graph_path
 from gistread.readers.events import Answered, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
+from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 from tests.tiny_gguf import write_tiny_gguf
@@ -28,7 +29,7 @@ from tests.tiny_gguf import write_tiny_gguf
 QUESTION = "Who stole the brass key?"
 CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
 LETTERED = f"{QUESTION}\nA. Martha Quill\nB. Ferrand\nC. the fishermen\nD. nobody"
-OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, reasons=False)
+OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, reasons=False, embedder=FakeEmbedder())
 
 STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
 WITHOUT_TEXT = {"gists", "closed-book"}

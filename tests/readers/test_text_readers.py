@@ -206,3 +206,12 @@ def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
     assert all(len(book.text[start:end].split()) <= PASSAGE_WORDS for start, end in cut)
     assert passages.join(cut, book) == [(cut[0][0], cut[-1][1])]
     assert passages.render([cut[1], cut[3]], book).count(passages.GAP) == 3
+
+
+async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -> None:
+    fake = FakeEngine(count=len)
+    book = make_book(["Short one.", "x" * 5000, "Short two."])
+    chunks = await passages.chunks(book, 700, fake.count)
+    assert "".join("".join(book.text[start:end].split()) for start, end in chunks) == "".join(book.text.split())
+    assert all(before[1] <= after[0] for before, after in pairwise(chunks))
+    assert max(end - start for start, end in chunks) <= 700

@@ -3,13 +3,16 @@
 At an element: its facts are read, and pages are put into a queue (`read_chunk`) or none (`stop_and_read_neighbor`). At
 a page: its text is read, and the path goes on with the queue (`search_more`), puts the page before or behind first
 (`read_previous_chunk`, `read_subsequent_chunk`), or ends (`termination`). When the queue is empty it goes to a
-neighbour, or ends. Only what is possible is offered (design D3): no page and no element twice, no page that
-does not exist. At most ten steps.
+neighbour (`read_neighbor_node`), or ends. Only what is possible is offered (design D3): no page and no element twice,
+no page that does not exist. At most ten steps. Of facts, neighbours and notes so much is shown as fits the window, the
+nearest to the question and the latest first; a page that does not fit is left closed.
 """
 
+import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
@@ -19,7 +22,7 @@ from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing
 from gistread.readers.choices import alone
-from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Visited
+from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Unfit, Visited
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
 
@@ -31,7 +34,8 @@ _NEIGHBOURS_SHOWN = 30
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 _NOTES_KEPT = 8
-_CHOICE_TOKENS = 16
+_CHOICE_TOKENS = 48
+"""Of a choice, with those before it that it continues."""
 _NOTHING = "nothing yet"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
@@ -89,8 +93,9 @@ class Path:
         """The notes that a prompt shows: the latest."""
         return self.notes[-_NOTES_KEPT:]
 
-    def notebook(self) -> str:
-        return "\n".join(f"- {note.text}" for note in self.shown()) or _NOTHING
+    def notebook(self, without: int = 0) -> str:
+        """The notes that are shown, without so many of the oldest."""
+        return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
 def task(name: str, **values: object) -> Prompt:
@@ -117,10 +122,13 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
             path.pages_read.append(page)
             reason = f"path {path.number}, {path.element.name}"
             yield LookedUp(page, len(path.pages_read), reason, path.number)
-            note, enough = await _read_page(search, path, page, steering)
-            if note:
-                yield Noted(note, *search.place(page), path.number)
-            if enough:
+            read = await _read_page(search, path, page, steering)
+            if read is None:
+                yield Unfit(page)
+                continue
+            if read.note:
+                yield Noted(read.note, *search.place(page), path.number)
+            if read.enough:
                 return
         if path.steps >= STEPS or steering.stop:
             return
@@ -133,34 +141,36 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
 async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     """What the pages tell of this element; which of them are wanted in full goes into the queue."""
     path.steps += 1
-    facts = _nearest_facts(search, path.element)
-    facts = [fact for fact in facts if fact.page not in steering.refused]
+    all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused]
+    facts = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
 
-    def prompt(asked: str) -> Prompt:
+    def prompt(asked: str, notes: str) -> Prompt:
         return task(
             "node_facts",
             facts=_grouped(facts),
             element=path.element.name,
             question=search.question,
             plan=search.plan,
-            notes=path.notebook(),
+            notes=notes,
             task=asked,
         )
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
-    while len(facts) > 1 and not await search.fits(prompt(note_task), _NOTE_TOKENS):
-        del facts[-max(1, len(facts) // 4) :]
+    while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
+        facts = await asyncio.to_thread(_nearest, search, all_facts, len(facts) * 3 // 4)
     if not facts:
         return
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
-    if note := await _note(search, path, prompt(note_task), search.place(facts[0].page), from_text=False):
-        yield Noted(note, *search.place(facts[0].page), path.number)
+    place = search.place(facts[0].page)
+    if note := await _note(search, path, prompt(note_task, path.notebook()), place, from_text=False):
+        yield Noted(note, *place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
+    asked = await _fitted(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
     wanted: list[int] = []
-    while len(wanted) < min(_PAGES_QUEUED, len(unread)):
+    while asked and len(wanted) < min(_PAGES_QUEUED, len(unread)):
         left = [page for page in unread if page not in wanted]
         begun = (Message("assistant", "".join(f"Page {page}, " for page in wanted)),) if wanted else ()
-        choice = await search.engine.choose((*prompt(pages_task), *begun), [*(f"Page {page}" for page in left), STOP])
+        choice = await search.engine.choose((*asked, *begun), [*(f"Page {page}" for page in left), STOP])
         search.usage += choice.usage
         if choice.index == len(left):
             break
@@ -168,26 +178,36 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     path.queue = deque(wanted)
 
 
-async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> tuple[str, bool]:
-    """The note that a page gives, if any, and whether the path ends here."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What came of a page."""
+
+    note: str
+    """Empty: it adds nothing."""
+    enough: bool
+    """The path ends here."""
+
+
+async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> _Read | None:
+    """Read a page in full; None when it does not fit the window."""
     path.steps += 1
     memory = search.memory
 
-    def prompt(asked: str) -> Prompt:
+    def prompt(asked: str, notes: str) -> Prompt:
         return task(
             "node_page",
             text=memory.text_of(memory.entry(page).page),
             page=page,
             question=search.question,
             plan=search.plan,
-            notes=path.notebook(),
+            notes=notes,
             task=asked,
         )
 
-    note_task = prompts.load("task_note").text
-    while len(path.notes) > 1 and not await search.fits(prompt(note_task), _NOTE_TOKENS):
-        del path.notes[0]
-    note = await _note(search, path, prompt(note_task), search.place(page), from_text=True)
+    to_note = await _fitted(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
+    if to_note is None:
+        return None
+    note = await _note(search, path, to_note, search.place(page), from_text=True)
     beside = {
         _PREVIOUS: page - 1,
         _NEXT: page + 1,
@@ -199,18 +219,31 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
-    choice = await search.engine.choose(prompt(asked), actions)
+    to_choose = await _fitted(search, path, partial(prompt, asked), _CHOICE_TOKENS)
+    if to_choose is None:
+        return _Read(note, enough=False)
+    choice = await search.engine.choose(to_choose, actions)
     search.usage += choice.usage
     action = actions[choice.index]
     if action in possible:
         path.queue.appendleft(possible[action])
-    return note, action == _END
+    return _Read(note, action == _END)
+
+
+async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
+    """The prompt with as many of the latest notes as leave room for `tokens`; None when it does not fit without any."""
+    for without in range(len(path.shown()) + 1):
+        fitting = prompt(path.notebook(without))
+        if await search.fits(fitting, tokens):
+            return fitting
+    return None
 
 
 async def _neighbour(search: Search, path: Path) -> Element | None:
     """The element to go to next; None: the path ends."""
-    keys = [key for key in path.element.neighbours if key in search.graph and key not in path.visited]
-    shown = [search.graph[key] for key in keys[:_NEIGHBOURS_SHOWN]]
+    path.steps += 1
+    unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
+    shown = await asyncio.to_thread(_nearest_elements, search, unseen)
     while shown:
         listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
         prompt = task(
@@ -221,7 +254,7 @@ async def _neighbour(search: Search, path: Path) -> Element | None:
             plan=search.plan,
             notes=path.notebook(),
         )
-        if len(shown) > 1 and not await search.fits(prompt, _CHOICE_TOKENS):
+        if not await search.fits(prompt, _CHOICE_TOKENS):
             shown = shown[: len(shown) // 2]
             continue
         labels = [str(number) for number in range(1, len(shown) + 1)]
@@ -245,14 +278,24 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, fro
     return note
 
 
-def _nearest_facts(search: Search, element: Element) -> list[Fact]:
-    """Of many facts those nearest to the question; in the order of the book."""
-    facts = list(element.facts)
-    if len(facts) <= _FACTS_SHOWN:
-        return facts
+def _nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
+    """Of many facts those nearest to the question (BM25); in the order of the book."""
+    if len(facts) <= most:
+        return list(facts)
     ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
-    best = ranker.top(f"{search.question} {search.plan}", _FACTS_SHOWN)
-    return [facts[index] for index in sorted(best)] or facts[:_FACTS_SHOWN]
+    best = ranker.top(f"{search.question} {search.plan}", most)
+    return [facts[index] for index in sorted(best)] or list(facts[:most])
+
+
+def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
+    """Of many neighbours those whose facts are nearest to the question, then those named together most often."""
+    if len(elements) <= _NEIGHBOURS_SHOWN:
+        return list(elements)
+    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+    ranker = Ranker(texts, search.memory.book.language)
+    best = ranker.top(f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN)
+    order = dict.fromkeys([*best, *range(len(elements))])
+    return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
 
 
 def _grouped(facts: list[Fact]) -> str:

