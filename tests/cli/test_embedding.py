@@ -91,6 +91,15 @@ def test_the_list_marks_embedding_models_and_never_offers_one_to_write(run: Run,
     assert run("models", "use", models / "vectors.gguf").status == ExitStatus.ENGINE
 
 
+def test_a_model_that_cannot_be_loaded_is_an_error_of_index_too(
+    run: Run, book: Path, bert: Path, engine: FakeEngine
+) -> None:
+    bert.write_bytes(bert.read_bytes()[:-2000])
+    ran = run("index", book, "--embedding-model", bert)
+    assert ran.status == ExitStatus.ENGINE
+    assert "tiny-bert.gguf is cut off" in ran.err
+
+
 async def test_no_model_is_no_embedder() -> None:
     from gistread.cli.progress import ProgressLine
 

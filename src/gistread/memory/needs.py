@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
-from gistread.errors import EngineError
 from gistread.memory import facts, tree, vectors
 from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
@@ -111,13 +110,10 @@ async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> As
 
 
 async def _vectors_left(memory: GistMemory, models: Models) -> Left:
-    """Nothing where there is no embedding model that can be used: then nothing can be made."""
+    """Nothing where there is no embedding model: then nothing can be made. Loads it; raises EngineError."""
     if models.embedder is None:
         return Left(0, 0)
-    try:
-        info = await models.embedder.start()
-    except EngineError:
-        return Left(0, 0)
+    info = await models.embedder.start()
     return await asyncio.to_thread(vectors.left, memory, info)
 
 

@@ -261,7 +261,8 @@ class Session:
         """
         if self._engine is None or self.loading or self._memory is None:
             return {}
-        loaded = self._embedder is not None and self._embedder.state.phase is not Phase.STOPPED
+        unloaded = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
+        loaded = self._embedder is not None and self._embedder.state.phase not in unloaded
         memory, models = self._memory, Models(self._engine, self._embedder if loaded else None)
         try:
             names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
