@@ -9,22 +9,21 @@ old memories are removed when they take too much room.
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from gistread import journal
 from gistread.book.model import Book
-from gistread.book.words import count_words
-from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.aim import ANYTHING, Aim, from_record, to_record
 from gistread.memory.derived import SUFFIX, Derived
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize, Pauses, Reading
+from gistread.memory.model import Entry, GistMemory, PageSize, Pauses, Reading
+from gistread.memory.records import chain, entries_of, page_record
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -107,12 +106,12 @@ class KeptMemory:
             raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
         if self._file is not None:
             try:
-                self._file.append(_to_record(entry))
+                self._file.append(page_record(entry))
             except StorageError as error:
                 self.notice = _unkept(error)
                 self.close()
         self._ahead[entry.page.start] = entry
-        followed = _chain(self._ahead, self.memory.read_until, len(self.memory.entries))
+        followed = chain(self._ahead, self.memory.read_until, len(self.memory.entries))
         for new in followed:
             del self._ahead[new.page.start]
         self.memory.entries.extend(followed)
@@ -168,7 +167,7 @@ class MemoryStore:
             with contextlib.suppress(StorageError):
                 records, _ = journal.read(path)
                 if records and _same_key(records[0], header):
-                    memory.entries.extend(_chain(_entries(records[1:], book)))
+                    memory.entries.extend(chain(entries_of(records[1:], book)))
             return KeptMemory(memory, None, _unkept(error))
         try:
             return self._opened(file, header, memory)
@@ -210,7 +209,7 @@ class MemoryStore:
         records, _ = journal.read(header.path)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
-        entries = _chain(_entries(records[1:], book))
+        entries = chain(entries_of(records[1:], book))
         derived = Derived(header.path.with_suffix(SUFFIX))
         reading = Reading(header.reading)
         return GistMemory(
@@ -267,11 +266,11 @@ class MemoryStore:
             notice = "This book's memory was damaged and has been set aside; the book is read again."
         if not records:
             file.append(header)
-        entries = _entries(records[1:], memory.book)
+        entries = entries_of(records[1:], memory.book)
         if len(entries) < len(records) - 1:
-            file.rewrite([header, *map(_to_record, entries.values())])
+            file.rewrite([header, *map(page_record, entries.values())])
             notice = "The end of this book's memory was damaged; those pages are read again."
-        memory.entries.extend(_chain(entries))
+        memory.entries.extend(chain(entries))
         with contextlib.suppress(OSError):
             os.utime(file.path)  # Last used now: see `trim`.
         return KeptMemory(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
@@ -377,7 +376,7 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         aim = from_record(records[0])
     except ValueError:
         return None
-    entries = _chain(_entries(records[1:], book))
+    entries = chain(entries_of(records[1:], book))
     read_until = entries[-1].page.end if entries else 0
     return MemoryHeader(
         path=path,
@@ -394,57 +393,6 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         guarded=records[0].get("guarded", True) is not False,
         aim=aim,
     )
-
-
-def _to_record(entry: Entry) -> Record:
-    page, gist, usage = entry.page, entry.gist, entry.usage
-    return {
-        "start": page.start,
-        "end": page.end,
-        "words": page.words,
-        "gist": gist.text,
-        "source": gist.source.value,
-        "usage": [usage.prefilled, usage.reused, usage.generated, usage.seconds],
-    }
-
-
-def _entries(records: list[Record], book: Book) -> dict[int, Entry]:
-    """The pages of these records by where they start, up to the first that cannot be: outside the text, no gist.
-
-    They lie in the order in which they were finished. Of two with the same start the later counts.
-    """
-    entries: dict[int, Entry] = {}
-    for record in records:
-        match record:
-            case {
-                "start": int(start),
-                "end": int(end),
-                "words": int(words),
-                "gist": str(gist),
-                "source": str(source),
-                "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
-            } if 0 <= start < end <= len(book.text) and gist.strip() and source in _SOURCES:
-                entries[start] = Entry(
-                    Page(0, start, end, words),
-                    Gist(gist, count_words(gist), GistSource(source)),
-                    Usage(prefilled, reused, generated, float(seconds)),
-                )
-            case _:
-                break
-    return entries
-
-
-def _chain(entries: Mapping[int, Entry], start: int = 0, number: int = 0) -> list[Entry]:
-    """The pages that follow one another without a gap from `start` on, numbered after page `number`."""
-    chain: list[Entry] = []
-    while (entry := entries.get(start)) is not None:
-        number += 1
-        chain.append(replace(entry, page=replace(entry.page, number=number)))
-        start = entry.page.end
-    return chain
-
-
-_SOURCES = frozenset(source.value for source in GistSource)
 
 
 def _unkept(error: StorageError) -> str:

@@ -124,4 +124,4 @@ class Remembering(Moving):
 
 def _time(session: "Session") -> str:
     seconds = session.seconds_to_read()
-    return f" To read it takes {minutes(seconds)} here." if seconds is not None else ""
+    return f" The whole book takes {minutes(seconds)}." if seconds is not None else ""

@@ -1,0 +1,64 @@
+"""The pages of a memory as records of its journal, and back.
+
+A record is trusted for what can be: a page outside the text or without a gist ends what is taken. Knows no files.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gistread.book.model import Book
+from gistread.book.words import count_words
+from gistread.engine.protocol import Usage
+from gistread.journal import Record
+from gistread.memory.model import Entry, Gist, GistSource, Page
+
+_SOURCES = frozenset(source.value for source in GistSource)
+
+
+def page_record(entry: Entry) -> Record:
+    """The record of one page."""
+    page, gist, usage = entry.page, entry.gist, entry.usage
+    return {
+        "start": page.start,
+        "end": page.end,
+        "words": page.words,
+        "gist": gist.text,
+        "source": gist.source.value,
+        "usage": [usage.prefilled, usage.reused, usage.generated, usage.seconds],
+    }
+
+
+def entries_of(records: list[Record], book: Book) -> dict[int, Entry]:
+    """The pages of these records by where they start, up to the first that cannot be: outside the text, no gist.
+
+    They lie in the order in which they were finished. Of two with the same start the later counts.
+    """
+    entries: dict[int, Entry] = {}
+    for record in records:
+        match record:
+            case {
+                "start": int(start),
+                "end": int(end),
+                "words": int(words),
+                "gist": str(gist),
+                "source": str(source),
+                "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
+            } if 0 <= start < end <= len(book.text) and gist.strip() and source in _SOURCES:
+                entries[start] = Entry(
+                    Page(0, start, end, words),
+                    Gist(gist, count_words(gist), GistSource(source)),
+                    Usage(prefilled, reused, generated, float(seconds)),
+                )
+            case _:
+                break
+    return entries
+
+
+def chain(entries: Mapping[int, Entry], start: int = 0, number: int = 0) -> list[Entry]:
+    """The pages that follow one another without a gap from `start` on, numbered after page `number`."""
+    followed: list[Entry] = []
+    while (entry := entries.get(start)) is not None:
+        number += 1
+        followed.append(replace(entry, page=replace(entry.page, number=number)))
+        start = entry.page.end
+    return followed
