@@ -138,6 +138,7 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
         (("eval", "fairytale", "--data", "x"), "invalid choice: 'fairytale'"),
         (("eval", "fairytaleqa", "--readers", "bm25,nobody"), "no reader 'nobody'"),
         (("eval", "fairytaleqa", "--depths", "0,200"), "not a list of percentages"),
+        (("eval", "fairytaleqa", "tales.jsonl"), "as --data FILE"),
         (("eval", "report"), "needs the folder of a run"),
         (("eval", "report", "nowhere"), "holds no run"),
     ],

@@ -2,10 +2,14 @@
 
 import argparse
 
-from gistread.errors import ExitStatus
+from gistread.errors import ExitStatus, UsageError
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    if arguments.dirs and arguments.task != "report":
+        raise UsageError(
+            f"eval {arguments.task} takes no {arguments.dirs[0]}.", "The file of a task is given as --data FILE."
+        )
     match arguments.task:
         case "list":
             from gistread.cli.evaluating import list_tasks

@@ -140,8 +140,7 @@ def differences(table: Table) -> Cells:
 
 
 def _head(name: str) -> str:
-    unit = METRICS[name].unit
-    return name if name.endswith(unit) else f"{name} {unit}"
+    return f"{name} %" if METRICS[name].unit == "%" else name
 
 
 def _cell(one: Estimate | None, name: str) -> str:
