@@ -84,7 +84,7 @@ def texts(fake: FakeEngine, words: str) -> list[str]:
 async def test_facts_are_made_once_then_the_plan_then_the_paths_then_the_answer() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     events = await ask(fake)
-    assert [event.done for event in events if isinstance(event, Prepared)] == list(range(1, 9))
+    assert [event.done for event in events if isinstance(event, Prepared)] == list(range(9))
     (planned,) = [event for event in events if isinstance(event, Planned)]
     assert planned.plan == "Find the brass key.\nFind who had it."
     assert planned.starts

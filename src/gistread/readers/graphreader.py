@@ -14,6 +14,7 @@ from dataclasses import replace
 from gistread.book.words import count_words
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
+from gistread.memory import facts
 from gistread.memory.facts import Facts, gather
 from gistread.memory.graph import Element, build
 from gistread.memory.model import GistMemory
@@ -63,6 +64,9 @@ async def graphreader(
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     graph: Mapping[str, Element] = {}
     search = Search(question, memory, engine, graph)
+    # The first page may take a minute: what is being waited for is said before.
+    if not (left := await asyncio.to_thread(facts.left, memory, engine.info.fingerprint)).complete:
+        yield Prepared("facts", left.done, left.total)
     async with aclosing(gather(memory, engine, Priority.PERSON)) as growing:
         async for growth in growing:
             if isinstance(growth, Facts):

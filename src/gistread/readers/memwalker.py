@@ -7,6 +7,7 @@ limit of calls. Working memory, the summaries passed on the way down, stands bes
 first as far as it fits. A page that does not fit is turned down unread.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.memory import tree
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node, grow
 from gistread.readers.answering import Basis, answer_from, answer_prompt
@@ -127,6 +129,9 @@ async def memwalker(
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(Node(0, least.page.number, least.page.number, least.gist))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    # The first summary may take a minute: what is being waited for is said before.
+    if not (left := await asyncio.to_thread(tree.left, memory)).complete:
+        yield Prepared("summaries", left.done, left.total)
     async with aclosing(grow(memory, engine, Priority.PERSON)) as growing:
         async for growth in growing:
             if isinstance(growth, Node):
