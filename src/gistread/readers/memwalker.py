@@ -137,7 +137,7 @@ async def memwalker(
             if isinstance(growth, Node):
                 walk.path.append(growth)
             else:
-                yield Prepared("summaries", growth.done, growth.total)
+                yield Prepared("summaries", max(left.done, growth.done), growth.total)
                 walk.usage = growth.usage
             if steering.stop:
                 break
