@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tests.benchmarks import (
+    aims,
     batching,
     cancel,
     exactness,
@@ -55,6 +56,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "others": others.measure,
         "recall": recall.measure,
         "judging": judging.measure,
+        "aims": aims.measure,
     }
 )
 """In the order in which they run. One at a time, and one model at a time: ggml's threads spin."""
