@@ -10,7 +10,7 @@ from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_wor
 Node = tuple[int, int, int]
 """Level, first and last page."""
 _TOP: Node = (-1, 0, 0)
-_SUMMARY = 66
+_SUMMARY = 54
 """Characters of a summary that stand beside its part."""
 
 
@@ -55,7 +55,8 @@ class Walk:
         pages = sum(node[0] == 0 and node[1] not in self.unfit for node in self.walked)
         left = sum(node[0] > 0 for node in self.left)
         way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
-        said = [f"down the tree: {way}" if way else "down the tree, and up again", f"{counted(pages, 'page')} read"]
+        back = "down the tree, and up again" if self.walked else "at the top of the tree"
+        said = [f"down the tree: {way}" if way else back, f"{counted(pages, 'page')} read"]
         return " · ".join([*said, *([f"{counted(left, 'part')} left again"] if left else [])])
 
     def lines(self, places: Places) -> list[WorkLine]:
