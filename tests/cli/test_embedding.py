@@ -64,6 +64,14 @@ def test_a_model_that_writes_is_refused_by_its_name(run: Run, book: Path, models
     assert ran.err.count("\n") == 2
 
 
+def test_a_name_that_none_has_is_told_with_those_there_are(run: Run, book: Path, models: Path) -> None:
+    command = ("ask", book, "Who?", "--index", "--reader", "dense", "--embedding-model", "other")
+    assert "No embedding model was found" in run(*command).err
+    write_tiny_bert(models / "vectors.gguf")
+    write_tiny_gguf(models / "chat.gguf")
+    assert "There are: vectors." in run(*command).err
+
+
 def test_other_readers_need_none(run: Run, book: Path, models: Path, engine: FakeEngine) -> None:
     assert run("ask", book, "Who counted the stairs?", "--index", "--reader", "bm25").status == ExitStatus.DONE
 

@@ -70,7 +70,7 @@ def resolve_model(spec: str) -> Path:
         if starter is None:
             raise EngineError("The starter model is not installed.", f"Install it with: {_GET_STARTER}")
         return starter
-    return _resolve(spec, lambda model: model.usable)
+    return _resolve(spec, "model", lambda model: model.usable)
 
 
 def resolve_embedding_model(spec: str) -> Path:
@@ -79,7 +79,7 @@ def resolve_embedding_model(spec: str) -> Path:
     Raises EngineError when there is none, more than one, or it is none.
     """
     path = starter_path() if spec == STARTER else None
-    path = path or _resolve(spec, lambda model: model.embeds)
+    path = path or _resolve(spec, "embedding model", lambda model: model.embeds)
     check_makes_vectors(read_header(path))
     return path
 
@@ -103,7 +103,7 @@ def find_embedding_model(spec: str, reader: str) -> Path:
     return found[0].path
 
 
-def _resolve(spec: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
+def _resolve(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
     path = _as_path(spec)
     if path is not None:
         return path
@@ -111,7 +111,7 @@ def _resolve(spec: str, is_wanted: Callable[[ModelFile], bool]) -> Path:
     models = [_describe(found) for found in _matching(found_models(), spec)]
     candidates = list(filter(is_wanted, models)) or models
     if not candidates:
-        raise _unknown(spec, is_wanted)
+        raise _unknown(spec, kind, is_wanted)
     if len(candidates) > 1:
         raise EngineError(f"{spec!r} may be {_names(candidates)}.", "Name one of them, or give its path.")
     if not is_wanted(candidates[0]) and candidates[0].problem:
@@ -167,15 +167,15 @@ def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
     return []
 
 
-def _unknown(spec: str, is_wanted: Callable[[ModelFile], bool]) -> EngineError:
+def _unknown(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> EngineError:
     if "://" in spec:
         return EngineError(f"{spec} is not a file.", f"A model is a GGUF file. {_LIST}")
     with contextlib.suppress(OSError):  # too long for a path
         if Path(spec).is_dir():
             return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
     there = list(filter(is_wanted, find_models()))
-    hint = f"There are: {_names(there)}." if there else "No model was found; give the path of a .gguf file."
-    return EngineError(f"There is no file and no model {spec!r}.", hint)
+    hint = f"There are: {_names(there)}." if there else f"No {kind} was found; give the path of a .gguf file."
+    return EngineError(f"There is no file and no {kind} {spec!r}.", hint)
 
 
 def _names(models: Sequence[ModelFile]) -> str:
