@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import ExitStatus
+from gistread.readers.registry import METHODS
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine
 from tests.memory.books import prose
@@ -115,6 +116,16 @@ def test_runs_stand_side_by_side(run: Run, data: Path, out: Path, tmp_path: Path
     shown = run("eval", "report", out, other).out
     assert "pages uniform" in shown
     assert (out / "table-run-uniform.md").exists()
+
+
+def test_all_readers_are_all_that_can_be_asked(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+    ran = run("eval", "fairytaleqa", "--data", data, "--readers", "all", "--limit", "1", "--out", out, "--json")
+    assert ran.status == ExitStatus.DONE
+    assert {row["name"] for row in ran.json["rows"]} == {n for n, m in METHODS.items() if not m.needs_embedder}
+    assert all(row["figures"]["ended"]["mean"] == 100 for row in ran.json["rows"])
+    assert "Note: " in ran.err
+    refused = run("eval", "fairytaleqa", "--data", data, "--readers", "dense,bm25", "--out", out)
+    assert refused.status == ExitStatus.ENGINE
 
 
 def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine) -> None:

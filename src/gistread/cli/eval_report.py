@@ -105,8 +105,8 @@ Rows = dict[str, list[Asked]]
 
 def _of_one(run: Reported, baseline: str) -> tuple[Rows, dict[str, str]]:
     """A row a reader, in the order in which readers are always named: what the model knew before comes last."""
-    order = list(METHODS)
-    rows = dict(sorted(by_reader(run.asked).items(), key=lambda row: order.index(row[0])))
+    asked = by_reader(run.asked)
+    rows = {name: asked[name] for name in METHODS if name in asked}
     return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
 
 
@@ -118,13 +118,12 @@ def _side_by_side(runs: Sequence[Reported]) -> tuple[Rows, dict[str, str]]:
     baselines: dict[str, str] = {}
     names = _names(runs)
     of_run = [by_reader(run.asked) for run in runs]
-    for reader in dict.fromkeys(reader for readers in of_run for reader in readers):
+    for reader in METHODS:
         for name, readers in zip(names, of_run, strict=True):
             if reader in readers:
                 rows[f"{reader} · {name}"] = readers[reader]
                 baselines[f"{reader} · {name}"] = f"{reader} · {names[0]}"
-        baselines.pop(f"{reader} · {names[0]}", None)
-    return rows, {row: base for row, base in baselines.items() if base in rows}
+    return rows, {row: base for row, base in baselines.items() if base in rows and base != row}
 
 
 def _names(runs: Sequence[Reported]) -> list[str]:

@@ -13,11 +13,12 @@ from gistread.cli.eval_report import opened, show
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
+from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, bar
 from gistread.config import Config
 from gistread.engine.models import resolve_model
 from gistread.engine.protocol import Engine, EngineInfo
-from gistread.errors import ExitStatus, UsageError
+from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap
 from gistread.evaluation.judging import rate_all
 from gistread.evaluation.model import Task, TaskOptions
@@ -33,6 +34,7 @@ from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import preset_named
 from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
 
 _CLOSED_BOOK = "closed-book"
 _MEMORIES = "memories"
@@ -48,7 +50,15 @@ def run_task(arguments: argparse.Namespace) -> ExitStatus:
     if any(name.startswith("rouge") for name in task.metrics):
         overlap.rouge("a", "a")  # Not after an hour: it says what to install.
     model = chosen_model(arguments, config)
-    embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
+    try:
+        embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
+    except NoEmbeddingModelError as error:
+        if arguments.readers != tuple(METHODS):
+            raise
+        # `all` are all that can be asked here.
+        say(f"Note: {error.message}")
+        embedding_model = None
+        arguments.readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
     judge = resolve_model(arguments.judge) if arguments.judge else None
     folder = arguments.out or Path(f"eval-{task.name}")
     run_until_interrupted(_run(arguments, config, task, model, embedding_model, judge, folder))
