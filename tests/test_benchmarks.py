@@ -54,6 +54,7 @@ PARTS = {
 SLOW_PARTS = {
     "first_token": ["a first question while a book is read", "after a restart"],
     "batching": ["8 sequences against 1"],
+    "members": ["all members at once", "against one member after another"],
     "exactness": ["all at once", "gists of the same page"],
 }
 DATA_PARTS = {

@@ -15,12 +15,11 @@ from gistread.book.open import open_book
 from gistread.book.words import count_words
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from gistread.memory.passages import cut
-from tests.book.data import DATA
 from tests.models import starter_path
 
-BOOK = DATA / "books/1063_The-Cask-of-Amontillado.txt"
-PAGES = 8
-"""Of some 200 words each: two minutes of work in all."""
+BOOK = Path(__file__).parents[3] / "shared/data/books/1063_The-Cask-of-Amontillado.txt"
+PAGES = 12
+"""Of some hundred words each: a minute or two of work in all."""
 KILLS = 4
 
 MAKER = """
@@ -56,11 +55,10 @@ pytestmark = [
 
 
 def beginning() -> GistMemory:
-    """The first pages of the book, passages of it two by two; their gists are of no account here."""
+    """The first pages of the book, a passage each; their gists are of no account here."""
     book = open_book(BOOK)
     memory = GistMemory(book, PageSize(100, 250), "starter")
-    passages = cut(book)[: 2 * PAGES]
-    for number, ((start, _), (_, end)) in enumerate(zip(passages[::2], passages[1::2], strict=True), start=1):
+    for number, (start, end) in enumerate(cut(book)[:PAGES], start=1):
         page = Page(number, start, end, count_words(book.text[start:end]))
         memory.entries.append(Entry(page, Gist("", 0, GistSource.VERBATIM)))
     return memory

@@ -197,6 +197,14 @@ async def test_members_run_side_by_side_as_many_as_the_engine_does_well() -> Non
     assert fake.most == 4
 
 
+async def test_no_more_members_are_at_work_than_fit_one_window_so_that_no_part_is_evaluated_twice() -> None:
+    fake = Crowded(
+        says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"), parallel=16, context_tokens=1600
+    )
+    await ask(fake)
+    assert fake.most == 5  # of 120 tokens, and of what is asked and answered
+
+
 async def test_closing_the_generator_leaves_no_member_at_work() -> None:
     fake = Crowded(
         says=saying({"confessed": "Ferrand", "wooden": "A stranger"}), chooses=choosing("confessed"), parallel=4

@@ -66,6 +66,8 @@ class _Team:
     memory: GistMemory
     engine: Engine
     options: ReaderOptions
+    part_tokens: int = 0
+    """Of a member's part, at most."""
     parts: list[Passage] = field(default_factory=list)
     most_reports: int = 0
     """That the leader can look at, of one round."""
@@ -102,9 +104,9 @@ async def longagent(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the whole book, part by part. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
-    part_tokens = await _part_tokens(team)
-    team.most_reports = max(2, part_tokens // (ROUNDS * _REPORT_TOKENS))
-    team.parts = await passages.chunks(memory.book, part_tokens, engine.count)
+    team.part_tokens = await _part_tokens(team)
+    team.most_reports = max(2, team.part_tokens // (ROUNDS * _REPORT_TOKENS))
+    team.parts = await passages.chunks(memory.book, team.part_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield TeamFormed(tuple(team.parts))
 
@@ -146,8 +148,14 @@ async def _part_tokens(team: _Team) -> int:
 
 
 async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncGenerator[_Report, None]:
-    """What the members have to say to a question, as they are ready."""
-    places = asyncio.Semaphore(max(1, team.engine.info.parallel))
+    """What the members have to say to a question, as they are ready.
+
+    At once are no more than fit one window together: only then does what a member is asked second surely begin with
+    what was evaluated for its first.
+    """
+    info = team.engine.info
+    at_once = min(info.parallel, info.context_tokens // (team.part_tokens + _TASK_TOKENS + _REPORT_TOKENS))
+    places = asyncio.Semaphore(max(1, at_once))
 
     async def member(part: int) -> _Report | None:
         async with places:

@@ -1,0 +1,160 @@
+"""What the members of `longagent` cost: one round over a book of thirty parts, its requests in three ways.
+
+As a plain loop asks them, each from its first token; one member after another, so that what a member is asked second
+begins with what it was asked first; and all at once, as the reader does. A part is evaluated once in the latter two, so
+what is left between them is what batches are worth. Every way begins with an empty cache.
+"""
+
+import itertools
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import cast
+
+from gistread.book import open_book
+from gistread.book.model import Book
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Choice,
+    Completion,
+    Engine,
+    EngineInfo,
+    Priority,
+    Prompt,
+    Sampling,
+    Usage,
+)
+from gistread.memory.model import GistMemory, PageSize
+from gistread.readers import longagent, passages
+from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
+from gistread.readers.options import ReaderOptions
+from gistread.sample import story_path
+from tests.benchmarks import texts
+from tests.benchmarks.figures import Aim, Finding, Skipped, Table
+from tests.benchmarks.setting import Setting, engine_over
+
+_MEMBERS = 30
+_QUESTION = "Who is Mr. Wickham, and what does Mr. Darcy say of him?"
+_AIM = 0.5
+
+
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    if not setting.quick and not texts.NOVEL.exists():
+        yield Skipped("the members of longagent", f"{texts.NOVEL.name} is not there")
+        return
+    ways = {
+        "each request from its first token": _Ways(apart=True, at_once=1),
+        "one member after another": _Ways(apart=False, at_once=1),
+        "all members at once": _Ways(apart=False, at_once=0),
+    }
+    rounds: dict[str, _Round] = {}
+    for name, way in ways.items():
+        async with engine_over(setting) as engine:
+            book = await _book(engine, quick=setting.quick)
+            rounds[name] = await _round(book, engine, way)
+    yield Table(
+        f"One round of longagent, {rounds['all members at once'].members} members",
+        ("its requests", "seconds", "tokens evaluated", "reused", "generated", "requests"),
+        tuple(
+            (name, r.seconds, float(r.usage.prefilled), float(r.usage.reused), float(r.usage.generated), r.requests)
+            for name, r in rounds.items()
+        ),
+    )
+    alone, after, together = rounds.values()
+    yield Aim("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
+    yield Aim("members at once against one member after another", together.seconds / after.seconds, _AIM)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """How requests reach the engine."""
+
+    apart: bool
+    """No request begins like another."""
+    at_once: int
+    """Members at work at the same time; 0: as many as the engine says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    members: int
+    seconds: float
+    usage: Usage
+    requests: float
+
+
+async def _book(engine: Engine, *, quick: bool) -> Book:
+    """The beginning of a novel, as long as thirty parts are; in a quick run the whole sample."""
+    if quick:
+        return open_book(story_path())
+    book = open_book(texts.NOVEL)
+    parts = await passages.chunks(book, longagent.CHUNK_TOKENS, engine.count)
+    end = parts[_MEMBERS - 1][1]
+    return replace(
+        book,
+        text=book.text[:end],
+        paragraphs=tuple(paragraph for paragraph in book.paragraphs if paragraph.end <= end),
+        chapters=tuple(replace(c, end=min(c.end, end)) for c in book.chapters if c.start < end),
+    )
+
+
+async def _round(book: Book, engine: LlamaEngine, way: _Ways) -> _Round:
+    """The leader's first question, from when it is put to when the last member has reported."""
+    asked = _Asked(engine, way)
+    memory = GistMemory(book, PageSize(280, 600), "")
+    events = longagent.longagent(_QUESTION, memory, cast(Engine, asked), Steering(), ReaderOptions(answer_tokens=64))
+    members, reports, began = 0, 0, 0.0
+    async with aclosing(events):
+        async for event in events:
+            match event:
+                case TeamFormed(parts=parts):
+                    members = len(parts)
+                case MembersAsked():
+                    began = time.perf_counter()
+                case Reported():
+                    reports += 1
+                    if reports == members:
+                        break
+    return _Round(members, time.perf_counter() - began, asked.usage, float(asked.requests))
+
+
+class _Asked:
+    """The engine as members see it, with an account of what they cost."""
+
+    def __init__(self, engine: LlamaEngine, way: _Ways) -> None:
+        self._engine = engine
+        self._way = way
+        self._numbers = itertools.count(1)
+        self.usage = NO_USAGE
+        self.requests = 0
+        self.count, self.measure = engine.count, engine.measure
+
+    @property
+    def info(self) -> EngineInfo:
+        info = self._engine.info
+        return replace(info, parallel=self._way.at_once or info.parallel)
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+        choice = await self._engine.choose(self._put(prompt), options, priority)
+        self._book(choice.usage)
+        return choice
+
+    async def complete(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> Completion:
+        said = await self._engine.complete(self._put(prompt), sampling, priority)
+        self._book(said.usage)
+        return said
+
+    def _put(self, prompt: Prompt) -> Prompt:
+        if not self._way.apart:
+            return prompt
+        first, *others = prompt
+        return (replace(first, content=f"{next(self._numbers)}\n{first.content}"), *others)
+
+    def _book(self, usage: Usage) -> None:
+        self.usage += usage
+        self.requests += 1
