@@ -28,7 +28,8 @@ async def estimate_needs(memory: GistMemory, models: Models, needs: Sequence[Nee
     """Say how long each will take, before any has begun."""
     for need in needs:
         left = await need.left(memory, models)
-        line.say(f"{need.name.capitalize()}: {_estimate(left, models.engine.info)}.")
+        if not left.needless:
+            line.say(f"{need.name.capitalize()}: {_estimate(left, models.engine.info)}.")
 
 
 async def make_needs(
@@ -41,6 +42,8 @@ async def make_needs(
     document: Json = {}
     for need in needs:
         left = await need.left(memory, models)
+        if left.needless:
+            continue
         done, begun = left.done, time.monotonic()
         if left.complete:
             line.say(f"{need.name.capitalize()}: {_estimate(left, models.engine.info)}.")
