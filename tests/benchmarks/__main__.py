@@ -21,6 +21,7 @@ from tests.benchmarks import (
     first_token,
     indexing,
     judging,
+    meaning,
     members,
     moving,
     naive,
@@ -58,6 +59,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "others": others.measure,
         "recall": recall.measure,
         "judging": judging.measure,
+        "meaning": meaning.measure,
         "aims": aims.measure,
     }
 )

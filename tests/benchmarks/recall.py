@@ -60,13 +60,13 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         documents = list(itertools.islice(TASKS[task].load(DATA / name), 2 if setting.quick else None))
         recalls, coverage = await asyncio.to_thread(_measured, documents)
         if task in AIMED:
-            yield _table(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
+            yield table_of(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
             better = difference(recalls["gistread", 3], recalls["bm25", 3])
             assert better is not None
             if not setting.quick:
                 low = 100 * (better.low or 0.0)
                 yield Aim(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
-        yield _table(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
+        yield table_of(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
 
 
 def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Values], dict[tuple[str, int], Values]]:
@@ -79,7 +79,7 @@ def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Valu
                 continue
             key = (document.id, question.id)
             found = look(question)
-            gold = pages_with(question.gold_places, _pages(document))
+            gold = pages_with(question.gold_places, even_pages(document))
             for (way, pages), most in itertools.product(found.pages.items(), _AT):
                 recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
             for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
@@ -92,7 +92,7 @@ def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Valu
 def _looking(document: Document) -> Callable[[Question], _Found]:
     """Ready to look for the answers of this document."""
     book = document.book
-    pages, passages = _pages(document), cut(book)
+    pages, passages = even_pages(document), cut(book)
     by_page = Ranker([book.text[start:end] for start, end in pages], book.language)
     by_passage = Ranker([book.text[start:end] for start, end in passages], book.language)
     memory = memory_of(document)
@@ -115,7 +115,7 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
     return look
 
 
-def _pages(document: Document) -> list[Passage]:
+def even_pages(document: Document) -> list[Passage]:
     """Of one length each, as far as passages allow."""
     pages: list[Passage] = []
     words = 0
@@ -137,7 +137,7 @@ def memory_of(document: Document) -> GistMemory:
     book = document.book
     entries = [
         Entry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
-        for number, (start, end) in enumerate(_pages(document), start=1)
+        for number, (start, end) in enumerate(even_pages(document), start=1)
     ]
     return GistMemory(book, PageSize(_PAGE_WORDS, _PAGE_WORDS), "none", entries)
 
@@ -159,7 +159,7 @@ def filled(passages: Sequence[Passage], document: Document, words: int) -> list[
     return taken
 
 
-def _table(
+def table_of(
     title: str, unit: str, base: str, values: Mapping[tuple[str, int], Values], documents: Sequence[Document]
 ) -> Table:
     """Shares in per cent with their intervals, by documents; differences to the base on all, and on each half."""
