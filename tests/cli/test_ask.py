@@ -7,7 +7,7 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.cli.ask import offset_of
-from gistread.cli.parser import Bound, BoundUnit
+from gistread.cli.values import Bound, BoundUnit
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore

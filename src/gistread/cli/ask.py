@@ -17,10 +17,10 @@ from gistread.cli.loading import check_preset, chosen_model, loaded, memory_stor
 from gistread.cli.memories import meant, task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
-from gistread.cli.parser import Bound, BoundUnit
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.reading import read_to_end
 from gistread.cli.shapes import Json, ask_document, reader_line, step_of
+from gistread.cli.values import Bound, BoundUnit
 from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus, StorageError, UsageError

@@ -1,0 +1,83 @@
+"""What is typed as the value of an option, read from its text. Errors are argparse's, in words for the person."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from gistread.readers.registry import METHODS
+
+
+class BoundUnit(Enum):
+    OFFSET = "offset"
+    PERCENT = "percent"
+    PAGE = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How far into the book may be known: what follows `--upto`."""
+
+    unit: BoundUnit
+    value: float
+
+
+def count(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
+
+
+def port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number up to 65535")
+    return int(text)
+
+
+def readers(text: str) -> tuple[str, ...]:
+    if text == "all":
+        return tuple(METHODS)
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if unknown := [name for name in names if name not in METHODS]:
+        raise argparse.ArgumentTypeError(f"there is no reader {unknown[0]!r}; there are {', '.join(METHODS)}")
+    return names
+
+
+def numbers(least: int) -> Callable[[str], tuple[int, ...]]:
+    number = count(least)
+    return lambda text: tuple(sorted({number(part.strip()) for part in text.split(",")}))
+
+
+def shares(text: str) -> tuple[float, ...]:
+    try:
+        percents = {float(part) for part in text.split(",")}
+    except ValueError:
+        percents = {-1.0}
+    if not all(0 <= percent <= 100 for percent in percents):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of percentages such as 0,50,100")
+    return tuple(sorted(percent / 100 for percent in percents))
+
+
+def page_numbers(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of page numbers such as 3,7")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def bound(text: str) -> Bound:
+    unit, number = BoundUnit.OFFSET, text
+    if text.startswith("page:"):
+        unit, number = BoundUnit.PAGE, text.removeprefix("page:")
+    elif text.endswith("%"):
+        unit, number = BoundUnit.PERCENT, text.removesuffix("%")
+    try:
+        value = float(number) if unit is BoundUnit.PERCENT else int(number)
+    except ValueError:
+        value = -1
+    if not value >= (1 if unit is BoundUnit.PAGE else 0) or (unit is BoundUnit.PERCENT and value > 100):
+        raise argparse.ArgumentTypeError(f"{text!r} is no place in a book: an offset, 40%, or page:12")
+    return Bound(unit, value)
