@@ -185,5 +185,5 @@ def elements_in(sentence: str) -> list[str]:
     found = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
     names = list(dict.fromkeys(name for name in found if len(name) > 2 or not name.isascii()))
     in_names = " ".join(names)
-    others = sorted({word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names}, key=len)
-    return [*names, *others[::-1]][:_MOST_ELEMENTS]
+    others = dict.fromkeys(word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names)
+    return [*names, *sorted(others, key=len, reverse=True)][:_MOST_ELEMENTS]
