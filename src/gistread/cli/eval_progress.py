@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from statistics import fmean
 
-from gistread.cli.progress import ProgressLine, bar, duration, reading_line
+from gistread.cli.progress import ProgressLine, bar, counted, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.evaluation import texts
 from gistread.evaluation.outcomes import OutcomeFile, by_reader
@@ -82,7 +82,7 @@ class RunProgress:
         plan = self._plan
         questions = sum(len(document.questions) for document in plan.documents)
         self._line.say(
-            f"{plan.task.name}: {_counted(questions, 'question')} about {_counted(len(plan.documents), 'text')}, "
+            f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
             f"asked of {', '.join(plan.readers)}"
             + (f"; {self._done} of {plan.questions} answers are there." if self._done else ".")
         )
@@ -109,7 +109,3 @@ class RunProgress:
             if values:
                 return f"{name} {fmean(values):.0f} · "
         return ""
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

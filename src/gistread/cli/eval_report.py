@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import fill
 
 from gistread.cli.output import say, write, write_json
+from gistread.cli.progress import counted
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.evaluation import texts
 from gistread.evaluation.judging import with_ratings
@@ -190,7 +191,7 @@ def _about(run: Reported) -> str:
     return " · ".join(
         [
             f"{run.folder.resolve().name}: {settings.task}, {settings.model}, window {settings.context_tokens}",
-            f"{questions} questions about {documents} texts, seed {settings.seed}",
+            f"{counted(questions, 'question')} about {counted(documents, 'text')}, seed {settings.seed}",
             *others,
         ]
     )

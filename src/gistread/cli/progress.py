@@ -100,3 +100,8 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 question`, `4 questions`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
