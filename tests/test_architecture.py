@@ -17,7 +17,12 @@ HEAVY = {"textual", "rich", "llama_cpp", "lxml", "jinja2", "asyncio", "tomlkit",
 
 def modules_after(statement: str) -> set[str]:
     """Top-level modules that are imported when this has been run."""
-    script = f"import json, sys\n{statement}\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    return {name.split(".")[0] for name in all_modules_after(statement)}
+
+
+def all_modules_after(statement: str) -> set[str]:
+    """All of them, by their whole names."""
+    script = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -36,6 +41,11 @@ def core_modules() -> list[str]:
 @pytest.mark.parametrize("words", [["--version"], ["--help"], ["index", "--help"], ["indx"]])
 def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert not modules_after(f"from gistread.cli import main; main({words})") & HEAVY
+
+
+def test_what_can_be_typed_is_known_without_books_and_engines() -> None:
+    known = all_modules_after("import gistread.cli.parser")
+    assert not {name for name in known if name.startswith(("gistread.book", "gistread.engine", "gistread.memory"))}
 
 
 def test_the_core_and_the_command_line_never_import_the_screen_or_llama_cpp() -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.engine.protocol import Usage
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Outcome, Question, Task, TaskOptions
+from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import Asked
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Task, TaskOptions
 from tests.memory.books import make_book, prose
 
 

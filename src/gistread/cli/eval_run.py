@@ -21,12 +21,12 @@ from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap
 from gistread.evaluation.judging import rate_all
-from gistread.evaluation.model import Task, TaskOptions
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, read_outcomes
 from gistread.evaluation.running import Manner, Plan
 from gistread.evaluation.sampling import sample
 from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.tasks.task import Task, TaskOptions
 from gistread.memory.aim import task_of
 from gistread.memory.model import DEFAULT_READING, PageSize, Pauses, Reading
 from gistread.memory.sizes import PRESETS

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gistread.cli.output import write, write_json
 from gistread.errors import ExitStatus
 from gistread.evaluation.metrics import COSTS, METRICS, Metric
-from gistread.evaluation.model import Task
 from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.tasks.task import Task
 
 _MOST_COLUMNS = 100
 _LABEL_COLUMNS = 10

@@ -14,8 +14,9 @@ from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.evaluation.asking import Place, ask, failed
 from gistread.evaluation.metrics import COSTS, Case, scores
-from gistread.evaluation.model import Document, Outcome, Question, Task
+from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
+from gistread.evaluation.tasks.task import Task
 from gistread.memory.aim import Aim
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
 from gistread.memory.needs import COARSER, Models, make

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gistread.errors import GistreadError
-from gistread.evaluation.model import Document, TaskOptions, estimated_tokens
+from gistread.evaluation.model import Document
 from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.tasks.task import TaskOptions, estimated_tokens
 from tests.evaluation.tasks.files import DATA, document, gold_text, needs_data, sound
 
 one, two = TASKS["needle"].load, TASKS["needle-2"].load

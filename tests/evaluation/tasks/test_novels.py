@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gistread.errors import GistreadError
-from gistread.evaluation.model import TaskOptions
 from gistread.evaluation.tasks.registry import TASKS
+from gistread.evaluation.tasks.task import TaskOptions
 from tests.evaluation.tasks.files import DATA, lines, needs_data, sound
 
 literary, narrative = TASKS["literaryqa"].load, TASKS["narrativeqa"].load

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 from gistread.evaluation.tasks.texts import add_text
 
 _QUESTIONS = "-questions.csv"

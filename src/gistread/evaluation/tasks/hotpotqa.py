@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, TaskOptions
+from gistread.evaluation.model import Document
 from gistread.evaluation.tasks.passages import Passage, Problem, document
 from gistread.evaluation.tasks.records import Record, json_records, whole_number
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 
 def load_hotpotqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:

@@ -11,9 +11,10 @@ from pathlib import Path, PurePosixPath
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.open import open_book
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.questions import references
 from gistread.evaluation.tasks.records import Record, json_records
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _FOLDERS_UP = 3
 """`text_file` is relative to the folder of the data: that of the file, or one above it."""

@@ -6,9 +6,10 @@ The file `ans` has answerable questions alone; in `full` every other one cannot 
 from collections.abc import Iterator
 from pathlib import Path
 
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, TaskOptions
+from gistread.evaluation.model import Document
 from gistread.evaluation.tasks.passages import Passage, Problem, document
 from gistread.evaluation.tasks.records import Record, json_records
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 
 def load_musique(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.open import open_book
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.questions import references
 from gistread.evaluation.tasks.records import Record, table_records, task_error
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _SETS = ("train", "valid", "test")
 _DEFAULT_SET = "valid"

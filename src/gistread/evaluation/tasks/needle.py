@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
 from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
 from gistread.evaluation.tasks.hotpotqa import hotpotqa_problem
@@ -25,6 +25,7 @@ from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_records
 from gistread.evaluation.tasks.squad import Asked, Paragraph, squad_articles
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.questions import references
 from gistread.evaluation.tasks.records import Record, json_records, whole_number
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 # What the transcribers wrote beside the words: {vocalsound}, {disfmarker}, { gap }.
 _NOISE = re.compile(r"\{[^{}\n]{0,60}\}")

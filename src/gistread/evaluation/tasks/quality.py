@@ -14,9 +14,10 @@ from pathlib import Path
 
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.questions import distinct
 from gistread.evaluation.tasks.records import Record, json_records
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
 _TITLE_CHARACTERS = 60

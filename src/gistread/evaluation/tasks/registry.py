@@ -5,10 +5,13 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Loader, Task, TaskOptions
 from gistread.evaluation.tasks.questions import naming
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Loader, Task, TaskOptions
+
+if TYPE_CHECKING:
+    from gistread.evaluation.model import Document
 
 _ANSWERS = ("lr-1", "lr-2", "rouge-l", "rouge-1", "rouge-2", "f1", "exact-match")
 _SHORT_ANSWERS = ("f1", "exact-match", "lr-1", "lr-2")
@@ -19,7 +22,7 @@ _PLACES = ("page-recall", "gold-coverage")
 def _loader(place: str) -> Loader:
     """The loader at `module:function` under this package, with documents that are called differently."""
 
-    def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
+    def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
         module, _, function = place.partition(":")
         loader = cast(Loader, getattr(import_module(f"gistread.evaluation.tasks.{module}"), function))
         named = naming()

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import DEFAULT_TASK_OPTIONS, Document, Question, TaskOptions
+from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place
 from gistread.evaluation.tasks.passages import PRESET
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_document
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 from gistread.evaluation.tasks.texts import add_text
 
 _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
