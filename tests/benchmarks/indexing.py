@@ -70,7 +70,7 @@ async def _read(book: Book, size: PageSize, reading: Reading, engine: AccountedE
         seconds = time.perf_counter() - started
         await idle(engine)
         busy_s, decode_s = engine.busy_s - before_busy_s, engine.decode_s - before_decode_s
-        return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / busy_s)
+        return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / max(busy_s, 1e-9))
 
 
 def _table(title: str, runs: dict[Reading, _Run], naive_s: float) -> Table:

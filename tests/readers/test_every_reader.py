@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.protocol import Engine, Phase
+from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers import graph_path
@@ -218,10 +218,18 @@ async def test_one_who_stops_listening_frees_the_engine(name: str, tiny: LlamaEn
     async with aclosing(reader):
         async for _ in reader:
             break
-    idle = asyncio.Event()
-    unwatch = tiny.watch(lambda state: idle.set() if state.phase is Phase.IDLE else idle.clear())
+    idle, busy = asyncio.Event(), asyncio.Event()
+
+    def watched(state: EngineState) -> None:
+        if state.phase is Phase.IDLE:
+            idle.set()
+        else:
+            idle.clear()
+            busy.set()
+
+    unwatch = tiny.watch(watched)
     task = asyncio.create_task(events_of(name, tiny, memory))
-    await asyncio.sleep(0.02)
+    await asyncio.wait_for(busy.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
