@@ -84,5 +84,5 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """The engine that every command of the test gets."""
     fake = FakeEngine()
-    monkeypatch.setattr("gistread.cli.loading.LlamaEngine", lambda path, **options: fake)
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda path, **options: fake)
     return fake

@@ -102,7 +102,7 @@ def test_what_cannot_be_used_is_said_before_a_model_is_loaded(
     folder = home / "XDG_CONFIG_HOME/gistread/presets"
     folder.mkdir()
     (folder / "broken.toml").write_text("keep = 3")
-    monkeypatch.setattr("gistread.cli.loading.LlamaEngine", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda *_, **__: pytest.fail("a model was loaded"))
     ran = run("index", book, *words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert said in ran.err

@@ -120,14 +120,14 @@ def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> N
 
 def test_another_model_may_be_asked_over_the_memory(run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = FakeEngine(name="other", fingerprint="other-1", says=["The stairs, says another."], chooses=lambda *_: -1)
-    monkeypatch.setattr("gistread.cli.loading.LlamaEngine", lambda path, **options: other)
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda path, **options: other)
     assert "another" in run("ask", indexed, QUESTION).out
 
 
 def test_a_book_that_was_not_read_says_how_to_before_a_model_is_loaded(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.cli.loading.LlamaEngine", None)
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", None)
     ran = run("ask", book, QUESTION)
     assert ran.status == ExitStatus.FAILED
     assert f"`gistread index '{book}'`" in ran.err

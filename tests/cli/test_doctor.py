@@ -29,7 +29,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EngineError("No model was found on this machine.", "Install the starter.")
 
     default_paths().config_file.unlink()
-    monkeypatch.setattr("gistread.cli.loading.default_model", nothing)
+    monkeypatch.setattr("gistread.engine.opening.default_model", nothing)
 
 
 def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:

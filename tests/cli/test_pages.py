@@ -18,7 +18,7 @@ def indexed(run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.Monkey
     def no_engine(*arguments: object, **options: object) -> None:
         raise AssertionError("a model was loaded")
 
-    monkeypatch.setattr("gistread.cli.loading.LlamaEngine", no_engine)
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", no_engine)
     return book
 
 

@@ -56,7 +56,7 @@ async def _act(arguments: argparse.Namespace, config: Config, page: WebPage, don
     most = MAX_SNIPPETS if arguments.max_parts is None else arguments.max_parts
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
-            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.stem)))
+            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
             try:
                 events = act(page, arguments.task, done, engine, _kept_gists(), most)
                 async with aclosing(events):

@@ -98,7 +98,7 @@ async def _ask(
             expanded = _existing(arguments.expand, memory)
             if arguments.upto is not None:
                 memory = memory.until(offset_of(arguments.upto, memory))
-            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.stem)))
+            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
             try:
                 events = METHODS[arguments.reader].reader()(
                     arguments.question,

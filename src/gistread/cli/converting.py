@@ -1,7 +1,6 @@
 """`gistread models convert NAME`: leave for a large copy of a model's weights, and whether it is any faster."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import loaded
@@ -12,16 +11,17 @@ from gistread.engine.llama.fast_weights import FAST, find_copy, may_pay, obstacl
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measured import Measured, Measurements
+from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import ExitStatus, StorageError
 from gistread.paths import default_paths
 
 
-def convert(model: Path, config: Config, *, json: bool) -> ExitStatus:
+def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     """Make the copy, measure both, keep the faster. Raises EngineError, StorageError where there is no room."""
     paths = default_paths()
-    header = read_header(model)
+    header = read_header(model.path)
     kept = Measurements(paths.measurements)
     info: EngineInfo | None = None
     if may_pay(header):
@@ -45,7 +45,7 @@ def convert(model: Path, config: Config, *, json: bool) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _load(model: Path, config: Config) -> EngineInfo:
+async def _load(model: ModelSource, config: Config) -> EngineInfo:
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             return engine.info

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
@@ -18,6 +17,7 @@ from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measured import Measurements
+from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.estimate import expected_pace
@@ -74,7 +74,7 @@ async def _examine(arguments: argparse.Namespace, config: Config) -> _Findings:
     return found
 
 
-def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> Path | None:
+def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> ModelSource | None:
     try:
         return chosen_model(arguments, config)
     except EngineError as error:
@@ -84,8 +84,8 @@ def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> P
         return None
 
 
-async def _examine_model(model: Path, config: Config, found: _Findings, *, measure: bool) -> None:
-    found.header = header = await asyncio.to_thread(read_header, model)
+async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
+    found.header = header = await asyncio.to_thread(read_header, model.path)
     kept = Measurements(default_paths().measurements)
     if measure:
         kept.forget(header.fingerprint)

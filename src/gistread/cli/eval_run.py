@@ -16,7 +16,7 @@ from gistread.cli.opening import settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, bar
 from gistread.config import Config
-from gistread.engine.models import resolve_model
+from gistread.engine.opening import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap
@@ -59,7 +59,7 @@ def run_task(arguments: argparse.Namespace) -> ExitStatus:
         say(f"Note: {error.message}")
         embedding_model = None
         arguments.readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
-    judge = resolve_model(arguments.judge) if arguments.judge else None
+    judge = find_source(arguments.judge) if arguments.judge else None
     folder = arguments.out or Path(f"eval-{task.name}")
     run_until_interrupted(_run(arguments, config, task, model, embedding_model, judge, folder))
     show([opened(folder)], arguments.baseline, as_json=arguments.json)
@@ -70,9 +70,9 @@ async def _run(
     arguments: argparse.Namespace,
     config: Config,
     task: Task,
-    model: Path,
+    model: ModelSource,
     embedding_model: Path | None,
-    judge: Path | None,
+    judge: ModelSource | None,
     folder: Path,
 ) -> None:
     with ProgressLine() as line:

@@ -4,13 +4,11 @@ import argparse
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.models import default_model, resolve_model
+from gistread.engine.opening import ModelSource, find_source, new_engine
 from gistread.engine.protocol import Engine, Phase
 from gistread.memory.aim import Aim
 from gistread.memory.choosing import choose_preset
@@ -21,10 +19,9 @@ from gistread.paths import default_paths
 from gistread.presets import AUTO, preset_named
 
 
-def chosen_model(arguments: argparse.Namespace, config: Config) -> Path:
+def chosen_model(arguments: argparse.Namespace, config: Config) -> ModelSource:
     """The model to load: of the command line, of the settings, or the only one there is. Raises EngineError."""
-    named = arguments.model or config.model
-    return resolve_model(named) if named else default_model()
+    return find_source(arguments.model or config.model)
 
 
 def check_preset(config: Config) -> None:
@@ -38,21 +35,13 @@ def memory_store() -> MemoryStore:
 
 
 @asynccontextmanager
-async def loaded(model: Path, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
+async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
     """The engine with its model loaded, closed at the end whatever happens. Raises EngineError."""
-    paths = default_paths()
-    engine = LlamaEngine(
-        model,
-        context_tokens=config.context_tokens,
-        log=paths.worker_log,
-        cache=paths.cache,
-        fast_weights=config.fast_weights,
-        kv_cache=config.kv_cache,
-    )
+    engine = new_engine(model, config, default_paths())
 
     def show_loading(state: object) -> None:
         if engine.state.phase is Phase.LOADING:
-            line.show(engine_line(engine.state, model.stem))
+            line.show(engine_line(engine.state, model.name))
 
     unwatch = engine.watch(show_loading)
     try:

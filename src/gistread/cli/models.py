@@ -9,6 +9,7 @@ from gistread.config import load_config, save_setting
 from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import STARTER, ModelFile, find_models, resolve_model
+from gistread.engine.opening import find_source
 from gistread.errors import ExitStatus, GistreadError
 from gistread.paths import default_paths
 
@@ -49,7 +50,7 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
 def _convert(arguments: argparse.Namespace) -> ExitStatus:
     from gistread.cli.converting import convert  # what a model needs to be loaded is slow to import
 
-    return convert(resolve_model(arguments.model), load_config(default_paths().config_file), json=arguments.json)
+    return convert(find_source(arguments.model), load_config(default_paths().config_file), json=arguments.json)
 
 
 def _chosen() -> Path | None:

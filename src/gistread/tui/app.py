@@ -76,7 +76,7 @@ class GistreadApp(App[None]):
         self.paths = paths
         self.config = config
         self.shelf = Shelf(paths.books)
-        self.make_engine = make_engine or self._local_engine
+        self.make_engine = make_engine or self._new_engine
         self.failure: GistreadError | None = None
         """Why the app ended, where the person named something that cannot be used."""
         self._first = book
@@ -321,19 +321,11 @@ class GistreadApp(App[None]):
             return name
         return themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
 
-    def _local_engine(self, model: str) -> "Engine":
+    def _new_engine(self, model: str) -> "Engine":
         """In a thread: finding a model by its name reads headers. Raises EngineError."""
-        from gistread.engine.llama.client import LlamaEngine
-        from gistread.engine.models import resolve_model
+        from gistread.engine.opening import find_source, new_engine
 
-        return LlamaEngine(
-            resolve_model(model),
-            context_tokens=self.config.context_tokens,
-            log=self.paths.worker_log,
-            cache=self.paths.cache,
-            fast_weights=self.config.fast_weights,
-            kv_cache=self.config.kv_cache,
-        )
+        return new_engine(find_source(model), self.config, self.paths)
 
     def new_embedder(self) -> "Embedder":
         """For one book; which model it is, is found out when it is first needed."""

@@ -1,0 +1,45 @@
+"""From what a person calls a model to the engine that has it: the one place that knows which kinds of engine there are.
+
+Whoever wants an engine asks here; nothing above this package names a kind. Kinds are imported when they are wanted.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gistread.config import Config
+from gistread.engine.models import default_model, resolve_model
+from gistread.paths import Paths
+
+if TYPE_CHECKING:
+    from gistread.engine.protocol import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model that was found, and is not loaded."""
+
+    name: str
+    """For people, until the engine says its own."""
+    path: Path
+    """Its file."""
+
+
+def find_source(spec: str) -> ModelSource:
+    """The model that `--model` or the settings mean; with nothing said, the only one there is. Raises EngineError."""
+    path = resolve_model(spec) if spec else default_model()
+    return ModelSource(path.stem, path)
+
+
+def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
+    """An engine with this model, not yet started."""
+    from gistread.engine.llama.client import LlamaEngine
+
+    return LlamaEngine(
+        source.path,
+        context_tokens=config.context_tokens,
+        log=paths.worker_log,
+        cache=paths.cache,
+        fast_weights=config.fast_weights,
+        kv_cache=config.kv_cache,
+    )
