@@ -10,7 +10,8 @@ import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from gistread.cli import loading, main
+from gistread.cli import main
+from gistread.engine.llama import client
 from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
 from tests.fake_engine import FakeEngine
 
@@ -39,5 +40,5 @@ class SlowEngine(FakeEngine):
 
 
 if __name__ == "__main__":
-    loading.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
+    client.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
     sys.exit(main())

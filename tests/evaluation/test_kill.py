@@ -19,7 +19,8 @@ from tests.tiny_gguf import write_tiny_gguf
 TALES = (("the-lamp", 1), ("the-ship", 50))
 SLOW_FAKE = """
 import asyncio, sys
-from gistread.cli import loading, main
+from gistread.cli import main
+from gistread.engine.llama import client
 from tests.fake_engine import FakeEngine
 
 class Slow(FakeEngine):
@@ -31,7 +32,7 @@ engine = Slow(
     says=lambda prompt: " ".join(prompt.split()[:20]),
     chooses=lambda prompt, options: len(prompt) % len(options),
 )
-loading.LlamaEngine = lambda path, **options: engine
+client.LlamaEngine = lambda path, **options: engine
 raise SystemExit(main(sys.argv[1:]))
 """
 """The command line over a model that always says the same, so that outcomes can be compared word by word."""
