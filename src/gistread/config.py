@@ -38,7 +38,10 @@ class Config:
     theme: str = ""
     """Name of a theme; empty: the program's choice."""
     model: str = ""
-    """Path or name of a GGUF model, as `--model` takes it; empty: the only one there is."""
+    """Path or name of a GGUF model, as `--model` takes it; empty: the only one there is. It reads, and where no
+    other one does it answers, too."""
+    asking_model: str = ""
+    """The model that answers questions, as `--asking-model` takes it; empty: the one that reads."""
     context_tokens: int | None = None
     """Window to load the model with, where its own is too large for the memory at hand."""
     fast_weights: FastWeights = "ask"
@@ -106,6 +109,7 @@ _TEXT = _Rule(str, "a text in quotes", lambda value: "\n" not in value)
 _RULES = {
     "theme": _TEXT,
     "model": _TEXT,
+    "asking_model": _TEXT,
     "context_tokens": _number(256, 10_000_000),
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
     "kv_cache": _Rule(str, '"f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),

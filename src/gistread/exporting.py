@@ -172,6 +172,7 @@ def _question_json(book: Book, asked: KeptQuestion) -> Json:
         "lookups": list(asked.lookups),
         "reader": asked.reader,
         "model": asked.model,
+        "memory": asked.memory,
         "asked": _iso(asked.asked_at),
     }
 
@@ -245,7 +246,8 @@ def _question_markdown(book: Book, asked: KeptQuestion) -> Iterator[str]:
     yield _block(asked.answer) if asked.answer.strip() else "No answer was given."
     for one in asked.citations:
         yield f"{_quoted(one.quote)}\n>\n> — *page {one.page} · {_place(book, one.start)}*"
-    said = [f"{asked.reader} with {asked.model}" if asked.model else asked.reader, _iso(asked.asked_at)[:10]]
+    over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
+    said = [f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader, _iso(asked.asked_at)[:10]]
     if said := [part for part in said if part]:
         yield f"*{_inline(' · '.join(said))}*"
 

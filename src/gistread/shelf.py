@@ -69,6 +69,9 @@ class KeptQuestion:
     """Pages that the agent asked for, in that order."""
     reader: str = ""
     model: str = ""
+    """Who answered."""
+    memory: str = ""
+    """Who had read the book for it; empty: nobody, or that is not known."""
     asked_at: float = 0.0
     """Seconds since the epoch."""
 
@@ -248,4 +251,5 @@ def _question(record: Record) -> KeptQuestion:
     fields = {name: record[name] for name in _FIELDS["question"]}
     fields["citations"] = tuple(KeptCitation(**citation) for citation in record["citations"])
     fields["lookups"] = tuple(record["lookups"])
+    fields["memory"] = record.get("memory", "")
     return KeptQuestion(**fields)

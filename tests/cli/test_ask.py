@@ -40,7 +40,7 @@ def memory_of(book: Path) -> GistMemory:
 def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
     assert set(document) == {
-        *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "usage"),
+        *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "model", "memory", "usage"),
         *("compression_rate", "context_tokens", "seen"),
     }
     assert "stairs" in document["answer"]

@@ -13,6 +13,7 @@ _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
 
 def add_screen(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
+    add_asking_model(parser)
     add_embedding_model(parser)
 
 
@@ -36,6 +37,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
     parser.add_argument("question", metavar="QUESTION")
     add_model(parser)
+    add_asking_model(parser)
     add_embedding_model(parser)
     parser.add_argument("--reader", choices=list(METHODS), help="how it is answered: see below")
     parser.add_argument("--max-pages", type=count(0), metavar="N", help="most pages the agent may open (5)")
@@ -119,6 +121,7 @@ def add_completion(parser: argparse.ArgumentParser) -> None:
 def add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to show; without it the library")
     add_model(parser)
+    add_asking_model(parser)
     add_embedding_model(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1: this machine alone)")
     parser.add_argument("--port", type=port, default=8000, metavar="N", help="the port to listen on (8000; 0: any)")
@@ -129,7 +132,14 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the GGUF models on this machine", allow_abbrev=False)
     add_formats(listing)
     use = actions.add_parser("use", help="the model to use from now on", allow_abbrev=False)
-    use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
+    use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`; `none` for none")
+    use.add_argument(
+        "--for",
+        dest="role",
+        choices=["reading", "asking", "embedding"],
+        default="reading",
+        help="reading: it makes memories, and answers where no other does (the default); asking: it answers",
+    )
     add_formats(use)
     convert = actions.add_parser("convert", help="make a faster copy of a model, if it is one", allow_abbrev=False)
     convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
@@ -162,6 +172,7 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FILE", type=Path, help="the file of the task, or its folder")
     parser.add_argument("--readers", type=readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
     add_model(parser)
+    add_asking_model(parser)
     add_embedding_model(parser)
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the run is kept, and goes on (eval-TASK)")
     parser.add_argument(
@@ -238,6 +249,12 @@ def add_book(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, or `starter`")
     parser.add_argument("--context", type=count(256), metavar="N", help="tokens of context to load the model with")
+
+
+def add_asking_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--asking-model", metavar="MODEL", help="the model that answers, over what --model has read (the same)"
+    )
 
 
 def add_embedding_model(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,16 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.loading import check_preset, chosen_model, loaded, memory_store, open_memory
-from gistread.cli.memories import meant, task_typed
+from gistread.cli.loading import (
+    check_preset,
+    chosen_asking_model,
+    chosen_model,
+    instead_of,
+    loaded,
+    memory_store,
+    open_memory,
+)
+from gistread.cli.memories import made_by, meant, task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
@@ -22,8 +30,9 @@ from gistread.cli.reading import read_to_end
 from gistread.cli.shapes import Json, ask_document, reader_line, step_of
 from gistread.cli.values import Bound, BoundUnit
 from gistread.config import Config
+from gistread.engine.opening import fingerprint_of
 from gistread.engine.protocol import Engine
-from gistread.errors import ExitStatus, StorageError, UsageError
+from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.aim import ANYTHING
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
@@ -61,21 +70,36 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     task = task_typed(arguments)
     book = open_named(arguments.book)
     embedding_model = chosen_embedding_model(arguments, config, [arguments.reader])
-    header = None if arguments.index else _fullest(book, arguments)
+    header = None if arguments.index else _fullest(book, arguments, config)
     run_until_interrupted(_ask(arguments, config, book, header, task, embedding_model))
     return ExitStatus.DONE
 
 
-def _fullest(book: Book, arguments: argparse.Namespace) -> MemoryHeader | None:
+def _fullest(book: Book, arguments: argparse.Namespace, config: Config) -> MemoryHeader | None:
     """The memory that is meant, known before a model is loaded, which takes longer. None: there is none, and the reader
     needs none."""
     headers = memory_store().find(book)
     if not METHODS[arguments.reader].needs_memory and not any(header.pages for header in headers):
         return None
-    header = meant(headers, arguments)
+    own = ""
+    if config.asking_model:
+        own = _fingerprint(arguments, config)
+        if arguments.model and arguments.asking_model:
+            headers = made_by(own, arguments, headers)
+    header = meant(headers, arguments, reader=own)
     if header.aim != ANYTHING:
         say(f"Asked over what was read {header.aim.said}.")
     return header
+
+
+def _fingerprint(arguments: argparse.Namespace, config: Config) -> str:
+    """Of the model that reads where another one answers. Raises EngineError for one that was typed and is not there."""
+    try:
+        return fingerprint_of(chosen_model(arguments, config))
+    except EngineError:
+        if arguments.model:
+            raise
+        return ""
 
 
 async def _ask(
@@ -86,19 +110,26 @@ async def _ask(
     task: str,
     embedding_model: Path | None,
 ) -> None:
-    model = chosen_model(arguments, config)
+    model = chosen_asking_model(arguments, config)
+    reading = chosen_model(arguments, config) if arguments.index else model
+    otherwise = instead_of(model, arguments, config)
+    memory = GistMemory(book, PRESETS["quality"], "")
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
-            if arguments.index:
+        if reading != model:
+            # One after the other: each has the whole machine.
+            async with loaded(reading, config, line) as engine:
+                memory = await _read_first(arguments, config, book, engine, line, task)
+        async with loaded(model, config, line, otherwise) as engine, embedder_of(embedding_model, line) as embedder:
+            if arguments.index and reading == model:
                 memory = await _read_first(arguments, config, book, engine, line, task)
             elif header is not None:
                 memory = memory_store().load(book, header)
-            else:
-                memory = GistMemory(book, PRESETS["quality"], "")
+            if memory.entries and memory.model_name != engine.info.name:
+                line.say(f"{engine.info.name} is asked over the memory of {memory.model_name}.")
             expanded = _existing(arguments.expand, memory)
             if arguments.upto is not None:
                 memory = memory.until(offset_of(arguments.upto, memory))
-            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
+            unwatch = engine.watch(lambda state: line.show(engine_line(state, engine.info.name)))
             try:
                 events = METHODS[arguments.reader].reader()(
                     arguments.question,
@@ -108,10 +139,12 @@ async def _ask(
                     ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice), embedder=embedder),
                 )
                 async with aclosing(events):
-                    answered = await _told(arguments, events, line)
+                    steps, answered = await _told(arguments, events, line)
             finally:
                 unwatch()
-            _keep(arguments, book, answered, engine.info.name)
+            if arguments.json:
+                write_json(ask_document(arguments.reader, engine.info, memory, steps, answered))
+            _keep(arguments, book, answered, engine.info.name, memory.model_name if memory.entries else "")
 
 
 async def _read_first(
@@ -148,8 +181,10 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
     return set(numbers)
 
 
-async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent], line: ProgressLine) -> Answered:
-    """Tell every event as the command line asks for it; return the last."""
+async def _told(
+    arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent], line: ProgressLine
+) -> tuple[list[Json], Answered]:
+    """Tell every event as the command line asks for it; return the steps and the answer."""
     steps: list[Json] = []
     answered: Answered | None = None
     members = reported = 0
@@ -180,11 +215,9 @@ async def _told(arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
-    if arguments.json:
-        write_json(ask_document(arguments.reader, steps, answered))
-    elif not arguments.events:
+    if not (arguments.json or arguments.events):
         answer.finish(answered)
-    return answered
+    return steps, answered
 
 
 @dataclass
@@ -216,7 +249,7 @@ class _StreamedAnswer:
             write(f"{where}“{' '.join(citation.quote.split())}”")
 
 
-def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str) -> None:
+def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str, memory: str) -> None:
     """A question is the person's own: it is kept, and a disk that refuses is told of."""
     question = KeptQuestion(
         question=arguments.question,
@@ -226,6 +259,7 @@ def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: 
         lookups=answered.lookups,
         reader=arguments.reader,
         model=model,
+        memory=memory,
     )
     try:
         Shelf(default_paths().books).add_question(book.sha256, question)

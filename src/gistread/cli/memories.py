@@ -17,9 +17,24 @@ def task_typed(arguments: argparse.Namespace) -> str:
     return "" if arguments.task is None else task_of(arguments.task)
 
 
-def meant(headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model: str | None = None) -> MemoryHeader:
+def made_by(fingerprint: str, arguments: argparse.Namespace, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:
+    """The memories of the model with this fingerprint. Raises GistreadError when it has read nothing, others have."""
+    own = [header for header in headers if header.fingerprint == fingerprint]
+    readers = sorted({header.model_name for header in headers if header.pages})
+    if readers and not any(header.pages for header in own):
+        raise GistreadError(
+            f"{arguments.model} has not read this book; read it has: {', '.join(readers)}.",
+            "Without --model the memory that got furthest is asked; with --index it is read first.",
+        )
+    return own
+
+
+def meant(
+    headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model: str | None = None, reader: str = ""
+) -> MemoryHeader:
     """The memory that got furthest (`headers` have it first) of those that the command line does not rule out.
 
+    `reader`: fingerprint of the model that reads; its memory comes before others that got as far.
     Raises GistreadError when there is none, with what there is.
     """
     read = [header for header in headers if header.pages]
@@ -37,7 +52,8 @@ def meant(headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model:
     preset = arguments.preset if arguments.preset not in (None, AUTO) else ""
     found = [one for one in by_model if preset in ("", one.aim.preset.name) and task in ("", one.aim.task)]
     if found:
-        return found[0]
+        furthest = [one for one in found if (one.read_until, one.aim.task) == (found[0].read_until, found[0].aim.task)]
+        return next((one for one in furthest if one.fingerprint == reader), found[0])
     wanted = f" with the preset {preset!r}" * bool(preset) + f" to find out: {task}" * bool(task)
     options = f" --preset {shlex.quote(preset)}" * bool(preset) + f" --task {shlex.quote(task)}" * bool(task)
     raise GistreadError(

@@ -1,14 +1,16 @@
 """`gistread models list|use|convert`: the GGUF files on this machine, the one to use, faster copies of them."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from gistread.cli.output import say, write, write_json
 from gistread.cli.shapes import models_document
 from gistread.config import load_config, save_setting
 from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.models import STARTER, ModelFile, find_models, resolve_model
+from gistread.engine.models import STARTER, ModelFile, find_models, resolve_embedding_model, resolve_model
 from gistread.engine.opening import find_source
 from gistread.errors import ExitStatus, GistreadError
 from gistread.paths import default_paths
@@ -35,16 +37,52 @@ def _list(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _use(arguments: argparse.Namespace) -> ExitStatus:
-    path = resolve_model(arguments.model).absolute()
-    check_writes_text(read_header(path))
-    # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
-    setting = arguments.model if arguments.model == STARTER else str(path)
-    save_setting(default_paths().config_file, "model", setting)
-    if arguments.json:
-        write_json({"model": setting, "path": str(path)})
+    role = _ROLES[arguments.role]
+    if arguments.model == _NONE:
+        save_setting(default_paths().config_file, role.setting, "")
+        setting, path, told = "", None, role.without
     else:
-        say(f"From now on {path.name} is used.")
+        path = role.find(arguments.model).absolute()
+        # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
+        setting = arguments.model if arguments.model == STARTER else str(path)
+        save_setting(default_paths().config_file, role.setting, setting)
+        told = role.told.format(path.name)
+    if arguments.json:
+        write_json({"for": arguments.role, "model": setting, "path": str(path) if path else None})
+    else:
+        say(told)
     return ExitStatus.DONE
+
+
+def _writing(spec: str) -> Path:
+    path = resolve_model(spec)
+    check_writes_text(read_header(path))
+    return path
+
+
+class _Role(NamedTuple):
+    """What a model is used for."""
+
+    setting: str
+    find: Callable[[str], Path]
+    """Raises EngineError for a model that is not there or cannot be used for it."""
+    told: str
+    without: str
+
+
+_NONE = "none"
+_ROLES = {
+    "reading": _Role("model", _writing, "From now on {} reads.", "From now on the only model there is reads."),
+    "asking": _Role(
+        "asking_model", _writing, "From now on {} answers questions.", "From now on the model that reads answers, too."
+    ),
+    "embedding": _Role(
+        "embedding_model",
+        resolve_embedding_model,
+        "From now on {} makes vectors to search by.",
+        "From now on the only embedding model there is makes vectors.",
+    ),
+}
 
 
 def _convert(arguments: argparse.Namespace) -> ExitStatus:

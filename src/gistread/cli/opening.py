@@ -31,9 +31,15 @@ def open_named(name: str) -> Book:
 
 
 def settings(arguments: argparse.Namespace) -> Config:
-    """The person's settings, with what this command line says instead. Raises UsageError."""
+    """The person's settings, with what this command line says instead. Raises UsageError.
+
+    A model that is typed alone is to do everything: the one that the settings have for questions is left out.
+    """
     config = load_config(default_paths().config_file)
+    if getattr(arguments, "model", None):
+        config = replace(config, asking_model="")
     typed = {
+        "asking_model": getattr(arguments, "asking_model", None),
         "embedding_model": getattr(arguments, "embedding_model", None),
         "context_tokens": getattr(arguments, "context", None),
         "reading": getattr(arguments, "reading", None),

@@ -11,6 +11,7 @@ from gistread.sample import story_path
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    if not arguments.model and not settings(arguments).model and starter_path() is not None:
-        arguments.model = STARTER
+    config = settings(arguments)
+    if not arguments.model and not config.model and starter_path() is not None:
+        arguments.model, arguments.asking_model = STARTER, config.asking_model
     return open_screen(story_path(), arguments)

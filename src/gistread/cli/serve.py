@@ -34,6 +34,8 @@ def _command(arguments: argparse.Namespace) -> list[str]:
         raise UsageError("Standard input can be read once, but a page may be opened again.", "Name a file.")
     if arguments.model:
         words += ["--model", arguments.model]
+    if arguments.asking_model:
+        words += ["--asking-model", arguments.asking_model]
     if arguments.embedding_model:
         words += ["--embedding-model", arguments.embedding_model]
     if arguments.context:

@@ -60,8 +60,8 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
     }
 
 
-def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json:
-    """What `ask --json` prints; `steps` are those of `step_of`."""
+def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: Answered) -> Json:
+    """What `ask --json` prints; `model` answered, and `steps` are those of `step_of`."""
     return {
         "answer": answered.answer,
         "choice": answered.choice,
@@ -73,6 +73,8 @@ def ask_document(reader: str, steps: Sequence[Json], answered: Answered) -> Json
         "context_tokens": answered.context_tokens,
         "seen": [list(place) for place in answered.seen],
         "reader": reader,
+        "model": {"name": model.name, "fingerprint": model.fingerprint},
+        "memory": {"model": memory.model_name, **_aim(memory.aim)} if memory.entries else None,
         "usage": usage_of(answered.usage),
     }
 

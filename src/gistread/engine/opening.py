@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
+from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import default_model, resolve_model
+from gistread.errors import EngineError
 from gistread.paths import Paths
 
 if TYPE_CHECKING:
@@ -29,6 +31,21 @@ def find_source(spec: str) -> ModelSource:
     """The model that `--model` or the settings mean; with nothing said, the only one there is. Raises EngineError."""
     path = resolve_model(spec) if spec else default_model()
     return ModelSource(path.stem, path)
+
+
+def same_model(one: str, other: str) -> bool:
+    """Whether two names mean one model. One that is not there is like no other. Reads folders."""
+    if one == other:
+        return True
+    try:
+        return find_source(one) == find_source(other)
+    except EngineError:
+        return False
+
+
+def fingerprint_of(source: ModelSource) -> str:
+    """What the engine will say of it once it is loaded, known before. Raises EngineError."""
+    return read_header(source.path).fingerprint
 
 
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
