@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama import gguf_contents
+from gistread.engine.llama.gguf import read_header, read_values
 from gistread.errors import EngineError
-from tests.tiny_gguf import CHAT_TEMPLATE, write_tiny_gguf
+from tests.tiny_gguf import CHAT_TEMPLATE, metadata, write_gguf, write_tiny_gguf
 
 
 def test_the_starter_is_described(starter: Path) -> None:
@@ -35,6 +36,45 @@ def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
     assert read_header(one).fingerprint == read_header(same).fingerprint
     assert read_header(one).fingerprint != read_header(other).fingerprint
+
+
+def test_a_header_alone_is_read_without_touching_the_weights(tiny: Path) -> None:
+    assert read_header(tiny, fingerprint=False).fingerprint == ""
+
+
+def test_values_are_told_by_their_keys_arrays_too(tiny: Path) -> None:
+    keys = ("tokenizer.ggml.merges", "tokenizer.ggml.token_type", "llama.block_count", "no.such.key")
+    found = read_values(tiny, keys)
+    assert found["tokenizer.ggml.merges"] == [b"t h"]
+    assert found["tokenizer.ggml.token_type"] == [1] * 256 + [3] * 4 + [1]
+    assert found["llama.block_count"] == 2
+    assert "no.such.key" not in found
+
+
+def large(path: Path, *, before: str = "", after: str = "") -> Path:
+    """A file with a vocabulary worth a hop; `before` and `after` are tokens in front and at the end of it."""
+    tokens = [before, *(f"t{number}" for number in range(5000)), after]
+    values = metadata(tokenizer__ggml__tokens=[token for token in tokens if token])
+    return write_gguf(path, values | {"general.file_type": 7}, {})
+
+
+@pytest.mark.parametrize("decoy", ["", "tokenizer.ggml.merges", "\0\0\0\0\0\0\0\0tokenizer.x"])
+def test_a_vocabulary_is_hopped_over_and_nothing_behind_it_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoy: str
+) -> None:
+    path = large(tmp_path / "large.gguf", after=decoy)
+    hopped = read_header(path)
+    assert (hopped.vocabulary, hopped.quantization) == (5000 + bool(decoy), "Q8_0")
+    assert hopped.chat_template == CHAT_TEMPLATE
+    monkeypatch.setattr(gguf_contents, "_WORTH_A_HOP", 1 << 60)
+    assert read_header(path) == hopped
+
+
+def test_a_vocabulary_with_nothing_known_behind_it_is_walked_over(tmp_path: Path) -> None:
+    values = {key: value for key, value in metadata().items() if not key.startswith("tokenizer.")}
+    values["tokenizer.ggml.tokens"] = [f"t{number}" for number in range(5000)]
+    header = read_header(write_gguf(tmp_path / "last.gguf", values | {"general.file_type": 7}, {}))
+    assert (header.vocabulary, header.quantization) == (5000, "Q8_0")
 
 
 def test_a_blob_named_by_its_hash_goes_by_the_name_in_its_header(tmp_path: Path) -> None:

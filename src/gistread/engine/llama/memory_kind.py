@@ -1,0 +1,165 @@
+"""How a model remembers what it has read, and what that takes: told from the keys of its header.
+
+Attention keeps something of every token, in cells of the KV cache. A recurrent layer keeps a state of fixed size in
+place of it. The engine has llama.cpp keep the cells of sliding windows whole (`worker/context.py`): they cost as much
+as any others.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gistread.engine.llama.gguf_contents import Contents
+
+_F16_BYTES, _F32_BYTES = 2, 4
+_MOST_LAYERS = 4096
+
+
+class MemoryKind(StrEnum):
+    """Of a model, in words for people."""
+
+    ATTENTION = "attention"
+    SLIDING_WINDOW = "sliding window"
+    """Some layers see the last few thousand tokens alone."""
+    RECURRENT = "recurrent"
+    """A state, and no attention: the beginning of a long text fades."""
+    HYBRID = "hybrid"
+    """Some layers of each."""
+
+
+# As llama.cpp sorts them (llm_arch_is_recurrent, llm_arch_is_hybrid).
+_RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
+_HYBRID = frozenset(
+    {
+        *("jamba", "falcon-h1", "plamo2", "granitehybrid", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe"),
+        *("qwen3next", "qwen35", "qwen35moe", "qwen4exp", "kimi-linear", "kimi-k3", "minimax-01", "bailingmoe3"),
+        *("deepseek4", "glm5-next"),
+    }
+)
+_WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
+"""Their files may name a window that llama.cpp makes no use of."""
+_INTERVAL = 4
+"""Every such layer of a hybrid attends, where it does not say how many do."""
+_IN_INTERVALS = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a model keeps of what it has read."""
+
+    kind: MemoryKind
+    window: int
+    """Tokens of the sliding window; 0: there is none."""
+    kv_bytes_per_token: int
+    """Of an F16 KV cache; 0 where it cannot be told, or nothing is kept of a token."""
+    state_bytes: int
+    """Of one sequence in the recurrent layers, whatever its length; kept as F32."""
+
+
+def memory_of(contents: Contents) -> Memory:
+    """By the header of a model."""
+    keys = _Keys(contents)
+    kind = _kind(keys)
+    window = keys.number("attention.sliding_window") if kind is MemoryKind.SLIDING_WINDOW else 0
+    return Memory(kind, window, _kv_bytes_per_token(keys, kind), _state_bytes(keys, kind))
+
+
+class _Keys:
+    """The keys that an architecture's own name stands before."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.architecture = contents.text("general.architecture")
+        self.layers = max(0, min(self.number("block_count"), _MOST_LAYERS) - self.number("nextn_predict_layers"))
+        """Without those that only guess ahead, which are not used."""
+
+    def number(self, key: str, otherwise: int = 0) -> int:
+        return self.contents.number(f"{self.architecture}.{key}", otherwise)
+
+    def of_layers(self, key: str, otherwise: int = 0) -> tuple[int, ...]:
+        return self.contents.of_layers(f"{self.architecture}.{key}", self.layers, otherwise)
+
+    def has(self, key: str) -> bool:
+        name = f"{self.architecture}.{key}"
+        return name in self.contents.pairs or name in self.contents.arrays
+
+    @property
+    def keeps_states(self) -> bool:
+        return any(map(self.number, ("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim")))
+
+
+def _kind(keys: _Keys) -> MemoryKind:
+    if keys.architecture in _RECURRENT or (keys.keeps_states and not keys.has("attention.head_count")):
+        return MemoryKind.RECURRENT
+    if keys.architecture in _HYBRID or keys.keeps_states:
+        return MemoryKind.HYBRID
+    if keys.number("attention.sliding_window") and keys.architecture not in _WINDOW_UNUSED:
+        return MemoryKind.SLIDING_WINDOW
+    return MemoryKind.ATTENTION
+
+
+def _kv_bytes_per_token(keys: _Keys, kind: MemoryKind) -> int:
+    """Summed over the layers that have cells: heads, their size and the layers that share cells differ by layer."""
+    if kind is MemoryKind.RECURRENT:
+        return 0
+    heads = keys.of_layers("attention.head_count")
+    kv_heads = keys.of_layers("attention.head_count_kv", otherwise=-1)
+    windowed = keys.of_layers("attention.sliding_window_pattern")
+    has_windowed = keys.has("attention.key_length_swa") and len(set(windowed)) > 1
+    recurrent = _recurrent_layers(keys, kind)
+    # The last layers of some models take the cells of earlier ones.
+    own = max(0, keys.layers - keys.number("attention.shared_kv_layers"))
+    numbers = 0
+    for layer in range(own):
+        if recurrent[layer] and not _both(keys):
+            continue
+        size = keys.number("embedding_length") // heads[layer] if heads[layer] else 0
+        key, value = keys.number("attention.key_length", size), keys.number("attention.value_length", size)
+        if has_windowed and windowed[layer]:
+            key = keys.number("attention.key_length_swa", key)
+            value = keys.number("attention.value_length_swa", value)
+        if keys.number("attention.key_length_mla"):
+            value = 0  # both are made of one latent vector, which is kept as the key
+        numbers += (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer]) * (key + value)
+    return _F16_BYTES * numbers
+
+
+def _recurrent_layers(keys: _Keys, kind: MemoryKind) -> list[bool]:
+    if kind is MemoryKind.RECURRENT:
+        return [True] * keys.layers
+    if kind is not MemoryKind.HYBRID:
+        return [False] * keys.layers
+    if keys.has("attention.recurrent_layers"):
+        return list(map(bool, keys.of_layers("attention.recurrent_layers")))
+    kv_heads = keys.of_layers("attention.head_count_kv", otherwise=1)
+    if 0 in kv_heads:
+        # Layers of Nemotron-H that only feed forward have neither.
+        feeds = (
+            keys.of_layers("feed_forward_length") if keys.architecture.startswith("nemotron_h") else (0,) * keys.layers
+        )
+        return [not heads and not width for heads, width in zip(kv_heads, feeds, strict=True)]
+    if keys.architecture in _IN_INTERVALS or keys.has("full_attention_interval"):
+        interval = keys.number("full_attention_interval", _INTERVAL) or _INTERVAL
+        return [(layer + 1) % interval != 0 for layer in range(keys.layers)]
+    return [_both(keys)] * keys.layers
+
+
+def _both(keys: _Keys) -> bool:
+    """Whether each layer attends and has a state as well."""
+    return keys.architecture == "falcon-h1"
+
+
+def _state_bytes(keys: _Keys, kind: MemoryKind) -> int:
+    """The last inputs of a convolution, and the state itself."""
+    layers = sum(_recurrent_layers(keys, kind))
+    width, kernel = keys.number("embedding_length"), keys.number("ssm.conv_kernel")
+    if head := keys.number("wkv.head_size"):
+        numbers = keys.number("token_shift_count", 2) * width + head * width
+    elif cached := keys.number("shortconv.l_cache"):
+        numbers = width * (cached - 1)
+    elif head := keys.number("kda.head_dim"):
+        heads = max(keys.of_layers("attention.head_count"), default=0)
+        numbers = 3 * max(kernel - 1, 0) * heads * head + head * head * heads
+    else:
+        inner, state = keys.number("ssm.inner_size"), keys.number("ssm.state_size")
+        numbers = max(kernel - 1, 0) * (inner + 2 * keys.number("ssm.group_count") * state) + state * inner
+    return _F32_BYTES * layers * numbers
