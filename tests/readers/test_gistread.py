@@ -28,8 +28,14 @@ from tests.readers.memories import FACTS, make_memory
 QUESTION = "Who stole the brass key?"
 ANSWER = "Ferrand stole the key."
 NOTHING = "The book does not say."
-SMALL = ReaderOptions(budget_tokens=220, reasons=False)
+SMALL_TOKENS = 220
 """Room for two or three of the memory's passages."""
+SMALL = ReaderOptions(reasons=False)
+
+
+@pytest.fixture(autouse=True)
+def _small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.DOS_TOKENS", SMALL_TOKENS)
 
 
 def texts(engine: FakeEngine) -> list[str]:
@@ -79,7 +85,7 @@ async def test_passages_stand_in_the_order_of_the_book_within_the_budget() -> No
     engine = says_once(ANSWER)
     end = answered(await ask(engine))
     assert list(end.seen) == sorted(end.seen)
-    assert 0 < end.context_tokens <= SMALL.budget_tokens
+    assert 0 < end.context_tokens <= SMALL_TOKENS
     assert [fact in texts(engine)[0] for fact in FACTS].count(True) < 8
 
 
@@ -89,19 +95,35 @@ async def test_more_pages_than_allowed_are_not_looked_up() -> None:
     assert sum(isinstance(event, LookedUp) for event in events) == 2
 
 
-async def test_where_the_answer_is_not_told_it_looks_elsewhere_once() -> None:
+async def test_where_the_answer_is_not_told_as_much_again_is_read_beside_it() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine)
     first, second = texts(engine)
-    assert not any(fact in first and fact in second for fact in FACTS)
+    assert {fact for fact in FACTS if fact in first} < {fact for fact in FACTS if fact in second}
+    assert SMALL_TOKENS < answered(events).context_tokens <= 2 * SMALL_TOKENS
     assert answered(events).answer == ANSWER
     assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
     assert sum(isinstance(event, Stopped) for event in events) == 1
     assert sum(isinstance(event, Shown) for event in events) == 1
-    assert answered(events).usage.prefilled > sum(len(text.split()) for text in (first, second))
+    usage = answered(events).usage
+    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in (first, second))
 
 
-async def test_an_answer_of_foreign_names_alone_is_a_reason_to_look_elsewhere() -> None:
+async def test_a_budget_that_was_asked_for_is_kept_in_doubt_too() -> None:
+    engine = FakeEngine(says=lambda _: NOTHING)
+    end = answered(await ask(engine, options=ReaderOptions(budget_tokens=SMALL_TOKENS)))
+    assert len(engine.calls) == 1
+    assert not end.found
+    assert end.context_tokens <= SMALL_TOKENS
+
+
+async def test_it_does_not_look_again_where_the_window_takes_no_more() -> None:
+    engine = FakeEngine(says=lambda _: NOTHING, context_tokens=SMALL.answer_tokens + SMALL_TOKENS + 60)
+    assert not answered(await ask(engine)).found
+    assert len(engine.calls) == 1
+
+
+async def test_an_answer_of_foreign_names_alone_is_a_reason_to_look_further() -> None:
     engine = says_once("It was Napoleon.", ANSWER)
     assert answered(await ask(engine)).answer == ANSWER
 
@@ -114,9 +136,10 @@ async def test_it_ends_when_nothing_tells() -> None:
     assert answered(events).citations == ()
 
 
-async def test_it_does_not_look_again_where_all_was_shown() -> None:
+async def test_it_does_not_look_again_where_all_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.DOS_TOKENS", 4096)
     engine = FakeEngine(says=lambda _: NOTHING)
-    events = await ask(engine, options=ReaderOptions())
+    events = await ask(engine)
     assert len(engine.calls) == 1
     assert Stopped(StopReason.NOTHING_LEFT) in events
 

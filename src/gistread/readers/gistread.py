@@ -2,9 +2,9 @@
 
 It begins as DOS RAG does (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full,
 in the order of the book. What differs was found by measuring (docs/readers.md, `tests/benchmarks/recall.py`): they are
-ranked with the help of those around them (`search/relevance.py`). When the answer is that the book does not say, the
-next best passages are read once more, as ReadAgent-S would open a further page; an answer all of whose names are
-foreign to the book is not taken for one of the book's. A question that names nothing to look for ("Summarise it.") is
+ranked with the help of those around them (`search/relevance.py`). When the answer is that the book does not say, as
+many passages again are read beside them, as ReadAgent-S would open a further page, unless that were more than was asked
+for; an answer all of whose names are foreign to the book is not taken for one of the book's. A question that names nothing to look for ("Summarise it.") is
 answered from the gists.
 
 Needs no gist memory: over a book that is still being read it searches all of it.
@@ -16,7 +16,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.engine.protocol import Engine, Usage
-from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.guard import Draft, foreign_names
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, cut
@@ -41,7 +40,7 @@ from gistread.search.relevance import Relevance
 
 NAME = "gistread"
 _LOOKS = 2
-"""Times that the budget is filled with other passages before it is said that the book does not say."""
+"""Before it is said that the book does not say. Each has so many times the text of the first."""
 _TELLING_CHARACTERS = 80
 """Of an answer: by then it has said that the book does not say, if that is what it says."""
 
@@ -103,22 +102,21 @@ class _Nothing:
 async def _from_passages(
     question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    text = BookText(NAME, question, memory, engine, options, usual_tokens=DOS_TOKENS)
+    text = BookText(NAME, question, memory, engine, options)
     opened: list[int] = []
     before: list[Passage] = []
     """What stood before the model in a look that told nothing."""
     nothing: _Nothing | None = None
-    for look in range(1, _LOOKS + 1):
+    # A budget that was asked for is kept: what is seen in doubt is seen beside what was seen before.
+    looks = 1 if options.budget_tokens or options.choices else _LOOKS
+    for look in range(1, looks + 1):
         pinned = steering.pinned - steering.refused
-        hidden = [*places_of(memory, steering.pinned | steering.refused), *before]
+        hidden = places_of(memory, steering.pinned | steering.refused)
         wanted = [place for place in ranked.passages if not overlaps(hidden, place)]
-        try:
-            shown = await text.fit([*places_of(memory, pinned), *wanted])
-        except (BudgetTooSmallError, PromptTooLongError):
-            if nothing is None:
-                raise
-            break  # The next passage alone is too large.
-        before += shown
+        shown = await text.fit([*places_of(memory, pinned), *wanted], options.budget_tokens or look * DOS_TOKENS)
+        if shown == before:
+            break  # The window takes no more.
+        before = shown
         if look == 1:
             yield text.started(shown)
             for number in sorted(pinned):
@@ -129,10 +127,10 @@ async def _from_passages(
             opened.append(number)
             yield LookedUp(number, len(opened), "")
             yield Expanded(number, Who.AGENT)
-        everything = all(overlaps(before, place) for place in wanted)
+        everything = all(overlaps(shown, place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         told = _told(text.answer(shown, tuple(opened), pinned), stopped, question, memory)
-        if look < _LOOKS and not everything and not options.choices:
+        if look < looks and not everything:
             told = _unless_nothing(told, steering)
         nothing = None
         async with aclosing(told) as events:

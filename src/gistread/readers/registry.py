@@ -79,7 +79,7 @@ _WHEN_LONG = ("summaries of a long memory",)
 _METHODS = (
     Method(
         "gistread",
-        "passages in the order of the book; in doubt, a second look",
+        "passages in the order of the book; in doubt, more of them",
         "gistread:gistread",
         needs_memory=False,
     ),

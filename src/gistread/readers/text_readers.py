@@ -70,7 +70,7 @@ async def pages_in_full(
     wanted = [places[number] for number in ranked if number not in steering.refused | steering.pinned]
     pinned = [place for place, number in numbers.items() if number in steering.pinned - steering.refused]
     text = BookText(name, question, memory, engine, options)
-    shown = await text.fit([*pinned, *wanted[: options.max_pages]])
+    shown = await text.fit([*pinned, *wanted[: options.max_pages]], options.budget_tokens)
     if tell_share:
         yield text.started(shown)
     for place in pinned:
@@ -88,14 +88,14 @@ async def dos(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, as many as the budget takes, in the order of the book."""
-    text = BookText("dos", question, memory, engine, options, usual_tokens=DOS_TOKENS)
+    text = BookText("dos", question, memory, engine, options)
     all_passages = cut(memory.book)
     pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
     ranked = await passages.ranked(question, all_passages, memory.book)
     # What shares no word with the question comes last, from the start: readers are compared at equal budgets.
     order = dict.fromkeys([*ranked, *all_passages])
     wanted = [place for place in order if not overlaps([*pinned, *refused], place)]
-    shown = await text.fit([*pinned, *wanted])
+    shown = await text.fit([*pinned, *wanted], options.budget_tokens or DOS_TOKENS)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):
@@ -107,7 +107,7 @@ async def full(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
     text = BookText("full", question, memory, engine, options)
-    shown = await text.fit(cut(memory.book))
+    shown = await text.fit(cut(memory.book), options.budget_tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):
@@ -135,20 +135,17 @@ class BookText:
         memory: GistMemory,
         engine: Engine,
         options: ReaderOptions,
-        *,
-        usual_tokens: int = 0,
     ) -> None:
         self._name = name
         self._question = question
         self._memory = memory
         self._engine = engine
         self._options = options
-        self._budget = options.budget_tokens or usual_tokens
         self.usage = NO_USAGE
         """Of answers that were given up."""
 
-    async def fit(self, wanted: Sequence[Passage]) -> list[Passage]:
-        """As many of these passages as the budget and the window take.
+    async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
+        """As many of these passages as so many tokens (0: any number) and the window take.
 
         Raises PromptTooLongError when not even the first fits the window, BudgetTooSmallError when it does not fit
         the budget.
@@ -158,7 +155,7 @@ class BookText:
         least = await engine.measure(self._prompt("")) + answer_tokens
         if least > window:
             raise PromptTooLongError(least - answer_tokens, answer_tokens, window)
-        room = min(window - least, self._budget or window)
+        room = min(window - least, budget or window)
 
         async def measure(text: str) -> int:
             return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
@@ -168,7 +165,7 @@ class BookText:
             needed = await measure(passages.render(wanted[:1], self._memory.book))
             if least + needed > window:
                 raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
-            raise BudgetTooSmallError(needed, self._budget)
+            raise BudgetTooSmallError(needed, budget)
         return shown
 
     def share(self, shown: Sequence[Passage] | None) -> float:
