@@ -1,11 +1,11 @@
-"""Our own reader: retrieval in the order of the book, by a better measure of what is near, and a second look in doubt.
+"""Our own reader: retrieval in the order of the book, by a better measure of what is near, and more of it in doubt.
 
-It begins as DOS RAG does (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full,
-in the order of the book. What differs was found by measuring (docs/readers.md, `tests/benchmarks/recall.py`): they are
-ranked with the help of those around them (`search/relevance.py`). When the answer is that the book does not say, as
-many passages again are read beside them, as ReadAgent-S would open a further page, unless that were more than was asked
-for; an answer all of whose names are foreign to the book is not taken for one of the book's. A question that names nothing to look for ("Summarise it.") is
-answered from the gists.
+It begins as DOS RAG does (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is
+full, in the order of the book. What differs was found by measuring (docs/readers.md, `tests/benchmarks/recall.py`):
+they are ranked with the help of those around them (`search/relevance.py`). When the answer is that the book does not
+say, as many passages again are read beside them, as ReadAgent-S would open a further page, unless that were more than
+was asked for; an answer all of whose names are foreign to the book is not taken for one of the book's. A question
+that names nothing to look for ("Summarise it.") is answered from the gists.
 
 Needs no gist memory: over a book that is still being read it searches all of it.
 """
