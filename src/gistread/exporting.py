@@ -124,7 +124,7 @@ def as_json(export: Export) -> Json:
                 "page": entry.page.number,
                 "start": entry.page.start,
                 "end": entry.page.end,
-                "chapter": chapter_of(book, entry.page.start),
+                "chapter": book.chapter_title(entry.page.start),
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
             }
@@ -140,7 +140,7 @@ def _mark_json(book: Book, mark: Mark) -> Json:
         "start": mark.start,
         "end": mark.end,
         "percent": percent(book, mark.start),
-        "chapter": "" if mark.lost else chapter_of(book, mark.start),
+        "chapter": "" if mark.lost else book.chapter_title(mark.start),
         "text": mark.place.exact,
         "before": mark.place.prefix,
         "behind": mark.place.suffix,
@@ -164,7 +164,7 @@ def _question_json(book: Book, asked: KeptQuestion) -> Json:
                 "start": one.start,
                 "end": one.end,
                 "percent": percent(book, one.start),
-                "chapter": chapter_of(book, one.start),
+                "chapter": book.chapter_title(one.start),
                 "quote": one.quote,
             }
             for one in asked.citations
@@ -180,10 +180,6 @@ def _question_json(book: Book, asked: KeptQuestion) -> Json:
 def percent(book: Book, offset: int) -> float:
     """How far into the book, with one decimal."""
     return round(100 * offset / max(1, len(book.text)), 1)
-
-
-def chapter_of(book: Book, offset: int) -> str:
-    return book.chapters[book.chapter_index(offset)].title
 
 
 def _iso(seconds: float) -> str:
@@ -224,7 +220,7 @@ def _marks_markdown(book: Book, marks: Sequence[Mark]) -> Iterator[str]:
         index = book.chapter_index(mark.start)
         if index != chapter and len(book.chapters) > 1:
             chapter = index
-            yield f"### {_inline(book.chapters[index].title)}"
+            yield f"### {_inline(book.chapter_title(mark.start))}"
         yield from _mark_markdown(book, mark)
 
 
@@ -258,7 +254,7 @@ def _gists_markdown(memory: GistMemory) -> Iterator[str]:
         index = book.chapter_index(entry.page.start)
         if index != chapter and len(book.chapters) > 1:
             chapter = index
-            yield f"### {_inline(book.chapters[index].title)}"
+            yield f"### {_inline(book.chapter_title(entry.page.start))}"
         yield f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"
 
 

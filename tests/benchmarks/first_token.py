@@ -24,12 +24,13 @@ from gistread.book.words import count_words
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
+from gistread.memory.kept import KeptMemory
 from gistread.memory.levels import page_by_page
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Reading
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PRESETS
-from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.memory.store import MemoryStore
 from gistread.readers.events import AnswerDelta, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.readagent_s import readagent_s

@@ -9,8 +9,9 @@ import pytest
 from gistread import journal
 from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.memory.kept import KeptMemory
 from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
-from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.memory.store import MemoryStore
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)

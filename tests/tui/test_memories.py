@@ -7,7 +7,8 @@ from textual.pilot import Pilot
 
 from gistread.config import Config
 from gistread.memory.aim import ANYTHING, Aim
-from gistread.memory.store import MemoryHeader, MemoryStore
+from gistread.memory.kept import MemoryHeader
+from gistread.memory.store import MemoryStore
 from gistread.presets import packaged
 from gistread.tui.news import Reading
 from gistread.tui.screens.memories import MemoriesScreen

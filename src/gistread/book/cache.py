@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
-from gistread.book.open import Cancelled, never, open_file, read_book
+from gistread.book.open import Cancelled, never, open_with, read_book
 
 EXTRACTION = 3
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
@@ -32,15 +32,19 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
 
     So too where `cancelled`, asked while a converter runs, says that nobody waits any more.
 
-    The directory is made when there is something to keep; one that cannot be written to is no error.
+    The directory is made when there is something to keep; one that cannot be written to is no error. Of a series its
+    volumes are kept, each for itself: one that has changed is read again.
     """
-    with open_file(source) as stream:
+
+    def read_one(stream: io.BufferedReader, path: Path) -> Book:
         kept = directory / f"{_digest(stream)}-{EXTRACTION}{_SUFFIX}"
         book = _load(kept)
         if book is None:
-            book = read_book(stream, source.name, cancelled=cancelled)
+            book = read_book(stream, path.name, cancelled=cancelled)
             _store(kept, book)
         return book
+
+    return open_with(read_one, source)
 
 
 def file_digest(source: Path) -> str:

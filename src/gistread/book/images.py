@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file, read_limited
+from gistread.book.series import volume_path
 from gistread.book.sniff import HEAD_BYTES, Convertible, Readable, identify, is_fb2_name
 from gistread.errors import BookError
 
@@ -27,6 +28,8 @@ _DATA = re.compile(r"data:[\w/+.-]*((?:;[\w=.-]+)*),(.*)", re.DOTALL)
 def read_image(book: Path, source: str) -> bytes:
     """The picture that a book (the file it was opened from) calls `source`: an `Image.source`.
 
+    Of a series, one of its volumes'.
+
     Raises BookError where there is none, where it is larger than `LIMIT_BYTES`, or where it lies elsewhere.
     """
     if source.startswith("data:"):
@@ -38,6 +41,9 @@ def read_image(book: Path, source: str) -> bytes:
         if head[: len(_ZIP)] == _ZIP:
             return _from_archive(stream, source)
         kind = identify(head, book.name)
+        if kind is Readable.SERIES:
+            number, _, source = source.partition("/")
+            return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
         if kind is Readable.FB2:
             return _from_fictionbook(_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
         if kind is Readable.HTML and (address := _from_page(stream, book.name, source)):

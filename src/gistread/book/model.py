@@ -114,9 +114,21 @@ class Chapter:
     level: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A book of a series: `Book.text[start:end]` is its own text, behind a heading that gives its title."""
+
+    title: str
+    heading: int
+    """Where the heading begins."""
+    start: int
+    end: int
+    """Without the empty line that parts it from the next volume's heading."""
+
+
 @dataclass(frozen=True)
 class Book:
-    """A book as everything above sees it."""
+    """A book as everything above sees it. A series of books is one, too."""
 
     text: str
     title: str
@@ -138,6 +150,8 @@ class Book:
     """Such as `isbn:9780140439182` or `urn:uuid:…`."""
     cover: str = ""
     """As `Image.source`."""
+    volumes: tuple[Volume, ...] = ()
+    """Of a series: its books, one after the other from the first character to the last. Of any other book: none."""
     _paragraph_starts: list[int] = field(init=False, repr=False, compare=False)
     _chapter_starts: list[int] = field(init=False, repr=False, compare=False)
 
@@ -177,6 +191,35 @@ class Book:
     def chapter_index(self, offset: int) -> int:
         """Index of the chapter that holds `offset`."""
         return max(0, bisect_right(self._chapter_starts, offset) - 1)
+
+    @cached_property
+    def volume_books(self) -> tuple["Book", ...]:
+        """The text of each volume as a book: what its memory is known by. Without chapters and marks."""
+        return tuple(
+            Book(self.text[one.start : one.end], one.title, (), (Chapter(one.title, 0, one.end - one.start),))
+            for one in self.volumes
+        )
+
+    def volume_index(self, offset: int) -> int:
+        """Index of the volume whose heading or text holds `offset`. Only where there are volumes."""
+        return max(0, bisect_right(self.volumes, offset, key=lambda volume: volume.heading) - 1)
+
+    def volume_ends(self, index: int) -> int:
+        """Where a volume ends with the empty line behind it: at the next one's heading, or with the text."""
+        return self.volumes[index + 1].heading if index + 1 < len(self.volumes) else len(self.text)
+
+    def is_title(self, offset: int) -> bool:
+        """Whether the heading of a volume begins at `offset`."""
+        return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
+
+    def volume_title(self, offset: int) -> str:
+        """Title of the volume that holds `offset`; empty where there are no volumes."""
+        return self.volumes[self.volume_index(offset)].title if self.volumes else ""
+
+    def chapter_title(self, offset: int) -> str:
+        """Title of the chapter that holds `offset`; in a series behind that of its volume."""
+        titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
+        return " · ".join(dict.fromkeys(title for title in titles if title))
 
     def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
         """The paragraphs that share at least one character with `[start, end)`."""

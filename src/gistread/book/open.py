@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
+from gistread.book.series import is_series, read_series, refuse_series
 from gistread.book.sniff import (
     HEAD_BYTES,
     READABLE,
@@ -44,8 +45,31 @@ _BLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os
 
 def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
     """Read the book in the file `source`. Raises BookError, and nothing else, where that cannot be done."""
+
+    def read_one(stream: io.BufferedReader, path: Path) -> Book:
+        return read_book(stream, path.name, limit_bytes=limit_bytes)
+
+    return open_with(read_one, source)
+
+
+def open_with(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
+    """The book in the file `source`; `read_one` reads a file that holds one book, and each volume of a series.
+
+    Raises BookError as `read_one` does.
+    """
+
+    def open_volume(path: Path) -> Book:
+        with open_file(path) as stream:
+            refuse_series(stream, path.name)
+            return read_one(stream, path)
+
     with open_file(source) as stream:
-        return read_book(stream, source.name, limit_bytes=limit_bytes)
+        try:
+            if is_series(stream, source.name):
+                return read_series(stream, source, open_volume)
+            return read_one(stream, source)
+        except OSError as error:
+            raise BookError(f"{source.name} cannot be read: {error.strerror or error}.") from error
 
 
 def open_bytes(data: bytes, name: str) -> Book:
@@ -97,6 +121,8 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
             raise _refusal(name, kind)
         if isinstance(kind, Convertible):
             return _convert(stream, name, kind, cancelled)
+        if kind is Readable.SERIES:
+            raise BookError(f"{name} is a series: it names files that lie beside it.", "Open it by its path.")
         largest = _ARCHIVE_LIMIT_BYTES if kind is Readable.PDF else limit_bytes
         if stream.seek(0, 2) > largest:
             raise _too_large(name, largest)

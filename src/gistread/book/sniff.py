@@ -29,6 +29,8 @@ class Readable(Enum):
     PDF = auto()
     DOCX = auto()
     ZIPPED_FB2 = auto()
+    SERIES = auto()
+    """A list of books that are read as one; see `series.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ _MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*mul
 _PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
 _PDF_WITHIN_BYTES = 1024
 
+SERIES_SUFFIX = ".series"
 _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
 _MARKDOWN_NAMES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd"))
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
@@ -180,6 +183,8 @@ def _markup(text: str) -> Readable | Unreadable | None:
 
 def _by_signs(text: str, suffix: str) -> Readable:
     """Of what is no known binary and no whole document of XML or HTML."""
+    if suffix == SERIES_SUFFIX:
+        return Readable.SERIES
     if _MHTML.match(text):
         return Readable.MHTML
     if suffix in _MARKDOWN_NAMES:

@@ -34,9 +34,9 @@ from gistread.engine.opening import fingerprint_of
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.aim import ANYTHING
+from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PRESETS
-from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers.choices import posed
 from gistread.readers.events import (

@@ -18,9 +18,10 @@ from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
 from gistread.memory.aim import Aim
 from gistread.memory.choosing import choose_preset
+from gistread.memory.kept import KeptMemory
 from gistread.memory.model import DEFAULT_READING, Reading
-from gistread.memory.sizes import choose_size
-from gistread.memory.store import KeptMemory, MemoryStore
+from gistread.memory.sizes import choose_sizes
+from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import AUTO, preset_named
 
@@ -112,9 +113,9 @@ async def open_memory(book: Book, engine: Engine, config: Config, line: Progress
     info = engine.info
     store, own = memory_store(), default_paths().user_presets
     preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, info.fingerprint, task)
-    size = choose_size(book.words, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
+    sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     reading = Reading(config.reading or DEFAULT_READING)
-    kept = await asyncio.to_thread(store.open, book, info.name, info.fingerprint, size, reading, aim=Aim(preset, task))
+    kept = await asyncio.to_thread(store.open, book, info.name, info.fingerprint, sizes, reading, aim=Aim(preset, task))
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

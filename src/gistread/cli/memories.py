@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gistread.errors import GistreadError
 from gistread.memory.aim import task_of
-from gistread.memory.store import MemoryHeader
+from gistread.memory.kept import MemoryHeader
 from gistread.presets import AUTO
 
 

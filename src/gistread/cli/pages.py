@@ -10,12 +10,12 @@ from gistread.cli.loading import memory_store
 from gistread.cli.memories import meant
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import chapter_title, memories_document, pages_document
+from gistread.cli.shapes import memories_document, pages_document
 from gistread.errors import ExitStatus
 from gistread.library.memories import said
 from gistread.memory.aim import ANYTHING
+from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import Entry, GistMemory, GistSource
-from gistread.memory.store import MemoryHeader
 
 _COLUMNS = 78
 
@@ -56,6 +56,6 @@ def _shown(memory: GistMemory, entry: Entry) -> str:
     page = entry.page
     mark = "" if entry.gist.source is GistSource.MODEL else f" · {entry.gist.source}"
     place = f"{page.start}–{page.end}"
-    head = f"{page.number}  {chapter_title(memory.book, page.start)} · {page.words} words · {place}{mark}"
+    head = f"{page.number}  {memory.book.chapter_title(page.start)} · {page.words} words · {place}{mark}"
     gist = textwrap.fill(entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   ")
     return f"{head}\n{gist}\n"

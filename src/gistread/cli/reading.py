@@ -11,8 +11,8 @@ from gistread.cli.progress import ProgressLine, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
+from gistread.memory.kept import KeptMemory
 from gistread.memory.reading import Finished, Gisted, Resumed, read_book
-from gistread.memory.store import KeptMemory
 from gistread.readers.lookups import prepare
 
 

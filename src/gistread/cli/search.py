@@ -5,7 +5,7 @@ import argparse
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import Json, chapter_title
+from gistread.cli.shapes import Json
 from gistread.errors import ExitStatus, UsageError
 from gistread.search.in_book import BookSearch, Hits, Mode
 
@@ -43,14 +43,14 @@ def _document(book: Book, hits: Hits, index: int) -> Json:
         "text": book.text[start:end],
         "before": before,
         "after": after,
-        "chapter": chapter_title(book, start),
+        "chapter": book.chapter_title(start),
     }
 
 
 def _line(book: Book, hits: Hits, index: int) -> str:
     start, end = hits.span(index)
     before, after = _context(book, start, end)
-    chapter = chapter_title(book, start)
+    chapter = book.chapter_title(start)
     place = f"{start}–{end}  {start / max(1, len(book.text)):>3.0%}" + (f"  {chapter}" if chapter else "")
     return f"{place}\n   {' '.join(f'{before}[{book.text[start:end]}]{after}'.split())}\n"
 

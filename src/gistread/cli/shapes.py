@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gistread.book.model import Book
 from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.aim import Aim
+from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
-from gistread.memory.store import MemoryHeader
 from gistread.readers.events import (
     Agreed,
     Answered,
@@ -129,7 +128,7 @@ def pages_document(memory: GistMemory) -> Json:
                 **_page(entry.page),
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
-                "chapter": chapter_title(book, entry.page.start),
+                "chapter": book.chapter_title(entry.page.start),
             }
             for entry in memory.entries
         ],
@@ -199,10 +198,6 @@ def reader_line(event: ReaderEvent) -> Json:
     """An event of a reader, as `--events` prints it: its name and its fields."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"event": name, **asdict(event)}
-
-
-def chapter_title(book: Book, offset: int) -> str:
-    return book.chapters[book.chapter_index(offset)].title
 
 
 def _page(page: Page) -> Json:

@@ -2,7 +2,7 @@
 
 from gistread.book.model import Book
 from gistread.library.saying import percent, when
-from gistread.memory.store import MemoryHeader
+from gistread.memory.kept import MemoryHeader
 
 
 def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:

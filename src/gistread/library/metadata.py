@@ -13,14 +13,15 @@ from typing import BinaryIO
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.open import open_file, read_book
-from gistread.book.sniff import HEAD_BYTES, Convertible, Kind, Readable, identify, identify_zip
+from gistread.book.series import listed_in
+from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, Convertible, Kind, Readable, identify, identify_zip
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
 from gistread.library.model import BookFile
 
 _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
-    *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc"),
+    *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
 )
 _TITLE_PAGES = 64 * 1024
 """Bytes of a text in which title and author stand, if anywhere."""
@@ -52,6 +53,9 @@ def _told(path: Path, stream: BinaryIO, kind: Kind | None, cancelled: Callable[[
     if kind is Readable.PDF or isinstance(kind, Convertible):
         # Another process would have to read it: for hours, in a folder of hundreds.
         return _file(path.stem.replace("_", " "), (), "pdf" if kind is Readable.PDF else path.suffix[1:].lower())
+    if kind is Readable.SERIES:
+        listed = listed_in(stream, path.name)
+        return _file(listed.title, listed.authors, "series")
     if kind is None and (found := _zipped(path, stream)) is not None:
         return found
     stream.seek(0)

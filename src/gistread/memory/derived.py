@@ -42,6 +42,10 @@ class Derived:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
 
+    def at(self, offset: int) -> "Derived":
+        """Where that is kept which is made of the book's text from `offset` on: for a series, with its volume."""
+        return self
+
     def get(self, kind: str, key: str) -> Record | None:
         """What was put there, by this process or another one before."""
         return self._records().get((kind, key))

@@ -118,7 +118,7 @@ def _key(text: str, fingerprint: str) -> str:
 
 def _known(memory: GistMemory, entry: Entry, fingerprint: str) -> list[Fact] | None:
     """The facts that were made of a page."""
-    match memory.derived.get(_KIND, _key(memory.text_of(entry.page), fingerprint)):
+    match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page), fingerprint)):
         case {"facts": list(lines)}:
             return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
     return None
@@ -132,7 +132,8 @@ async def _facts(memory: GistMemory, entry: Entry, engine: Engine, priority: Pri
         return known, NO_USAGE
     listed, usage = await _listed(text, engine, priority)
     kept = _guarded(listed, text) or _of_the_page(text)
-    memory.derived.put(_KIND, _key(text, fingerprint), {"facts": [[fact, list(elements)] for fact, elements in kept]})
+    record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
+    memory.derived.at(entry.page.start).put(_KIND, _key(text, fingerprint), record)
     return [Fact(number, fact, elements) for fact, elements in kept], usage
 
 

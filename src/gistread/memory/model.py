@@ -83,6 +83,9 @@ class PageSize:
     max_words: int
 
 
+Sizes = PageSize | tuple[PageSize, ...]
+"""How large the pages of a book are; of a series those of each volume, where they are not all alike."""
+
 _PAGES_OF_DOUBT = 4
 """So many pages of the usual length are thought of beside those that were read."""
 
@@ -163,16 +166,18 @@ class GistMemory:
 
         Nothing past `offset` is in it, the book's text included, and neither are title and author, by which a
         model could recall the rest. A page across the bound is cut there; its gist, which tells of the whole
-        page, is replaced by sentences of what is left. Offsets stay those of the whole book.
+        page, is replaced by sentences of what is left. Offsets stay those of the whole book. In a series the
+        numbers of volumes stand for their titles.
         """
         offset = max(0, min(offset, len(self.book.text)))
-        entries = [entry for entry in self.entries if entry.page.end <= offset]
+        book = _book_until(self.book, offset)
+        entries = [_untitled(book, entry) for entry in self.entries if entry.page.end <= offset]
         cut = self.page_at(offset)
         if cut is not None and self.book.text[cut.start : offset].strip():
-            page = replace(cut, end=offset, words=count_words(self.book.text[cut.start : offset]))
-            gist = extract(self.text_of(page), CUT_PAGE_WORDS, self.aim.task)
+            page = replace(cut, end=offset, words=count_words(book.text[cut.start : offset]))
+            gist = extract(book.text[page.start : page.end].strip(), CUT_PAGE_WORDS, self.aim.task)
             entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
-        return replace(self, book=_book_until(self.book, offset), entries=entries)
+        return replace(self, book=book, entries=entries)
 
 
 CUT_PAGE_WORDS = 80
@@ -180,12 +185,27 @@ CUT_PAGE_WORDS = 80
 
 
 def _book_until(book: Book, offset: int) -> Book:
-    """The beginning of a book, without its title and authors."""
+    """The beginning of a book, without its title and authors; without those of its volumes."""
+    text = book.text[:offset]
+    volumes = tuple(replace(one, title="", end=min(one.end, offset)) for one in book.volumes if one.heading < offset)
+    for number, volume in enumerate(volumes, start=1):
+        length = len(book.volumes[number - 1].title)
+        text = text[: volume.heading] + str(number).ljust(length)[:length] + text[volume.heading + length :]
     return Book(
-        text=book.text[:offset],
+        text=text[:offset],
         title="",
         paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in book.paragraphs if p.start < offset),
         chapters=tuple(replace(c, end=min(c.end, offset)) for c in book.chapters if c.start < offset or not c.start),
         language=book.language,
         source_format=book.source_format,
+        volumes=volumes,
     )
+
+
+def _untitled(book: Book, entry: Entry) -> Entry:
+    """A page that is the title of a volume tells no more than the book that has lost it; others stay as they are."""
+    page = entry.page
+    if not book.is_title(page.start):
+        return entry
+    text = book.text[page.start : page.end].strip()
+    return replace(entry, gist=replace(entry.gist, text=text, words=count_words(text)))

@@ -2,7 +2,8 @@
 
 The shape of the memory tree (MemWalker, section 3.1), without a word in it. It follows the book: the pages of a chapter
 come together before they meet those of another one, the chapters of a part before those of the next. Where more than
-eight stand side by side, neighbours are put together, evenly; where a book has no chapters, that is all there is.
+eight stand side by side, neighbours are put together, evenly; where a book has no chapters, that is all there is. In a
+series the volumes come first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,11 @@ def outline(memory: GistMemory) -> Stretch:
     """All pages that have been read, from the whole book down; its top has children. There must be a page."""
     paths = _paths(memory.book)
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
-    top = _section(pages, 0)
+    if memory.book.volumes:
+        volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
+        top = _over([_volume(list(inside)) for _, inside in volumes])
+    else:
+        top = _section(pages, 0)
     return top if top.children else Stretch(1, top.first, top.last, (top,))
 
 
@@ -67,7 +72,11 @@ def _paths(book: Book) -> list[tuple[int, ...]]:
     return paths
 
 
-def _section(pages: Sequence[tuple[int, tuple[int, ...]]], depth: int) -> Stretch:
+_Placed = tuple[int, tuple[int, ...]]
+"""Number of a page, and the path of its chapter."""
+
+
+def _section(pages: Sequence[_Placed], depth: int) -> Stretch:
     """These neighbours, which share the first `depth` steps of their paths."""
     children: list[Stretch] = []
     for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
@@ -79,6 +88,16 @@ def _section(pages: Sequence[tuple[int, tuple[int, ...]]], depth: int) -> Stretc
         else:  # what a part says before its first chapter
             children.append(_over([Stretch(0, number, number) for number, _ in inside]))
     return _over(children)
+
+
+def _volume(pages: Sequence[_Placed]) -> Stretch:
+    """A volume of a series: as its own book has it, with the page of its title in front."""
+    (title, _), *inside = pages
+    page = Stretch(0, title, title)
+    if not inside:
+        return page
+    body = _section(inside, 1)
+    return Stretch(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
 
 
 def _over(neighbours: list[Stretch]) -> Stretch:

@@ -197,12 +197,18 @@ def _label(number: int) -> str:
 
 
 def chapter_end(book: Book, start: int) -> int:
-    """Where the chapter ends. One that is nothing but its heading (a part's title) is read with the next."""
+    """Where the chapter ends. One that is nothing but its heading (a part's title) is read with the next.
+
+    No further than its volume, in a series.
+    """
+    last = book.volume_ends(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end
+        if end >= last:
+            return last
         if any(paragraph.kind is not Kind.HEADING for paragraph in book.paragraphs_between(start, end)):
             return end
-    return len(book.text)
+    return last
 
 
 def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int | None = None) -> Iterator[_Unit]:

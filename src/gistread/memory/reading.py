@@ -15,10 +15,10 @@ from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
+from gistread.memory.kept import KeptMemory
 from gistread.memory.model import Entry, GistMemory, Page, Reading
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
-from gistread.memory.store import KeptMemory
 
 _REQUESTS_A_CHAPTER = 8
 """One chapter gives so many requests at once something to do: pages are found faster than they are shortened."""
@@ -69,8 +69,8 @@ async def read_book(
 ) -> AsyncGenerator[ReadingEvent, None]:
     """Read on to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
     memory = kept.memory
-    if memory.entries:
-        yield Resumed(len(memory.entries))
+    if kept.pages:
+        yield Resumed(kept.pages)
     events: asyncio.Queue[ReadingEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(_Reading(kept, engine, priority, events.put_nowait).run(), name="read-book")
     reading.add_done_callback(lambda _: events.put_nowait(None))
@@ -85,12 +85,23 @@ async def read_book(
 
 
 def sections(book: Book) -> Iterator[tuple[int, int]]:
-    """Start and end of each stretch of the book that is read for itself: a chapter, with titles before it."""
+    """Start and end of each stretch of the book that is read for itself: a chapter, with titles before it.
+
+    The headings of a series' volumes are in none: there is nothing in them to read.
+    """
     start = 0
     while start < len(book.text):
+        if book.is_title(start):
+            start = book.volumes[book.volume_index(start)].start
         end = chapter_end(book, start)
         yield start, end
         start = end
+
+
+def _next_text(memory: GistMemory) -> int:
+    """Where the text begins that is read next: behind the title of a volume, which comes with its first page."""
+    book, at = memory.book, memory.read_until
+    return book.volumes[book.volume_index(at)].start if book.is_title(at) else at
 
 
 class _UnderWay:
@@ -149,10 +160,18 @@ class _Reading:
 
     async def _read_section(self, start: int, end: int, tasks: asyncio.TaskGroup) -> None:
         memory = self._kept.memory
+        if self._known_until(start) >= end:
+            return
         single = None
         if memory.reading is Reading.SINGLE_PASS:
             single = SinglePass(
-                memory.book, start, memory.size, self._engine, self._priority, memory.pauses, memory.aim
+                memory.book,
+                start,
+                self._kept.size_at(start),
+                self._engine,
+                self._priority,
+                memory.pauses,
+                memory.aim,
             )
         at = start
         while at < end:
@@ -163,12 +182,18 @@ class _Reading:
                 continue
             await self._under_way.begin()
             page, attempts, usage = await self._find_page(at, single)
-            if start <= memory.read_until:
+            if start <= _next_text(memory):
                 self._front += 1
-                number = len(memory.entries) + self._front
+                number = len(memory.entries) + self._front + memory.book.is_title(memory.read_until)
                 self._tell(PageFound(Page(number, page.start, page.end, page.words)))
             tasks.create_task(self._shorten(page, attempts, usage))
             at = page.end
+
+    def _known_until(self, start: int) -> int:
+        """Where the pages end that are known from `start` on."""
+        while known := self._kept.known(start):
+            start = known.page.end
+        return start
 
     async def _find_page(self, start: int, single: SinglePass | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         if single is not None:
@@ -176,7 +201,7 @@ class _Reading:
         memory = self._kept.memory
         beside = await longer_task(self._engine, memory.aim.template("gist"), "pagination", TOKENS_BESIDE)
         page, usage = await next_page(
-            memory.book, start, memory.size, self._engine, self._priority, memory.pauses, beside
+            memory.book, start, self._kept.size_at(start), self._engine, self._priority, memory.pauses, beside
         )
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.aim), usage

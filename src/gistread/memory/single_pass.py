@@ -178,7 +178,8 @@ class SinglePass:
 
 def _before(book: Book, start: int) -> int:
     """Where a few words of context before `start` begin: with a sentence, at most a few dozen words back."""
-    text = book.text[max(0, start - _OVERLAP_WORDS * CHARACTERS_PER_WORD) : start]
+    first = book.volumes[book.volume_index(start)].start if book.volumes else 0
+    text = book.text[max(first, start - _OVERLAP_WORDS * CHARACTERS_PER_WORD) : start]
     offset = start - len(text)
     begin = start
     for sentence, _ in reversed(sentence_spans(text)[1:]):

@@ -14,7 +14,7 @@ from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
-from gistread.memory.model import PageSize
+from gistread.memory.model import PageSize, Sizes
 
 PRESETS: Mapping[str, PageSize] = MappingProxyType(
     {
@@ -83,6 +83,20 @@ def choose_size(
             "Use smaller pages (--max-words) or a model with a longer context.",
         )
     return size
+
+
+def choose_sizes(
+    book: Book, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
+) -> Sizes:
+    """`choose_size` for this book; of a series for each volume as if it were alone: its memory is to be of use to both.
+
+    Raises what that does.
+    """
+    each = [
+        choose_size(one.words, context_tokens, min_words=min_words, max_words=max_words)
+        for one in (book.volume_books or (book,))
+    ]
+    return tuple(each) if book.volumes else each[0]
 
 
 async def measure_tokens_per_word(book: Book, engine: Engine) -> float:

@@ -9,20 +9,18 @@ old memories are removed when they take too much room.
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from gistread import journal
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
-from gistread.memory import gisting, pagination, single_pass
+from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.aim import ANYTHING, Aim, from_record, to_record
 from gistread.memory.derived import SUFFIX, Derived
-from gistread.memory.model import Entry, GistMemory, PageSize, Pauses, Reading
+from gistread.memory.kept import KeptMemory, MemoryHeader, unkept
+from gistread.memory.model import GistMemory, PageSize, Pauses, Reading, Sizes
 from gistread.memory.records import chain, entries_of, page_record
 
 _FORMAT = "gistread memory"
@@ -39,99 +37,6 @@ _PROMPTS = {
 """Those that decide what a memory says: with other words it is another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryHeader:
-    """What is known of a memory without its pages."""
-
-    path: Path
-    model_name: str
-    fingerprint: str
-    size: PageSize
-    prompts: str
-    reading: str
-    pages: int
-    read_until: int
-    """Offset up to which the book has been read."""
-    complete: bool
-    modified_s: float
-    """When it was last opened for reading on or written, in seconds since the epoch."""
-    pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True
-    aim: Aim = ANYTHING
-
-    def describes(self, memory: GistMemory) -> bool:
-        """Whether this is the header of that memory, as far as both tell."""
-        return (self.model_name, self.size, self.reading, self.pauses, self.guarded, self.aim) == (
-            memory.model_name,
-            memory.size,
-            memory.reading,
-            memory.pauses,
-            memory.guarded,
-            memory.aim,
-        )
-
-
-class KeptMemory:
-    """A memory that is being made, and the file that keeps it. Use as a context manager.
-
-    `notice` is one line for the person about the file (repaired, not writable), or empty; it may change with
-    `keep`.
-    """
-
-    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[Entry] = ()) -> None:
-        self.memory = memory
-        self.notice = notice
-        self._file = file
-        self._ahead = {entry.page.start: entry for entry in ahead}
-        """Pages that were finished before one in front of them."""
-
-    @property
-    def kept(self) -> bool:
-        """Whether what is read is still written to disk."""
-        return self._file is not None
-
-    def known(self, start: int) -> Entry | None:
-        """The page that begins at this offset, if it has been read, also where the memory has not got to yet."""
-        if start in self._ahead:
-            return self._ahead[start]
-        page = self.memory.page_at(start)
-        return self.memory.entry(page.number) if page is not None and page.start == start else None
-
-    def keep(self, entry: Entry) -> list[Entry]:
-        """Add a page, on disk first; what is in the memory by that, in order, with its number in the book.
-
-        A page may come before those in front of it: it waits for them. Never fails for the disk: see `notice`.
-        """
-        if entry.page.start < self.memory.read_until:
-            raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
-        if self._file is not None:
-            try:
-                self._file.append(page_record(entry))
-            except StorageError as error:
-                self.notice = _unkept(error)
-                self.close()
-        self._ahead[entry.page.start] = entry
-        followed = chain(self._ahead, self.memory.read_until, len(self.memory.entries))
-        for new in followed:
-            del self._ahead[new.page.start]
-        self.memory.entries.extend(followed)
-        return followed
-
-    def close(self) -> None:
-        """Let go of the file; the memory stays usable. Idempotent."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
 class MemoryStore:
     """All memories in one directory. Making one touches nothing."""
 
@@ -143,7 +48,7 @@ class MemoryStore:
         book: Book,
         model_name: str,
         fingerprint: str,
-        size: PageSize,
+        size: Sizes,
         reading: Reading = Reading.CAREFUL,
         *,
         pauses: Pauses = Pauses.CHOSEN,
@@ -155,12 +60,25 @@ class MemoryStore:
         Memories of other books that were not opened for long make way when all together have grown too large.
         Raises StorageError when the file was written by a later version of gistread; it is left as it is.
         """
-        header = _header(book, model_name, fingerprint, size, reading, pauses, aim, guarded=guarded)
+        volumes = book.volume_books
+        self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
+
+        def open_one(one: Book, its_size: PageSize) -> KeptMemory:
+            header = _header(one, model_name, fingerprint, its_size, reading, pauses, aim, guarded=guarded)
+            memory = GistMemory(one, its_size, model_name, [], reading, Derived(), pauses, guarded, aim)
+            return self._open(one, header, memory)
+
+        if not volumes:
+            assert isinstance(size, PageSize), "only the volumes of a series have sizes of their own"
+            return open_one(book, size)
+        sizes = [size] * len(volumes) if isinstance(size, PageSize) else size
+        return series.open_series(book, sizes, lambda index, its_size: open_one(volumes[index], its_size))
+
+    def _open(self, book: Book, header: Record, memory: GistMemory) -> KeptMemory:
+        """The memory of one book, in the file that its header names. Raises StorageError."""
         path = self._path(book, header)
         _refuse_later_version(path)
-        self.trim(_LIMIT_BYTES, keep={book.sha256})
-        derived = Derived(path.with_suffix(SUFFIX))
-        memory = GistMemory(book, size, model_name, [], reading, derived, pauses, guarded, aim)
+        memory.derived = Derived(path.with_suffix(SUFFIX))
         try:
             file = Journal(path)
         except StorageError as error:
@@ -168,17 +86,17 @@ class MemoryStore:
                 records, _ = journal.read(path)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
-            return KeptMemory(memory, None, _unkept(error))
+            return KeptMemory(memory, None, unkept(error))
         try:
             return self._opened(file, header, memory)
         except StorageError as error:
             file.close()
-            return KeptMemory(memory, None, _unkept(error))
+            return KeptMemory(memory, None, unkept(error))
 
-    def reopen(self, book: Book, header: MemoryHeader) -> KeptMemory | None:
+    def reopen(self, book: Book, header: MemoryHeader, sizes: Sizes) -> KeptMemory | None:
         """This memory, to be read on by the model that made it; None where the prompts have changed since.
 
-        Raises StorageError as `open` does.
+        `sizes` are for volumes of a series that it has not got to. Raises StorageError as `open` does.
         """
         reading = Reading(header.reading)
         if header.aim.version(*_PROMPTS[reading]) != header.prompts:
@@ -187,7 +105,7 @@ class MemoryStore:
             book,
             header.model_name,
             header.fingerprint,
-            header.size,
+            header.size if not header.parts else _kept_sizes(header, sizes),
             reading,
             pauses=header.pauses,
             guarded=header.guarded,
@@ -197,15 +115,17 @@ class MemoryStore:
     def find(self, book: Book) -> list[MemoryHeader]:
         """The memories of this book, whoever read it: the one that got furthest first, one made for whatever may be
         asked before one for a task, then the latest."""
-        found = [
-            header
-            for path in self._files(f"{_book_key(book)}-*{_SUFFIX}")
-            if (header := _described(path, book)) is not None
-        ]
+        if book.volumes:
+            found = series.headers_of(book, [self.find(volume) for volume in book.volume_books])
+        else:
+            paths = self._files(f"{_book_key(book)}-*{_SUFFIX}")
+            found = [header for path in paths if (header := _described(path, book)) is not None]
         return sorted(found, key=lambda one: (one.read_until, not one.aim.task, one.modified_s), reverse=True)
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
+        if header.parts:
+            return series.load_series(book, header, lambda index, part: self.load(book.volume_books[index], part))
         records, _ = journal.read(header.path)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
@@ -288,6 +208,12 @@ class MemoryStore:
 
 _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
 _KEY_LENGTH = 16
+
+
+def _kept_sizes(header: MemoryHeader, sizes: Sizes) -> Sizes:
+    """Of a series, for each volume the size that its memory has, or else the one of `sizes`."""
+    others = (sizes,) * len(header.parts) if isinstance(sizes, PageSize) else sizes
+    return tuple(part.size if part else other for part, other in zip(header.parts, others, strict=True))
 
 
 def _book_key(book: Book) -> str:
@@ -393,7 +319,3 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         guarded=records[0].get("guarded", True) is not False,
         aim=aim,
     )
-
-
-def _unkept(error: StorageError) -> str:
-    return f"{error.message} What is read now is kept for this session only."

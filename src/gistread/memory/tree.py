@@ -16,7 +16,7 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
-from gistread.memory.derived import Grown, key_of
+from gistread.memory.derived import Derived, Grown, key_of
 from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
@@ -118,7 +118,7 @@ async def grow(
     async def summary(stretch: Stretch) -> tuple[Gist, Usage]:
         below = [(await made[child])[0] if child.children else _gist(memory, child) for child in stretch.children]
         async with places:
-            return await _summary(memory, _text(below), engine, priority)
+            return await _summary(memory, stretch, _text(below), engine, priority)
 
     usage = NO_USAGE
     for stretch in wanted:
@@ -152,7 +152,7 @@ def _stand(memory: GistMemory, stretch: Stretch) -> Node:
 def _node(memory: GistMemory, stretch: Stretch, children: tuple[Node, ...]) -> Node:
     """With the summary that is known, or with what stands in for it."""
     text = _text([child.summary for child in children])
-    known = _known(memory, text)
+    known = _known(memory, stretch, text)
     return Node(
         stretch.level,
         stretch.first,
@@ -175,11 +175,15 @@ def _key(memory: GistMemory, text: str) -> str:
     return key_of(memory.aim.version(*gisting.PROMPTS), text)
 
 
-def _known(memory: GistMemory, text: str) -> Gist | None:
+def _derived(memory: GistMemory, stretch: Stretch) -> Derived:
+    return memory.derived.at(memory.entry(stretch.first).page.start)
+
+
+def _known(memory: GistMemory, stretch: Stretch, text: str) -> Gist | None:
     """The summary that was made of these words; what is too short to be shortened is its own."""
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
-    match memory.derived.get(_KIND, _key(memory, text)):
+    match _derived(memory, stretch).get(_KIND, _key(memory, text)):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
             return Gist(known, count_words(known), GistSource(source))
     return None
@@ -192,9 +196,11 @@ def _stand_in(text: str, task: str) -> Gist:
     return Gist(own, count_words(own), GistSource.EXTRACTIVE)
 
 
-async def _summary(memory: GistMemory, text: str, engine: Engine, priority: Priority) -> tuple[Gist, Usage]:
+async def _summary(
+    memory: GistMemory, stretch: Stretch, text: str, engine: Engine, priority: Priority
+) -> tuple[Gist, Usage]:
     """The summary of these words: one that is known, or a new one."""
-    if (known := _known(memory, text)) is not None:
+    if (known := _known(memory, stretch, text)) is not None:
         return known, NO_USAGE
     wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))
     attempts = await careful_attempts(text, engine, memory.aim, wanted)
@@ -204,7 +210,7 @@ async def _summary(memory: GistMemory, text: str, engine: Engine, priority: Prio
         gist, usage = made.gist, made.usage
     except PromptTooLongError:  # the gists were made by a model with a larger window
         gist, usage = _stand_in(text, task), NO_USAGE
-    memory.derived.put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
+    _derived(memory, stretch).put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
     return gist, usage
 
 

@@ -117,6 +117,7 @@ class _Wanted:
     def __init__(self, entry: Entry, memory: GistMemory, unit: Unit, fingerprint: str) -> None:
         page = entry.page
         self.number = page.number
+        self._start = page.start
         self.places: list[Passage] = [(page.start, page.end)]
         if unit is Unit.PASSAGE:
             self.places = cut(memory.book, page.start, page.end) or self.places
@@ -126,7 +127,7 @@ class _Wanted:
 
     def known(self, memory: GistMemory, dimension: int) -> npt.NDArray[np.float32] | None:
         """What was kept of it, where that is whole."""
-        match memory.derived.get(_KIND, self._key):
+        match memory.derived.at(self._start).get(_KIND, self._key):
             case {"float16": str(data)}:
                 try:
                     numbers = np.frombuffer(base64.b64decode(data, validate=True), "<f2")
@@ -138,7 +139,8 @@ class _Wanted:
     def keep(self, memory: GistMemory, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Keep its vectors; return them as they will be read again, so that it makes no difference which."""
         halved = vectors.astype("<f2")
-        memory.derived.put(_KIND, self._key, {"float16": base64.b64encode(halved.tobytes()).decode()})
+        record = {"float16": base64.b64encode(halved.tobytes()).decode()}
+        memory.derived.at(self._start).put(_KIND, self._key, record)
         return halved.astype(np.float32)
 
 

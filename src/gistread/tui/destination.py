@@ -79,7 +79,7 @@ def _percent(book: Book, here: int, sign: str, number: float) -> Meant:
         return Meant(problem="A book has 100%.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
-    chapter = book.chapters[book.chapter_index(offset)].title
+    chapter = book.chapter_title(offset)
     return Meant((Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),))
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from gistread.engine.protocol import Engine, Priority
 from gistread.errors import GistreadError
 from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace_of
+from gistread.memory.kept import KeptMemory
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
-from gistread.memory.store import KeptMemory
 from gistread.readers.lookups import prepare
 from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
 

@@ -17,11 +17,12 @@ from gistread.errors import EngineError, GistreadError
 from gistread.memory.aim import Aim
 from gistread.memory.choosing import aim_to_go_on_with
 from gistread.memory.estimate import Left, estimate, expected_pace, pace_of
+from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
 from gistread.memory.model import Reading as ReadingMode
 from gistread.memory.needs import NEEDS, Models
-from gistread.memory.sizes import choose_size
-from gistread.memory.store import KeptMemory, MemoryHeader, MemoryStore
+from gistread.memory.sizes import choose_sizes
+from gistread.memory.store import MemoryStore
 from gistread.presets import Preset, read_presets
 from gistread.readers.registry import METHODS
 from gistread.tui.asking_task import AskingTask
@@ -366,20 +367,20 @@ class Session:
         self._tell(ActivityChanged())
 
     def _open_memory(self, info: EngineInfo) -> KeptMemory:
+        sizes = choose_sizes(
+            self.book, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
+        )
         match self._wanted:
             case MemoryHeader(fingerprint=info.fingerprint) as header:
-                if (kept := self._store.reopen(self.book, header)) is not None:
+                if (kept := self._store.reopen(self.book, header, sizes)) is not None:
                     return kept
                 aim = header.aim
             case MemoryHeader(aim=aim) | (Aim() as aim):
                 pass
             case None:
                 aim = aim_to_go_on_with(self._config.preset, self._presets, self.book, self._store, info.fingerprint)
-        size = choose_size(
-            self.book.words, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
-        )
         reading = ReadingMode(self._config.reading or DEFAULT_READING)
-        return self._store.open(self.book, info.name, info.fingerprint, size, reading, aim=aim)
+        return self._store.open(self.book, info.name, info.fingerprint, sizes, reading, aim=aim)
 
     async def _ready(self) -> tuple[GistMemory, Engine]:
         """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""

@@ -76,7 +76,7 @@ def where(mark: Mark, book: Book) -> str:
     if mark.lost:
         return "lost its place: these words are not in this version of the text"
     share = f"{mark.start / max(1, len(book.text)):.0%}"
-    chapter = book.chapters[book.chapter_index(mark.start)].title if len(book.chapters) > 1 else ""
+    chapter = book.chapter_title(mark.start) if len(book.chapters) > 1 else ""
     return f"{share} · {chapter}" if chapter else share
 
 

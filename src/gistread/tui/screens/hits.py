@@ -172,7 +172,7 @@ class HitBlocks(Sequence[Block]):
             for first, last in self._hits.marked(index)
             if first < right and last > left
         )
-        chapter = book.chapters[book.chapter_index(start)].title
+        chapter = book.chapter_title(start)
         place = f"{start / max(1, len(book.text)):.0%}"
         return Block(
             text,

@@ -1,0 +1,150 @@
+"""A series of books, read as one: a small TOML file that names its volumes.
+
+    title = "The Barsetshire Chronicles"
+    authors = ["Anthony Trollope"]
+    volumes = ["warden.epub", "towers.epub", "thorne.txt"]
+
+Paths are those of book files, relative to the folder of the series' own file. How a volume is opened, this is given;
+how volumes become one book is `joining.py`'s affair. A volume that cannot be opened is an error, since every offset
+behind it depends on it.
+"""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from gistread.book.characters import clean, one_line
+from gistread.book.joining import join
+from gistread.book.model import Book
+from gistread.book.sniff import HEAD_BYTES, Readable, identify
+from gistread.errors import BookError
+
+MOST_VOLUMES = 100
+"""The memory of each is a file that stays open while the series is read."""
+_LIMIT_BYTES = 1024 * 1024
+_LIMIT_CHARACTERS = 64 * 1024 * 1024
+"""Of all volumes together: some twenty times War and Peace."""
+_EXAMPLE = 'A series says: title = "…" and volumes = ["one.epub", "two.txt"].'
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a series' file says."""
+
+    title: str
+    authors: tuple[str, ...]
+    """Empty: those of the volumes."""
+    volumes: tuple[str, ...]
+    """As they are written there."""
+
+
+def is_series(stream: BinaryIO, name: str) -> bool:
+    """Whether a seekable stream, at its beginning, holds a series' file. Raises OSError."""
+    head = stream.read(HEAD_BYTES)
+    stream.seek(0)
+    return bool(head) and identify(head, name) is Readable.SERIES
+
+
+def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
+    """The series in the file `source`, open at its beginning. Raises BookError, naming the volume that is at fault."""
+    listed = listed_in(stream, source.name)
+    volumes: list[Book] = []
+    characters = 0
+    for number, path in enumerate(volume_paths(listed, source), start=1):
+        volumes.append(_opened(path, number, source.name, open_volume))
+        characters += len(volumes[-1].text)
+        if characters > _LIMIT_CHARACTERS:
+            raise BookError(
+                f"The volumes of {source.name} have more than {_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
+                "Make two series of them.",
+            )
+    _refuse_twice([volume.sha256 for volume in volumes], source.name)
+    return join(listed.title, listed.authors, volumes)
+
+
+def listed_in(stream: BinaryIO, name: str) -> Listed:
+    """What a series' file says, its title being that of the file where it gives none. Raises BookError."""
+    try:
+        data = stream.read(_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
+    if len(data) > _LIMIT_BYTES:
+        raise BookError(f"{name} is too large for a list of volumes.", _EXAMPLE)
+    try:
+        record = tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise BookError(f"{name} is no series that can be read: {_reason(error)}.", _EXAMPLE) from error
+    title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
+    if not _is_texts(volumes) or not volumes:
+        raise BookError(f"{name} names no volumes.", _EXAMPLE)
+    if not isinstance(title, str) or not _is_texts(authors):
+        raise BookError(f"In {name}, the title is to be a text and authors a list of texts.", _EXAMPLE)
+    if len(volumes) > MOST_VOLUMES:
+        raise BookError(f"{name} names {len(volumes)} volumes; {MOST_VOLUMES} is the most.", "Make two series of them.")
+    if not all(map(str.strip, volumes)):
+        raise BookError(f"A volume of {name} has no name.", _EXAMPLE)
+    return Listed(
+        _shown(title) or _shown(Path(name).stem),
+        tuple(shown for author in authors if (shown := _shown(author))),
+        tuple(volumes),
+    )
+
+
+def volume_paths(listed: Listed, source: Path) -> list[Path]:
+    """Where the volumes lie that the series' file `source` names."""
+    folder = source.resolve().parent
+    return [folder / _home(volume) for volume in listed.volumes]
+
+
+def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
+    """Where the volume with this number, from 1, lies. Raises BookError where there is none."""
+    paths = volume_paths(listed_in(stream, source.name), source)
+    if not 1 <= number <= len(paths):
+        raise BookError(f"{source.name} has no volume {number} any more.", "Open it again.")
+    return paths[number - 1]
+
+
+def refuse_series(stream: BinaryIO, name: str) -> None:
+    """A series cannot be a volume: so none can lead back to itself. Raises BookError, OSError."""
+    if is_series(stream, name):
+        raise BookError(f"{name} is itself a series.", "Name its volumes instead.")
+
+
+def _opened(path: Path, number: int, name: str, open_volume: Callable[[Path], Book]) -> Book:
+    try:
+        return open_volume(path)
+    except BookError as error:
+        hint = error.hint or f"Put it right, or take it out of {name}."
+        raise BookError(f"Volume {number} of {name}: {error.message}", hint) from error
+
+
+def _refuse_twice(texts: Sequence[str], name: str) -> None:
+    for number, text in enumerate(texts, start=1):
+        if (first := texts.index(text) + 1) < number:
+            raise BookError(f"Volumes {first} and {number} of {name} have the same text.", "Name each volume once.")
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _home(volume: str) -> Path:
+    try:
+        return Path(volume).expanduser()
+    except RuntimeError:  # `~somebody` that nobody is
+        return Path(volume)
+
+
+def _shown(text: str) -> str:
+    return one_line(clean(text))
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case UnicodeDecodeError():
+            return "it is not UTF-8"
+        case RecursionError():
+            return "it is nested too deeply"
+    return f"{error}".rstrip(".")

@@ -1,0 +1,238 @@
+"""A series of books is one book: its volumes as they are, one after the other, each behind its title."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gistread.book import cache, open_book
+from gistread.book.cache import open_cached
+from gistread.book.images import read_image
+from gistread.book.model import Book, Kind
+from gistread.book.open import open_bytes
+from gistread.book.series import MOST_VOLUMES
+from gistread.errors import BookError
+from tests.book.data import epub_book, needs_books, needs_epubs, text_book
+from tests.book.make_epub import epub, package, page
+
+Write = Callable[..., Path]
+
+PICTURE = b"\x89PNG\r\n\x1a\n not looked at"
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Write:
+    """Writes a series' file of these volumes."""
+
+    def write(*volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"') -> Path:
+        path = tmp_path / name
+        path.write_text(f"{head}\nvolumes = {json.dumps([str(one) for one in volumes])}\n")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """An EPUB with all that a paragraph can hold, and a text with chapters."""
+    body = (
+        '<h1>Rain</h1><p>It <em>rained</em> <a href="#later">later</a>, <i xml:lang="de">Regen</i>.</p>'
+        '<p id="later"><img src="rain.png" alt="Rain on a roof"/> All of it.</p>'
+    )
+    metadata = '<dc:creator id="c">A. Writer</dc:creator><dc:language>en</dc:language>'
+    files: dict[str, str | bytes] = {"a.xhtml": page(body), "b.xhtml": page("<h1>Snow</h1><p>It snowed.</p>")}
+    opf = package(list(files), metadata=metadata)
+    first = tmp_path / "one.epub"
+    first.write_bytes(epub({**files, "rain.png": PICTURE}, opf))
+    second = tmp_path / "two.txt"
+    chapters = (f"Chapter {n}\n\n" + "The keeper stood before the door and counted. " * 9 for n in (1, 2, 3))
+    second.write_text("\n\n\n".join(chapters))
+    return first, second
+
+
+def cut(book: Book, start: int, end: int) -> str:
+    return book.text[start:end]
+
+
+def shifted(whole: Book, index: int, alone: Book) -> None:
+    """Everything of a volume is in the series, at its place."""
+    volume = whole.volumes[index]
+    by = volume.start
+    assert cut(whole, volume.start, volume.end) == alone.text
+    assert cut(whole, volume.heading, volume.heading + len(volume.title)) == alone.title == volume.title
+    inside = [p for p in whole.paragraphs if volume.start <= p.start < volume.end]
+    assert [(p.start - by, p.end - by, p.kind, p.level) for p in inside] == [
+        (p.start, p.end, p.kind, p.level) for p in alone.paragraphs
+    ]
+    for name in ("spans", "links", "images"):
+        ours = [one for one in getattr(whole, name) if volume.start <= one.start < volume.end]
+        assert [(one.start - by, one.end - by) for one in ours] == [
+            (one.start, one.end) for one in getattr(alone, name)
+        ]
+    links = [one for one in whole.links if volume.start <= one.start < volume.end and one.target is not None]
+    targets = [one.target for one in alone.links if one.target is not None]
+    assert [one.target - by for one in links if one.target is not None] == targets
+
+
+def test_every_volume_stands_in_it_as_it_is_alone(series: Write, two: tuple[Path, Path]) -> None:
+    whole = open_book(series("one.epub", "two.txt"))
+    alone = [open_book(path) for path in two]
+    for index, book in enumerate(alone):
+        shifted(whole, index, book)
+    assert [one.sha256 for one in whole.volume_books] == [book.sha256 for book in alone]
+    assert whole.title == "The Saga"
+    assert whole.authors == ("A. Writer",)
+    assert whole.source_format == "series"
+    assert alone[0].links
+    assert alone[0].images
+
+
+def test_its_paragraphs_and_chapters_cover_its_text_in_order(series: Write, two: tuple[Path, Path]) -> None:
+    whole = open_book(series("one.epub", "two.txt"))
+    assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)
+    assert whole.chapters[0].start == 0
+    assert whole.chapters[-1].end == len(whole.text)
+    assert all(a.end == b.start for a, b in zip(whole.chapters, whole.chapters[1:], strict=False))
+    assert [(one.title, one.level) for one in whole.chapters if one.level == 1] == [("A Book", 1), ("two", 1)]
+    assert [one.title for one in whole.chapters if one.level == 2][:3] == ["Rain", "Snow", "Chapter 1"]
+    headings = [whole.paragraphs[whole.paragraph_index(volume.heading)] for volume in whole.volumes]
+    assert all(one.kind is Kind.HEADING for one in headings)
+
+
+def test_a_place_is_named_with_its_volume(series: Write, two: tuple[Path, Path]) -> None:
+    whole = open_book(series("one.epub", "two.txt"))
+    assert whole.chapter_title(whole.text.index("It snowed")) == "A Book · Snow"
+    assert whole.chapter_title(whole.volumes[1].heading) == "two"
+    assert whole.volume_title(len(whole.text)) == "two"
+    assert open_book(two[1]).chapter_title(0) == "Chapter 1"
+
+
+def test_a_volume_without_chapters_is_one(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+    (tmp_path / "plain.txt").write_text("Nothing but a few words.\n\nAnd a few more.")
+    whole = open_book(series("plain.txt", "two.txt"))
+    assert [one.title for one in whole.chapters][:2] == ["plain", "two"]
+
+
+def test_a_series_that_is_continued_begins_as_the_shorter_one(series: Write, two: tuple[Path, Path]) -> None:
+    shorter = open_book(series("one.epub"))
+    assert open_book(series("one.epub", "two.txt")).text.startswith(shorter.text)
+
+
+def test_pictures_come_from_their_volume(series: Write, two: tuple[Path, Path]) -> None:
+    path = series("two.txt", "one.epub")
+    (image,) = open_book(path).images
+    assert read_image(path, image.source) == PICTURE
+    for wrong in ("", "3/rain.png", "x/rain.png", "2/", "2/none.png"):
+        with pytest.raises(BookError):
+            read_image(path, wrong)
+
+
+def test_a_volume_in_another_language_is_foreign(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+    opf = package(["a.xhtml"], metadata="<dc:language>de</dc:language>")
+    (tmp_path / "regen.epub").write_bytes(epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf))
+    whole = open_book(series("one.epub", "regen.epub"))
+    assert whole.language == "en"
+    assert [(cut(whole, one.start, one.end), one.language) for one in whole.foreign] == [
+        ("Regen", "de"),
+        ("Es regnete.", "de"),
+    ]
+
+
+def test_what_a_volume_lacks_is_told_with_its_name(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+    (tmp_path / "three.epub").write_bytes(epub({"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>It <b>rained.</p>")}))
+    alone = open_book(tmp_path / "three.epub")
+    assert alone.notices
+    assert open_book(series("two.txt", "three.epub")).notices == tuple(f"A Book: {one}" for one in alone.notices)
+
+
+def test_title_and_authors_are_those_it_gives_or_else_those_there_are(series: Write, two: tuple[Path, Path]) -> None:
+    assert open_book(series("two.txt", head="")).title == "saga"
+    named = open_book(series("two.txt", head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]'))
+    assert (named.title, named.authors) == ("A[31m Saga", ("B. Other",))
+
+
+def test_volumes_are_kept_each_for_itself_and_a_changed_one_is_read_again(
+    series: Write, two: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, texts = series("one.epub", "two.txt"), tmp_path / "texts"
+    first = open_cached(path, texts)
+    assert first == open_book(path)
+    assert len(list(texts.iterdir())) == 2
+    two[1].write_text("Another text.")
+    again = open_cached(path, texts)
+    assert again.sha256 != first.sha256
+    assert again.text.endswith("Another text.")
+    monkeypatch.setattr(cache, "read_book", lambda *_, **__: pytest.fail("a volume was read again"))
+    assert open_cached(path, texts) == again
+
+
+def test_volumes_lie_where_the_file_says_and_a_link_to_it_changes_nothing(
+    series: Write, tmp_path: Path, two: tuple[Path, Path]
+) -> None:
+    elsewhere = tmp_path / "deep" / "er"
+    elsewhere.mkdir(parents=True)
+    path = series(two[0], "../../two.txt", name="deep/er/saga.series")
+    link = tmp_path / "link.series"
+    link.symlink_to(path)
+    assert open_book(link) == open_book(path)
+    assert len(open_book(path).volumes) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'title = "x"\nvolumes = ["one.epub"', "no series that can be read"),
+        (b"Once upon a time there was a text.", "no series that can be read"),
+        (b"volumes = \xff\xfe", "it is not UTF-8"),
+        (b"volumes = " + b"[" * 5000 + b"]" * 5000, "no series that can be read"),
+        (b'title = "x"', "names no volumes"),
+        (b"volumes = []", "names no volumes"),
+        (b"volumes = [1, 2]", "names no volumes"),
+        (b'volumes = "one.epub"', "names no volumes"),
+        (b'volumes = ["one.epub", " "]', "has no name"),
+        (b'title = 3\nvolumes = ["one.epub"]', "title is to be a text"),
+        (b'authors = "A"\nvolumes = ["one.epub"]', "authors a list"),
+        (b'volumes = ["none.epub"]', "Volume 1 of saga.series: There is no file"),
+        (b'volumes = ["two.txt", "nul\\u0000l"]', "Volume 2 of saga.series"),
+        (b'volumes = ["two.txt", "."]', "is a directory"),
+        (b'volumes = ["two.txt", "picture.png"]', "is a PNG image"),
+        (b'volumes = ["two.txt", "other.series"]', "is itself a series"),
+        (b'volumes = ["saga.series"]', "is itself a series"),
+        (b'volumes = ["two.txt", "./two.txt"]', "Volumes 1 and 2 of saga.series have the same text"),
+        (b'volumes = ["two.txt", "one.epub", "copy.txt"]', "Volumes 1 and 3 of saga.series have the same text"),
+        (b"volumes = " + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(), "is the most"),
+        (b"#" * 2_000_000, "too large"),
+        (b"", "is empty"),
+    ],
+)
+def test_what_is_wrong_is_said_in_two_lines(content: bytes, said: str, tmp_path: Path, two: tuple[Path, Path]) -> None:
+    (tmp_path / "picture.png").write_bytes(PICTURE)
+    (tmp_path / "copy.txt").write_bytes(two[1].read_bytes())
+    (tmp_path / "other.series").write_text('volumes = ["two.txt"]')
+    path = tmp_path / "saga.series"
+    path.write_bytes(content)
+    for opened in (open_book, lambda source: open_cached(source, tmp_path / "texts")):
+        with pytest.raises(BookError) as raised:
+            opened(path)
+        assert said in str(raised.value)
+        assert len(str(raised.value).splitlines()) <= 2
+
+
+def test_its_bytes_alone_are_no_series(series: Write, two: tuple[Path, Path]) -> None:
+    with pytest.raises(BookError, match="Open it by its path"):
+        open_bytes(series("two.txt").read_bytes(), "saga.series")
+
+
+def test_a_book_that_is_only_called_a_series_is_the_book_it_is(two: tuple[Path, Path], tmp_path: Path) -> None:
+    assert open_book(two[0].rename(tmp_path / "book.series")).source_format == "epub"
+
+
+@needs_books
+@needs_epubs
+def test_real_books_stand_in_it_as_they_are(series: Write, tmp_path: Path) -> None:
+    paths = [epub_book("time"), text_book("18807"), text_book("35_")]
+    whole = open_cached(series(*paths), tmp_path / "texts")
+    for index, path in enumerate(paths):
+        shifted(whole, index, open_book(path))
+    assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)

@@ -1,0 +1,312 @@
+"""The memory of a series is that of its volumes: what is read of the one is read of the other, and nothing twice."""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.book.joining import join
+from gistread.book.model import Book
+from gistread.memory import facts, tree
+from gistread.memory.aim import Aim
+from gistread.memory.kept import KeptMemory
+from gistread.memory.model import Entry, GistMemory, GistSource, PageSize, Pauses, Reading, Sizes
+from gistread.memory.outline import Stretch, outline
+from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.sizes import choose_size, choose_sizes
+from gistread.memory.store import MemoryStore
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book, prose
+
+SIZE = PageSize(100, 300)
+
+
+def volume(number: int, chapters: int = 2, words: int = 60) -> Book:
+    """A book whose last chapter is a heading that the next volume must not take."""
+    told = [
+        [f"# Chapter {c}", *(prose(words, seed=1000 * number + 100 * c + i) for i in range(6))] for c in range(chapters)
+    ]
+    return make_book(["# Part", "By Nobody"], *told, ["# The End"], title=f"Volume {number}")
+
+
+ONE, TWO, THREE = (volume(number) for number in (1, 2, 3))
+SAGA = join("Saga", (), [ONE, TWO])
+LONGER = join("Saga", (), [ONE, TWO, THREE])
+
+
+def engine(**script: object) -> FakeEngine:
+    """Says of every page something of its own, and pauses somewhere that follows from the prompt."""
+
+    def says(prompt: str) -> str:
+        return " ".join(prompt.removeprefix("Passage:\n\n").split()[-40:-20])
+
+    return FakeEngine(says=says, chooses=lambda prompt, options: len(prompt) % len(options), **script)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path)
+
+
+async def read(store: MemoryStore, book: Book, model: FakeEngine, size: Sizes = SIZE, **how: object) -> GistMemory:
+    with store.open(book, "fake", "f", size, **how) as kept:  # type: ignore[arg-type]
+        async for _ in read_book(kept, model):
+            pass
+        return kept.memory
+
+
+def told(entries: Sequence[Entry], by: int = 0, until: int = 10**9) -> list[tuple[int, int, str, GistSource]]:
+    """What pages say and where they lie, `by` characters further back."""
+    return [(e.page.start - by, min(e.page.end, until) - by, e.gist.text, e.gist.source) for e in entries]
+
+
+def of_volume(memory: GistMemory, index: int) -> list[tuple[int, int, str, GistSource]]:
+    """The pages of a volume as its own memory would have them."""
+    one = memory.book.volumes[index]
+    inside = [entry for entry in memory.entries if one.start <= entry.page.start < one.end]
+    return told(inside, one.start, one.end)
+
+
+@pytest.mark.parametrize("reading", list(Reading))
+@pytest.mark.parametrize("pauses", list(Pauses))
+async def test_a_series_is_read_as_its_volumes_are_each_for_itself(
+    tmp_path: Path, reading: Reading, pauses: Pauses
+) -> None:
+    series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), reading=reading, pauses=pauses)
+    assert series.complete
+    for index, book in enumerate((ONE, TWO)):
+        alone = await read(MemoryStore(tmp_path / "alone"), book, engine(), reading=reading, pauses=pauses)
+        assert of_volume(series, index) == told(alone.entries)
+
+
+async def test_pages_follow_one_another_and_a_volume_begins_with_a_page_of_its_title(store: MemoryStore) -> None:
+    memory = await read(store, SAGA, engine())
+    pages = [entry.page for entry in memory.entries]
+    assert [page.number for page in pages] == list(range(1, len(pages) + 1))
+    assert all(a.end == b.start for a, b in itertools.pairwise(pages))
+    assert (pages[0].start, pages[-1].end) == (0, len(SAGA.text))
+    titles = [entry for entry in memory.entries if SAGA.is_title(entry.page.start)]
+    assert [(entry.gist.text, entry.gist.source) for entry in titles] == [
+        ("Volume 1", GistSource.VERBATIM),
+        ("Volume 2", GistSource.VERBATIM),
+    ]
+
+
+async def test_what_was_read_of_the_volumes_alone_is_not_read_again(store: MemoryStore) -> None:
+    for book in (TWO, ONE):
+        await read(store, book, engine())
+    model = engine()
+    memory = await read(store, SAGA, model)
+    assert memory.complete
+    assert (model.calls, model.counted) == ([], 0)
+
+
+async def test_a_second_volume_that_was_read_first_waits_for_the_first(store: MemoryStore) -> None:
+    alone = await read(store, TWO, engine())
+    model = engine()
+    with store.open(SAGA, "fake", "f", SIZE) as kept:
+        assert kept.memory.entries == []
+        events = [event async for event in read_book(kept, model)]
+    assert events[0] == Resumed(len(alone.entries) + 1)
+    assert kept.memory.complete
+    assert of_volume(kept.memory, 1) == told(alone.entries)
+    first = engine()
+    await read(MemoryStore(store.directory / "other"), ONE, first)
+    assert len(model.calls) == len(first.calls)
+
+
+async def test_what_was_read_in_a_series_is_read_of_the_volume_and_of_every_longer_series(store: MemoryStore) -> None:
+    memory = await read(store, SAGA, engine())
+    model = engine()
+    assert told((await read(store, TWO, model)).entries) == of_volume(memory, 1)
+    assert model.calls == []
+    longer = await read(store, LONGER, model)
+    third = engine()
+    await read(MemoryStore(store.directory / "other"), THREE, third)
+    assert len(model.calls) == len(third.calls) > 0
+    assert of_volume(longer, 0) == of_volume(memory, 0)
+    swapped = engine()
+    await read(store, join("Another", (), [THREE, ONE, TWO]), swapped)
+    assert swapped.calls == []
+
+
+async def test_a_volume_that_has_changed_is_read_again_and_no_other(store: MemoryStore) -> None:
+    await read(store, SAGA, engine())
+    model, alone = engine(), engine()
+    changed = replace(volume(7), title="Volume 2")
+    await read(store, join("Saga", (), [ONE, changed]), model)
+    await read(MemoryStore(store.directory / "other"), changed, alone)
+    assert len(model.calls) == len(alone.calls) > 0
+
+
+async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothing_twice(tmp_path: Path) -> None:
+    whole, model = MemoryStore(tmp_path / "whole"), engine()
+    wanted = await read(whole, SAGA, model)
+    store = MemoryStore(tmp_path / "stopped")
+    gisted = 0
+    while True:
+        with store.open(SAGA, "fake", "f", SIZE) as kept:
+            events = read_book(kept, engine())
+            async for event in events:
+                gisted += isinstance(event, Gisted)
+                if isinstance(event, Gisted):
+                    break
+            await events.aclose()
+            if kept.memory.complete:
+                break
+    assert told(kept.memory.entries) == told(wanted.entries)
+    assert len(kept.memory.entries) == len(wanted.entries)
+
+
+async def test_every_page_is_told_once_and_its_number_is_known_when_it_is_found(store: MemoryStore) -> None:
+    with store.open(SAGA, "fake", "f", SIZE) as kept:
+        events = [event async for event in read_book(kept, engine())]
+    assert isinstance(events.pop(), Finished)
+    gisted = [event.entry.page for event in events if isinstance(event, Gisted)]
+    found = [event.page for event in events if isinstance(event, PageFound)]
+    assert gisted == [entry.page for entry in kept.memory.entries]
+    assert found == [page for page in gisted if not SAGA.is_title(page.start)]
+
+
+async def test_chapters_of_several_volumes_may_be_read_at_once(store: MemoryStore, tmp_path: Path) -> None:
+    together = await read(store, LONGER, engine(parallel=32))
+    assert told(together.entries) == told((await read(MemoryStore(tmp_path / "b"), LONGER, engine())).entries)
+
+
+async def test_each_volume_has_pages_of_the_size_it_has_alone(store: MemoryStore) -> None:
+    long = volume(4, chapters=9, words=600)
+    book = join("Saga", (), [ONE, long])
+    sizes = choose_sizes(book, 8192)
+    assert sizes == (choose_size(ONE.words, 8192), choose_size(long.words, 8192))
+    assert sizes[0] != sizes[1]  # type: ignore[index]
+    await read(store, book, engine(), sizes)
+    model = engine()
+    await read(store, ONE, model, choose_sizes(ONE, 8192))
+    await read(store, long, model, choose_sizes(long, 8192))
+    assert model.calls == []
+
+
+class TestItsMemories:
+    """Those that `find` tells of."""
+
+    async def test_are_known_as_far_as_they_go_without_a_gap(self, store: MemoryStore) -> None:
+        assert store.find(SAGA) == []
+        await read(store, TWO, engine())
+        assert [header.pages for header in store.find(SAGA)] == [0]
+        await read(store, ONE, engine())
+        (header,) = store.find(SAGA)
+        loaded = store.load(SAGA, header)
+        assert header.complete
+        assert (header.pages, header.read_until) == (len(loaded.entries), len(SAGA.text))
+        assert loaded.complete
+        assert header.describes(loaded)
+        assert not store.find(LONGER)[0].complete
+
+    async def test_are_one_for_each_model_and_aim(self, store: MemoryStore) -> None:
+        await read(store, ONE, engine())
+        await read(store, TWO, engine(), aim=Aim(task="who did it"))
+        found = store.find(SAGA)
+        assert [header.aim.task for header in found] == ["", "who did it"]
+        assert [header.pages > 0 for header in found] == [True, False]
+        assert len({header.path for header in found}) == 2
+
+    async def test_are_taken_up_again_with_the_sizes_that_they_have(self, store: MemoryStore) -> None:
+        await read(store, ONE, engine(), PageSize(60, 120))
+        (header,) = store.find(SAGA)
+        model = engine()
+        kept = store.reopen(SAGA, header, (SIZE, SIZE))
+        assert kept is not None
+        with kept:
+            assert header.describes(kept.memory)
+            assert kept.memory.read_until == SAGA.volumes[1].heading
+            assert kept.size_at(0) == PageSize(60, 120)
+            assert kept.size_at(len(SAGA.text)) == SIZE
+            async for _ in read_book(kept, model):
+                pass
+        alone = engine()
+        await read(MemoryStore(store.directory / "other"), TWO, alone)
+        assert len(model.calls) == len(alone.calls)
+
+
+async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_session(store: MemoryStore) -> None:
+    with store.open(TWO, "fake", "f", SIZE), store.open(SAGA, "fake", "f", SIZE) as kept:
+        assert kept.notice.startswith("Volume 2: ")
+        assert not kept.kept
+        async for _ in read_book(kept, engine()):
+            pass
+        assert kept.memory.complete
+    assert store.find(ONE)[0].complete
+
+
+async def test_what_is_made_of_a_volume_is_found_in_the_series_and_the_other_way(store: MemoryStore) -> None:
+    async def gathered(memory: GistMemory) -> int:
+        model = engine()
+        async for _ in facts.gather(memory, model):
+            pass
+        async for _ in tree.grow(memory, model):
+            pass
+        return len(model.calls)
+
+    alone = await read(store, ONE, engine())
+    assert await gathered(alone) > 0
+    series = await read(store, SAGA, engine())
+    in_series = await gathered(series)
+    two = store.load(TWO, store.find(TWO)[0])
+    assert await gathered(two) == 0
+    assert in_series > 0
+    again = store.load(SAGA, store.find(SAGA)[0])
+    assert await gathered(again) == 0
+    longer = await read(store, LONGER, engine())
+    three = store.load(THREE, store.find(THREE)[0])
+    # The pages of the third volume, the title in front of it, and what stands above several volumes.
+    assert await gathered(longer) <= await gathered(three) + in_series
+    assert await gathered(store.load(ONE, store.find(ONE)[0])) == 0
+
+
+def leaves(stretch: Stretch) -> list[int]:
+    return [page for child in stretch.children for page in leaves(child)] if stretch.children else [stretch.first]
+
+
+async def test_the_volumes_stand_at_the_top_of_its_tree(store: MemoryStore) -> None:
+    memory = await read(store, LONGER, engine())
+    top = outline(memory)
+    assert len(top.children) == 3
+    assert leaves(top) == [entry.page.number for entry in memory.entries]
+    for child, one in zip(top.children, LONGER.volumes, strict=True):
+        assert memory.entry(child.first).page.start == one.heading
+        assert LONGER.volume_index(memory.entry(child.last).page.start) == LONGER.volumes.index(one)
+    alone = outline(await read(store, ONE, engine()))
+
+    def shape(stretch: Stretch, by: int) -> object:
+        return [shape(c, by) for c in stretch.children] if stretch.children else stretch.first - by
+
+    title, *inside = top.children[0].children
+    assert title == Stretch(0, 1, 1)
+    assert [shape(one, 1) for one in inside] == [shape(one, 0) for one in alone.children]
+
+
+async def test_what_is_not_read_cannot_be_told_nor_what_a_volume_is_called(store: MemoryStore) -> None:
+    memory = await read(store, SAGA, engine())
+    bound = SAGA.volumes[1].start + 300
+    known = memory.until(bound)
+    assert len(known.book.text) == bound
+    assert "Volume" not in known.book.text
+    assert not any("Volume" in entry.gist.text for entry in known.entries)
+    assert known.book.text.replace(" ", "").startswith("1\n\n")
+    assert [entry.page.start for entry in known.entries] == [
+        entry.page.start for entry in memory.entries if entry.page.start < bound
+    ]
+    assert outline(known).last == len(known.entries)
+
+
+async def test_a_series_can_be_cancelled_while_it_is_read(store: MemoryStore) -> None:
+    kept: KeptMemory = store.open(SAGA, "fake", "f", SIZE)
+    with kept:
+        task = asyncio.create_task(anext(read_book(kept, engine())))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    kept.close()
