@@ -70,6 +70,13 @@ async def test_without_a_reader_that_needs_one_no_memory_is_made(tmp_path: Path)
     assert not (tmp_path / "memories").exists()
 
 
+async def test_a_reader_that_can_do_without_a_memory_names_its_pages_where_there_is_one(tmp_path: Path) -> None:
+    await follow(make_plan(readers=("gistread", "dos")), FakeEngine(), tmp_path)
+    scores = {key[2]: asked.outcome.scores for key, asked in read_outcomes(tmp_path / "outcomes.jsonl").items()}
+    assert "page-recall" in scores["gistread"]
+    assert "page-recall" not in scores["dos"]
+
+
 async def test_a_memory_is_read_once_for_all_readers_and_runs(tmp_path: Path) -> None:
     events = await follow(make_plan(), FakeEngine(), tmp_path)
     memories = {id(event.memory) for event in events if isinstance(event, MemoryGrown)}

@@ -27,7 +27,7 @@ def seconds_left(plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pa
     words = {
         one.document.id: one.document.book.words
         for one in todo
-        if METHODS[one.reader].needs_memory and one.document.id not in there
+        if METHODS[one.reader].uses_memory and one.document.id not in there
     }
     speed = pace.words_per_s
     if not per_reader or (words and speed is None):

@@ -84,8 +84,8 @@ class Plan:
 
     def todo(self, known: Mapping[Key, Asked]) -> list[Todo]:
         """What has no outcome yet, in the order in which it is asked."""
-        # Nobody waits for a memory who does not need one.
-        readers = sorted(self.readers, key=lambda name: METHODS[name].needs_memory)
+        # Nobody waits for a memory to whom it makes no difference.
+        readers = sorted(self.readers, key=lambda name: METHODS[name].uses_memory)
         found = [
             Todo(
                 document, reader, tuple(q for q in document.questions if self._open((document.id, q.id, reader), known))
@@ -181,7 +181,7 @@ class _Text:
 
     async def ready_for(self, reader: str) -> AsyncGenerator[MemoryGrown | MemoryPrepared, None]:
         """Read the document and make of its memory what the reader needs; what fails, its questions will tell."""
-        if not METHODS[reader].needs_memory:
+        if not METHODS[reader].uses_memory:
             return
         try:
             if not self._memory.complete and self._unread is None:
@@ -191,7 +191,8 @@ class _Text:
         except EngineError as error:
             self._unread = error
         if self._unread is not None:
-            self.unready[reader] = self._unread
+            if METHODS[reader].needs_memory:
+                self.unready[reader] = self._unread
             return
         models = Models(self._engine, self._plan.options.embedder)
         try:
@@ -252,7 +253,7 @@ class _Text:
 
 def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
     """The outcome with every metric of the task that applies to it."""
-    opens = METHODS[outcome.reader].needs_memory
+    opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
 

@@ -48,12 +48,19 @@ class Method:
     """`module:function` under this package."""
     needs_memory: bool = True
     """False: it reads the book's own text, and can be asked before a page has been read."""
+    names_pages: bool = False
+    """Without a memory it reads the book's own text; where there is one, it says which of its pages it looked up."""
     needs: tuple[str, ...] = ()
     """What is made of a memory for it beside the gists, by the names of `memory/needs.py`. It makes what is missing
     when it is asked, or does with less; it answers sooner, or better, where that has been made before."""
 
     needs_embedder: bool = False
     """It cannot be asked without an embedding model."""
+
+    @property
+    def uses_memory(self) -> bool:
+        """Whether a memory makes any difference to it."""
+        return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:
         """The reader, which puts every question with its options.
@@ -82,6 +89,7 @@ _METHODS = (
         "passages in the order of the book; in doubt, more of them",
         "gistread:gistread",
         needs_memory=False,
+        names_pages=True,
     ),
     Method(
         "readagent-s",
