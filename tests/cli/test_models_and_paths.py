@@ -37,9 +37,19 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "licence": "mit",
                 "usable": True,
                 "problem": "",
+                "kind": "text",
+                "chat_template": True,
+                "memory": None,
+                "files": 1,
+                "place": "",
+                "fits": True,
+                "fitting_context": 2048,
+                "memory_needed": document["models"][0]["memory_needed"],
             }
-        ]
+        ],
+        "memory_free": document["memory_free"],
     }
+    assert document["models"][0]["memory_needed"] > tiny.stat().st_size
 
 
 def test_list_shows_what_is_wrong_with_a_file(run: Run, tiny: Path) -> None:

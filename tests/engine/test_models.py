@@ -10,12 +10,25 @@ from pathlib import Path
 import pytest
 
 from gistread.engine import models
-from gistread.engine.models import ModelFile, default_model, find_models, resolve_model
+from gistread.engine.model_files import ModelFile
+from gistread.engine.model_kinds import ModelKind
+from gistread.engine.models import default_model, find_models, resolve_model
 from gistread.errors import EngineError, ExitStatus
 
 
-def gguf(path: Path, architecture: str = "llama", *, weights: int = 64, vocabulary: int = 3, lacking: int = 0) -> Path:
-    """A GGUF file with a header like a model's and one tensor of `weights` F32 weights."""
+def gguf(
+    path: Path,
+    architecture: str = "llama",
+    *,
+    weights: int = 64,
+    vocabulary: int = 3,
+    lacking: int = 0,
+    **more: str | int,
+) -> Path:
+    """A GGUF file with a header like a model's and one tensor of `weights` F32 weights.
+
+    `more`: further metadata; dots in keys are written as two underscores.
+    """
 
     def text(value: str) -> bytes:
         return struct.pack("<Q", len(value)) + value.encode()
@@ -29,6 +42,9 @@ def gguf(path: Path, architecture: str = "llama", *, weights: int = 64, vocabula
         pair("general.file_type", 4, struct.pack("<I", 0)),
         pair(f"{architecture}.context_length", 4, struct.pack("<I", 2048)),
     ]
+    for key, value in ({"tokenizer__chat_template": "{{ messages }}"} | more).items():
+        kind, data = (8, text(value)) if isinstance(value, str) else (4, struct.pack("<I", value))
+        pairs.append(pair(key.replace("__", "."), kind, data))
     if vocabulary:
         tokens = struct.pack("<IQ", 8, vocabulary) + b"".join(text(f"t{n}") for n in range(vocabulary))
         pairs.append(pair("tokenizer.ggml.tokens", 9, tokens))
@@ -79,17 +95,11 @@ def test_no_folder_at_all_is_no_model() -> None:
 )
 def test_finds_models_where_programs_keep_them(home: Path, place: str) -> None:
     path = gguf(home / place)
-    assert only() == ModelFile(
-        path=path,
-        name="tiny",
-        size_bytes=path.stat().st_size,
-        quantization="F32",
-        architecture="llama",
-        context_length=2048,
-        parameters=64,
-        licence="mit",
-        usable=True,
-    )
+    model = only()
+    assert (model.path, model.name, model.size_bytes) == (path, "tiny", path.stat().st_size)
+    assert (model.quantization, model.architecture, model.licence) == ("F32", "llama", "mit")
+    assert (model.context_length, model.parameters) == (2048, 64)
+    assert (model.usable, model.kind, model.has_template) == (True, ModelKind.TEXT, True)
 
 
 @pytest.mark.parametrize(

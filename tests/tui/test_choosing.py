@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, load_config
-from gistread.engine.models import ModelFile
+from gistread.engine.model_files import ModelFile
+from gistread.engine.model_kinds import ModelKind
 from gistread.errors import BookError, EngineError
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.model import ModelScreen
@@ -28,6 +29,7 @@ def model(name: str, *, usable: bool = True) -> ModelFile:
         licence="apache-2.0",
         usable=usable,
         problem="" if usable else "the file is cut off",
+        kind=ModelKind.TEXT if usable else ModelKind.BROKEN,
     )
 
 
@@ -35,7 +37,7 @@ def model(name: str, *, usable: bool = True) -> ModelFile:
 def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     """Two models on this machine, one of them broken."""
     found = [model("small-model"), model("broken-model", usable=False)]
-    monkeypatch.setattr("gistread.tui.screens.model.find_models", lambda: list(found))
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(list(found)))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: found[0].path if found else None)
     return found
 
@@ -56,7 +58,7 @@ async def test_models_are_listed_with_what_one_has_to_know_and_the_choice_is_rem
         await pilot.press("m")
         await until(pilot, lambda: "small-model  (starter)" in text_of(app))
         shown = text_of(app)
-        assert "98 MB · Q4_1 · llama · 8,192 tokens of context" in shown
+        assert "98 MB · Q4_1 · 135 M parameters · trained for 8,192 tokens · apache-2.0" in shown
         assert "cannot be used: the file is cut off" in shown
         assert "Read without a model" in shown
         await pilot.press("enter")
@@ -88,7 +90,7 @@ async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[Model
         await opened(pilot)
         await pilot.press("m")
         await until(pilot, lambda: "small-model" in text_of(app))
-        await pilot.press("tab", *"q.gguf", "enter")
+        await pilot.press(*"q.gguf", "enter")
         await until(pilot, lambda: asked_for == ["q.gguf"])
 
 
@@ -113,7 +115,7 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
         await read_whole(pilot)
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app))
-        await pilot.press("G", "enter")
+        await pilot.press("ctrl+end", "enter")
         await until(pilot, lambda: "no model" in text_of(app))
         assert engine.closed
         assert "The lamp and the boy are spoken" in text_of(app)

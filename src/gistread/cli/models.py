@@ -5,35 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import models_document
+from gistread.cli.model_list import show_models
+from gistread.cli.output import say, write_json
 from gistread.config import load_config, save_setting
 from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.models import STARTER, ModelFile, find_models, resolve_embedding_model, resolve_model
+from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
 from gistread.engine.opening import find_source
-from gistread.errors import ExitStatus, GistreadError
+from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    actions = {"list": _list, "use": _use, "convert": _convert}
+    actions = {"list": show_models, "use": _use, "convert": _convert}
     return actions[arguments.action](arguments)
-
-
-def _list(arguments: argparse.Namespace) -> ExitStatus:
-    models = find_models()
-    if arguments.json:
-        write_json(models_document(models))
-        return ExitStatus.DONE
-    chosen = _chosen()
-    for model in models:
-        write(_row(model, chosen))
-    if not models:
-        say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")
-    elif chosen is None:
-        say("`gistread models use NAME` chooses one for good.")
-    return ExitStatus.DONE
 
 
 def _use(arguments: argparse.Namespace) -> ExitStatus:
@@ -89,26 +74,3 @@ def _convert(arguments: argparse.Namespace) -> ExitStatus:
     from gistread.cli.converting import convert  # what a model needs to be loaded is slow to import
 
     return convert(find_source(arguments.model), load_config(default_paths().config_file), json=arguments.json)
-
-
-def _chosen() -> Path | None:
-    """The file that the settings name. The list is shown whatever is wrong with them."""
-    try:
-        model = load_config(default_paths().config_file).model
-        return resolve_model(model).resolve() if model else None
-    except GistreadError as error:
-        say(str(error))
-        return None
-
-
-def _row(model: ModelFile, chosen: Path | None) -> str:
-    mark = "*" if chosen is not None and model.path.resolve() == chosen else " "
-    size = f"{model.size_bytes / 1e9:.1f} GB" if model.size_bytes >= 1e9 else f"{model.size_bytes / 1e6:.0f} MB"
-    if not model.usable and not model.embeds:
-        return f"  {model.name}\n    {size} · not usable: {model.problem}\n    {model.path}"
-    kind = "embedding model, for --embedding-model" if model.embeds else ""
-    facts = [size, kind, model.quantization, f"context {model.context_length:,}" if model.context_length else ""]
-    if model.parameters:
-        facts.append(f"{model.parameters / 1e9:.2g} B parameters")
-    facts.append(model.licence)
-    return f"{mark} {model.name}\n    {' · '.join(filter(None, facts))}\n    {model.path}"

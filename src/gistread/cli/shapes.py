@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gistread.engine.models import ModelFile
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.aim import Aim
 from gistread.memory.kept import MemoryHeader
@@ -157,17 +156,6 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
 
 def _aim(aim: Aim) -> Json:
     return {"preset": aim.preset.name, "task": aim.task or None}
-
-
-def models_document(models: Iterable[ModelFile]) -> Json:
-    """What `models list --json` prints; `size` is in bytes."""
-    documents = []
-    for model in models:
-        document = asdict(model)
-        document["path"] = str(model.path)
-        document["size"] = document.pop("size_bytes")
-        documents.append(document)
-    return {"models": documents}
 
 
 def reading_line(event: ReadingEvent) -> Json | None:

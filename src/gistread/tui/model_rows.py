@@ -1,0 +1,89 @@
+"""The rows of the model screen, in sections: what can be used and fits comes first, what cannot last, with reasons.
+
+Data in, data out: this knows no widgets. Whoever has more to say of models adds a section, or words to a row.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gistread.engine.model_files import Fit, ModelFile, fit_of
+from gistread.engine.model_words import facts, fit_words
+from gistread.engine.models import STARTER
+
+NO_MODEL = "\0none"
+"""Id of the row for reading without a model."""
+READY, TOO_LARGE, EMBEDDINGS, UNUSABLE = (
+    "Ready to use",
+    "Too large for the memory that is free",
+    "For search by meaning (--embedding-model)",
+    "Cannot be used",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One thing to choose."""
+
+    id: str
+    """What the choice is told as: a path."""
+    name: str
+    about: str = ""
+    """One line below the name."""
+    detail: str = ""
+    """Told at the bottom while the cursor is on it."""
+    is_current: bool = False
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    title: str
+    """Empty: the rows stand without one."""
+    rows: tuple[ModelRow, ...]
+
+
+WITHOUT = Section(
+    "", (ModelRow(NO_MODEL, "Read without a model", "Nothing is summarised; questions cannot be asked."),)
+)
+
+
+def sections(models: Iterable[ModelFile], free_bytes: int, current: str, starter: Path | None) -> list[Section]:
+    """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out."""
+    sorted_in: dict[str, list[ModelRow]] = {title: [] for title in (READY, TOO_LARGE, EMBEDDINGS, UNUSABLE)}
+    for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
+        fit = fit_of(model, free_bytes)
+        sorted_in[_title(model, fit)].append(_row(model, fit, current, is_starter=model.path == starter))
+    return [Section(title, tuple(rows)) for title, rows in sorted_in.items() if rows]
+
+
+def matching(found: Sequence[Section], typed: str) -> list[Section]:
+    """The rows in whose words all that was typed stands."""
+    wanted = typed.casefold().split()
+
+    def holds(row: ModelRow) -> bool:
+        words = f"{row.name} {row.about}".casefold()
+        return all(word in words for word in wanted)
+
+    kept = [replace(section, rows=tuple(filter(holds, section.rows))) for section in found]
+    return [section for section in kept if section.rows]
+
+
+def _title(model: ModelFile, fit: Fit | None) -> str:
+    if model.embeds:
+        return EMBEDDINGS
+    if not model.usable:
+        return UNUSABLE
+    return TOO_LARGE if fit is not None and not fit.enough else READY
+
+
+def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool) -> ModelRow:
+    is_current = current in (str(model.path), model.name) or (is_starter and current == STARTER)
+    name = f"{model.name}  (starter)" if is_starter else model.name
+    if model.usable:
+        about = " · ".join(filter(None, [fit_words(model, fit), *facts(model)]))
+    elif model.embeds:
+        about = " · ".join(facts(model))
+    else:
+        about = f"cannot be used: {model.problem}"
+    return ModelRow(str(model.path), name, about, str(model.path), is_current, enabled=model.usable)
