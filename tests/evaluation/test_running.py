@@ -72,7 +72,7 @@ async def test_without_a_reader_that_needs_one_no_memory_is_made(tmp_path: Path)
 
 async def test_a_reader_that_can_do_without_a_memory_names_its_pages_where_there_is_one(tmp_path: Path) -> None:
     await follow(make_plan(readers=("gistread", "dos")), FakeEngine(), tmp_path)
-    scores = {key[2]: asked.outcome.scores for key, asked in read_outcomes(tmp_path / "outcomes.jsonl").items()}
+    scores = {key[2]: dict(asked.outcome.scores) for key, asked in read_outcomes(tmp_path / "outcomes.jsonl").items()}
     assert "page-recall" in scores["gistread"]
     assert "page-recall" not in scores["dos"]
 
