@@ -69,19 +69,19 @@ def metadata(**changes: object) -> dict[str, object]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def write_tiny_gguf(path: Path, seed: int = 1, **changes: object) -> Path:
-    """Write the model (about 400 kB) and return its path."""
-    values = metadata(**changes)
+def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, **changes: object) -> Path:
+    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same as these."""
+    values = metadata(**{"llama__block_count": layers, **changes})
     vocabulary = values["tokenizer.ggml.tokens"]
     assert isinstance(vocabulary, list)
-    return write_gguf(path, values, _tensors(len(vocabulary), random.Random(seed)))
+    return write_gguf(path, values, _tensors(len(vocabulary), random.Random(seed), layers))
 
 
 def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
     """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its path."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
-    data = b""
+    data = bytearray()
     for name, (shape, floats) in tensors.items():
         head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
         data += _aligned(floats.tobytes())
@@ -100,7 +100,7 @@ def ones(size: int, factor: float = 1.0) -> Tensor:
     return (size,), array("f", [factor] * size)
 
 
-def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
+def _tensors(vocabulary: int, source: random.Random, layers: int) -> dict[str, Tensor]:
     def matrix(columns: int, rows: int) -> Tensor:
         return random_matrix(source, columns, rows)
 
@@ -109,7 +109,7 @@ def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
         "output_norm.weight": ones(EMBEDDING),
         "output.weight": matrix(EMBEDDING, vocabulary),
     }
-    for layer in range(LAYERS):
+    for layer in range(min(layers, LAYERS)):
         tensors |= {
             f"blk.{layer}.attn_norm.weight": ones(EMBEDDING),
             f"blk.{layer}.attn_q.weight": matrix(EMBEDDING, EMBEDDING),
@@ -120,6 +120,11 @@ def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
             f"blk.{layer}.ffn_gate.weight": matrix(EMBEDDING, FEED_FORWARD),
             f"blk.{layer}.ffn_up.weight": matrix(EMBEDDING, FEED_FORWARD),
             f"blk.{layer}.ffn_down.weight": matrix(FEED_FORWARD, EMBEDDING),
+        }
+    for layer in range(LAYERS, layers):
+        alike = f"blk.{layer % LAYERS}."
+        tensors |= {
+            name.replace(alike, f"blk.{layer}."): tensors[name] for name in list(tensors) if name.startswith(alike)
         }
     return tensors
 

@@ -20,7 +20,8 @@ from gistread.errors import StorageError, UsageError
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
 Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
-KvCache = Literal["f16", "q8_0", "q4_0"]
+KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
+FlashAttention = Literal["auto", "on", "off"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Prepare = Literal["auto", "when asked"]
 Highlight = Literal["yellow", "green", "blue", "red"]
@@ -46,8 +47,16 @@ class Config:
     """Window to load the model with, where its own is too large for the memory at hand."""
     fast_weights: FastWeights = "ask"
     """Whether faster copies of weights may be made: `ask` only small ones, `always` any, `never` none."""
-    kv_cache: KvCache = "f16"
-    """What the numbers of the KV cache are kept as; the others take half and a quarter of the memory."""
+    kv_cache: KvCache = "auto"
+    """What the numbers of the KV cache are kept as; `auto`: f16, or q8_0, half of that, where memory is short."""
+    gpu_layers: int | None = None
+    """Layers that a graphics card computes, the output being one; None: as many as fit."""
+    flash_attention: FlashAttention = "auto"
+    """How attention is computed; `auto`: fused where the device can."""
+    batch_tokens: int | None = None
+    """Tokens of prompts evaluated at once; None: chosen by the model's size and the device."""
+    threads: int | None = None
+    """Of the processor at work on the model; None: as many as it has physical cores for us."""
     embedding_model: str = ""
     """Path or name of a GGUF model that makes vectors, as `--embedding-model` takes it; empty: the only one."""
     reading: ReadingMode = ""
@@ -112,7 +121,11 @@ _RULES = {
     "asking_model": _TEXT,
     "context_tokens": _number(256, 10_000_000),
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
-    "kv_cache": _Rule(str, '"f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
+    "kv_cache": _Rule(str, '"auto", "f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
+    "gpu_layers": _number(0, 10_000),
+    "flash_attention": _Rule(str, '"auto", "on" or "off"', lambda value: value in get_args(FlashAttention)),
+    "batch_tokens": _number(64, 8192),
+    "threads": _number(1, 1024),
     "embedding_model": _TEXT,
     "reading": _Rule(str, '"careful" or "single-pass"', lambda value: value in get_args(ReadingMode)),
     "preset": _TEXT,

@@ -7,6 +7,7 @@ import pytest
 
 from gistread.config import save_setting
 from gistread.engine.llama import fast_weights
+from gistread.engine.llama.fitting import Gpu
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import Library, build_advice
 from gistread.errors import EngineError, ExitStatus
@@ -154,5 +155,5 @@ def test_a_graphics_card_that_the_build_cannot_use_is_told(maker: str, option: s
 
 
 def test_where_a_graphics_card_does_the_work_the_processor_does_not_matter() -> None:
-    library = replace(LIBRARY, backends=("CUDA", "CPU"), gpus=("NVIDIA H100",))
+    library = replace(LIBRARY, backends=("CUDA", "CPU"), gpus=(Gpu("NVIDIA H100", 80_000_000_000, 80_000_000_000),))
     assert build_advice(library, frozenset({"avx512f"}), "NVIDIA") == []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from gistread.engine.llama.fitting import Wishes
 from gistread.engine.llama.messages import decode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
@@ -28,7 +29,11 @@ class History:
 
     def __init__(self, model: TinyModel, window: int) -> None:
         self._model = load(
-            model.path, window, kv_type="f16", snapshots=None, progress=lambda share: None, cancelled=lambda: False
+            model.path,
+            Wishes(context_tokens=window),
+            snapshots=None,
+            progress=lambda share: None,
+            cancelled=lambda: False,
         )
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]

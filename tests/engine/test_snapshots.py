@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fitting import Wishes
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
@@ -96,7 +97,7 @@ async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> Non
         llama__rope__dimension_count=32,
     )
     await answered(model, tmp_path, asked("Where is inn 21?"))
-    engine = LlamaEngine(model, snapshots=tmp_path, kv_cache="q8_0")
+    engine = LlamaEngine(model, snapshots=tmp_path, wishes=Wishes(kv_cache="q8_0"))
     await engine.start()
     assert (await engine.complete(asked("Where is inn 21?"), SAMPLING)).usage.reused == 0
     await engine.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fitting import Wishes
 from gistread.errors import PromptTooLongError, UsageError
 from gistread.memory.derived import Derived, Grown
 from gistread.web.acting import ActEvent, Opened, act
@@ -126,7 +127,9 @@ async def test_a_task_that_is_none_is_refused(task: str) -> None:
 
 @pytest.fixture
 async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log", context_tokens=2048)
+    engine = LlamaEngine(
+        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log", wishes=Wishes(context_tokens=2048)
+    )
     await engine.start()
     yield engine
     await engine.close()

@@ -130,7 +130,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
     rows = [("gistread", __version__)]
     if library := found.library:
         support = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "not in this build"
-        card = ", ".join(library.gpus) or (f"{found.gpu} card" if found.gpu else "no card")
+        card = ", ".join(gpu.name for gpu in library.gpus) or (f"{found.gpu} card" if found.gpu else "no card")
         rows += [
             ("llama-cpp-python", library.version),
             ("kernels", " ".join(library.kernels)),

@@ -96,7 +96,7 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
 
     unwatch = engine.watch(show_loading)
     try:
-        await engine.start()
+        info = await engine.start()
     except BaseException as error:
         await engine.close()
         if otherwise is None or not isinstance(error, EngineError):
@@ -105,6 +105,8 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
         return await _started(otherwise, config, line, None)
     finally:
         unwatch()
+    if info.fit and info.fit.notice:
+        line.say(f"Note: {info.fit.notice}")
     return engine
 
 

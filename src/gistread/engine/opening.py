@@ -51,12 +51,19 @@ def fingerprint_of(source: ModelSource) -> str:
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
     """An engine with this model, not yet started."""
     from gistread.engine.llama.client import LlamaEngine
+    from gistread.engine.llama.fitting import Wishes
 
     return LlamaEngine(
         source.path,
-        context_tokens=config.context_tokens,
+        wishes=Wishes(
+            context_tokens=config.context_tokens,
+            gpu_layers=config.gpu_layers,
+            kv_cache=config.kv_cache,
+            flash_attention=config.flash_attention,
+            batch_tokens=config.batch_tokens,
+            threads=config.threads,
+        ),
         log=paths.worker_log,
         cache=paths.cache,
         fast_weights=config.fast_weights,
-        kv_cache=config.kv_cache,
     )

@@ -146,6 +146,25 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """How a model was laid into this machine."""
+
+    gpu_layers: int
+    layers: int
+    """Of which `gpu_layers` are on a graphics card; the output is one of them."""
+    cells: int
+    """Tokens that the KV cache holds of all requests together."""
+    kv_type: str
+    """What its numbers are kept as: `f16`, `q8_0`, `q4_0`."""
+    batch_tokens: int
+    """Evaluated at once."""
+    threads: int
+    flash_attention: bool
+    notice: str = ""
+    """For the person: what was given up for lack of memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class EngineInfo:
     """What is known of the model in use once it is loaded."""
 
@@ -162,6 +181,8 @@ class EngineInfo:
     """None: not measured."""
     weights: str = ""
     """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
+    fit: Fit | None = None
+    """None: it runs elsewhere."""
 
 
 class Phase(StrEnum):

@@ -9,14 +9,15 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
-from gistread.config import FastWeights, KvCache
+from gistread.config import FastWeights
 from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.fast_weights import make_copy
+from gistread.engine.llama.fitting import AS_FITS, Wishes
 from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measured import Measured
 from gistread.engine.llama.supervised import SupervisedWorker
-from gistread.engine.llama.worker_process import WorkerProcess, open_log
+from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.protocol import (
     GREEDY,
     Choice,
@@ -46,26 +47,24 @@ class LlamaEngine:
         self,
         model_path: Path,
         *,
-        context_tokens: int | None = None,
+        wishes: Wishes = AS_FITS,
         log: Path | None = None,
         cache: Path | None = None,
         snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
-        kv_cache: KvCache = "f16",
     ) -> None:
-        """`context_tokens`: the window; None for the default. `log`: where llama.cpp's messages go, if anywhere.
+        """`wishes`: how it is to be loaded. `log`: where llama.cpp's messages go, if anywhere.
 
         `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is measured
         or converted. `snapshots`: the directory of KV snapshots; None: a folder in `cache`, if there is one.
-        `fast_weights`: whether faster copies may be made. `kv_cache`: what the numbers of the KV cache are kept as.
+        `fast_weights`: whether faster copies may be made.
         """
         self._path = model_path
-        self._context_tokens = context_tokens
+        self._wishes = wishes
         self._log_path = log
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
-        self._kv_cache = kv_cache
         self._process = SupervisedWorker(self._load_model, log)
 
     # State.
@@ -106,6 +105,7 @@ class LlamaEngine:
             parallel=chosen.measured.parallel,
             rates=chosen.measured.rates,
             weights=chosen.weights,
+            fit=chosen.loaded.fit,
         )
 
     async def _load_fastest(self, header: GgufHeader) -> Chosen:
@@ -129,15 +129,24 @@ class LlamaEngine:
         return chosen
 
     async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, Loaded]:
-        worker = await self._process.new_worker()
+        """Load this file; where that ends the process, again with less. Of a copy nothing is given up to load it."""
         snapshots = None
         if self._snapshots is not None:
             form = "itself" if path == self._path else "a copy"
             snapshots = {"directory": str(self._snapshots), "model": f"{header.fingerprint} {form}"}
-        loaded = await worker.load(
-            path, context_tokens=self._context_tokens, kv_type=self._kv_cache, snapshots=snapshots
-        )
-        return worker, loaded
+        first = 0
+        while True:
+            worker = await self._process.new_worker()
+            try:
+                loaded = await worker.load(
+                    path, wishes=self._wishes, snapshots=snapshots, first=first, give_up=path == self._path
+                )
+            except LostWhileLoadingError as error:
+                if error.next_layout is None:
+                    raise
+                first = error.next_layout
+            else:
+                return worker, loaded
 
     async def _make_copy(self, header: GgufHeader, folder: Path) -> Path | None:
         await self._process.end_worker()

@@ -13,6 +13,7 @@ from gistread.config import FastWeights
 from gistread.engine.llama.fast_weights import FAST, find_copy, may_pay, obstacle, remove_copy
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.measured import Measured, Measurements, Subject
+from gistread.engine.protocol import Fit
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -31,6 +32,7 @@ class Loaded:
     library: str
     parallel: int
     """A guess, as long as nothing was measured."""
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, slots=True)

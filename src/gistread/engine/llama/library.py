@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from gistread.engine.llama.fitting import Gpu
 from gistread.errors import EngineError
 
 _DESCRIBE = "gistread.engine.llama.worker.describing"
@@ -34,8 +35,8 @@ class Library:
     """Of the processor: `AVX2`, `FMA` …"""
     backends: tuple[str, ...]
     """What it was built with: `CPU`, `CUDA` …"""
-    gpus: tuple[str, ...]
-    """Graphics cards that it can use, by name."""
+    gpus: tuple[Gpu, ...]
+    """Graphics cards that it can use."""
 
     @property
     def has_gpu_support(self) -> bool:
@@ -62,7 +63,8 @@ def ask_library() -> Library:
     if found is None:
         said = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(said[-1] if said else f"exit status {process.returncode}")
-    return Library(found["version"], tuple(found["kernels"]), tuple(found["backends"]), tuple(found["gpus"]))
+    gpus = tuple(Gpu(**gpu) for gpu in found["gpus"])
+    return Library(found["version"], tuple(found["kernels"]), tuple(found["backends"]), gpus)
 
 
 def _unusable(reason: str) -> EngineError:

@@ -168,6 +168,8 @@ class SupervisedWorker(Generic[Info]):
                 )
             case "loading":
                 self.tell(EngineState(Phase.LOADING, fraction=message["fraction"], notice=self._state.notice))
+            case "trying":
+                self.tell(EngineState(Phase.LOADING, fraction=0.0, notice=message["notice"] or self._state.notice))
             case _:
                 if request := self._requests.get(message.get("id", -1)):
                     request.events.put_nowait(message)

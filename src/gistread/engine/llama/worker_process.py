@@ -18,7 +18,7 @@ from gistread.engine.llama import measured
 from gistread.engine.llama.forms import Loaded
 from gistread.engine.llama.measured import Measured
 from gistread.engine.llama.messages import Message, decode, encode
-from gistread.engine.protocol import Rates
+from gistread.engine.protocol import Fit, Rates
 from gistread.errors import EngineError
 
 _LINE_LIMIT_BYTES = 64 * 2**20
@@ -38,6 +38,20 @@ class LoadedEmbedder:
     device: str
 
 
+class LostWhileLoadingError(EngineError):
+    """The worker ended by itself before the model was there."""
+
+    def __init__(self, status: int, trying: Message | None) -> None:
+        super().__init__(
+            f"The model's process ended while loading ({_reason(status)}).",
+            "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
+        )
+        # By the system, or by itself: much of what llama.cpp cannot allocate is a failed assertion.
+        for_memory = -status in (signal.SIGABRT, getattr(signal, "SIGKILL", None))
+        self.next_layout: int | None = trying["number"] + 1 if for_memory and trying and trying["left"] else None
+        """The number of the layout to try next, where there is one and memory may have been what was missing."""
+
+
 class WorkerProcess:
     """A running worker. `start` makes one; `end` has to be awaited whatever happens."""
 
@@ -52,6 +66,8 @@ class WorkerProcess:
         self._on_lost = on_lost
         self._answer: asyncio.Future[Message] | None = None
         """To `load` or `measure_rates`, while one is awaited."""
+        self._trying: Message | None = None
+        """What the load was at, when it was heard of last."""
         self._listener = asyncio.create_task(self._listen(), name="engine-listener")
 
     @classmethod
@@ -76,6 +92,8 @@ class WorkerProcess:
                     stderr=file if file is not None else asyncio.subprocess.DEVNULL,
                     limit=_LINE_LIMIT_BYTES,
                     start_new_session=True,
+                    # ggml has a debugger write where it failed, for which a person would wait.
+                    env={**os.environ, "GGML_NO_BACKTRACE": "1"},
                 )
             except OSError as error:
                 raise EngineError(f"The model's process cannot be started: {error}.") from None
@@ -95,10 +113,11 @@ class WorkerProcess:
     async def load(self, path: Path, **how: object) -> Loaded:
         """Load a model; once in a worker's life. `how`: as `messages.py` says.
 
-        Raises EngineError when it cannot be used or the worker is lost.
+        Raises LostWhileLoadingError when the worker is lost, EngineError when the model cannot be used.
         """
         ready = await self._answer_to("load", path=str(path), **how)
-        return Loaded(**{name: ready[name] for name in Loaded.__dataclass_fields__})
+        known = {name: ready[name] for name in Loaded.__dataclass_fields__}
+        return Loaded(**{**known, "fit": Fit(**ready["fit"])})
 
     async def load_embedder(self, path: Path, pooling: int) -> LoadedEmbedder:
         """Load a model that makes vectors, in place of one that writes. Raises as `load`."""
@@ -145,12 +164,11 @@ class WorkerProcess:
         with contextlib.suppress(ConnectionError):
             async for line in self._process.stdout:
                 self._receive(decode(line))
-        reason = _reason(await self._process.wait())
+        status = await self._process.wait()
         if self._answer is not None and not self._answer.done():
-            hint = "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`)."
-            self._answer.set_exception(EngineError(f"The model's process ended while loading ({reason}).", hint))
+            self._answer.set_exception(LostWhileLoadingError(status, self._trying))
         else:
-            self._on_lost(self, reason)
+            self._on_lost(self, _reason(status))
 
     def _receive(self, message: Message) -> None:
         match message["kind"]:
@@ -159,6 +177,8 @@ class WorkerProcess:
             case "failed" if self._answer is not None and not self._answer.done():
                 self._answer.set_exception(EngineError(message["message"], message["hint"]))
             case _:
+                if message["kind"] == "trying":
+                    self._trying = message
                 self._on_message(message)
 
 

@@ -17,9 +17,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
+from gistread.engine.llama.fitting import Wishes
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library
@@ -125,11 +127,13 @@ class Worker:
             else:
                 model = load(
                     path,
-                    message["context_tokens"],
-                    kv_type=message["kv_type"],
+                    Wishes(**message["wishes"]),
                     snapshots=message["snapshots"],
                     progress=progress,
                     cancelled=cancelled,
+                    trying=lambda trial: self.send(encode("trying", **asdict(trial))),
+                    first=message["first"],
+                    give_up=message["give_up"],
                 )
         except LoadCancelled:
             self.send(encode("cancelled", id=LOAD_ID))
@@ -150,6 +154,7 @@ class Worker:
                 library=library(),
                 parallel=model.parallel,
                 dimension=model.context.dimension,
+                fit=model.fit,
             )
         )
 

@@ -13,11 +13,16 @@ import llama_cpp as llama
 import numpy as np
 import numpy.typing as npt
 
+from gistread.config import FlashAttention
 from gistread.engine.llama.worker.weights import Weights
 
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
 """What a number of the KV cache is kept as."""
-KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
+_FLASH_ATTENTION = {
+    "auto": llama.LLAMA_FLASH_ATTN_TYPE_AUTO,
+    "on": llama.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+    "off": llama.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+}
 
 
 class DecodeError(Exception):
@@ -55,6 +60,7 @@ class Context:
         batch_tokens: int,
         threads: int,
         kv_type: str = "f16",
+        flash_attention: FlashAttention = "auto",
         pooling: int | None = None,
     ) -> None:
         """`pooling`: sequences become vectors, and this is how (`embedding_models.Pooling`). Raises MemoryError when
@@ -68,6 +74,7 @@ class Context:
         parameters.kv_unified = True
         parameters.swa_full = True  # a sliding window that forgets could not be cut back exactly
         parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
+        parameters.flash_attn_type = _FLASH_ATTENTION[flash_attention]
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
         parameters.no_perf = True
@@ -79,6 +86,8 @@ class Context:
             raise MemoryError(f"no room for a context of {cells} tokens")
         self.weights = weights
         self.cells = cells
+        self.kv_type = kv_type
+        self.flash_attention = flash_attention
         self.sequences = sequences
         self.batch_tokens = batch_tokens
         self.dimension: int = llama.llama_model_n_embd_out(weights.handle)

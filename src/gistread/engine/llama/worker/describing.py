@@ -5,12 +5,15 @@
 
 import ctypes
 import os
+import sys
 
 import llama_cpp as llama
 import orjson
 
-_GPUS = (1, 2)
-"""The types that ggml gives graphics cards, apart and built in; 0 is a processor, 3 a library such as BLAS."""
+from gistread.engine.llama.fitting import Gpu
+
+_APART, _BUILT_IN = _GPUS = (1, 2)
+"""The types that ggml gives graphics cards; 0 is a processor, 3 a library such as BLAS."""
 
 
 def library() -> str:
@@ -26,8 +29,8 @@ def kernels() -> list[str]:
     return [name.strip() for name, _, value in pairs if value.strip() not in ("", "0")]
 
 
-def gpu_names() -> list[str]:
-    """What ggml calls its graphics cards; empty where there are none or it cannot be asked."""
+def gpus() -> tuple[Gpu, ...]:
+    """The graphics cards that ggml can use; none where there are none or it cannot be asked."""
     try:
         ggml = llama.llama_cpp._lib
         ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
@@ -36,14 +39,21 @@ def gpu_names() -> list[str]:
         ggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
         ggml.ggml_backend_dev_description.restype = ctypes.c_char_p
         ggml.ggml_backend_dev_description.argtypes = [ctypes.c_void_p]
+        ggml.ggml_backend_dev_memory.restype = None
+        ggml.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_size_t)] * 2]
         devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
-        return [
-            ggml.ggml_backend_dev_description(device).decode("utf-8", "replace")
-            for device in devices
-            if ggml.ggml_backend_dev_type(device) in _GPUS
-        ]
+        return tuple(_gpu(ggml, device) for device in devices if ggml.ggml_backend_dev_type(device) in _GPUS)
     except AttributeError:
-        return []
+        return ()
+
+
+def _gpu(ggml: ctypes.CDLL, device: int) -> Gpu:
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    ggml.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
+    # Metal calls its cards apart; on Apple's own processors they have the machine's memory all the same.
+    shares = ggml.ggml_backend_dev_type(device) == _BUILT_IN or sys.platform == "darwin"
+    name = ggml.ggml_backend_dev_description(device).decode("utf-8", "replace")
+    return Gpu(name, free.value, total.value, shares)
 
 
 def backends() -> list[str]:
@@ -69,7 +79,7 @@ def main() -> None:
         "version": llama.__version__,
         "kernels": kernels(),
         "backends": backends(),
-        "gpus": gpu_names(),
+        "gpus": gpus(),
     }
     with os.fdopen(pipe, "wb") as out:
         out.write(orjson.dumps(description))

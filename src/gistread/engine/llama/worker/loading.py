@@ -1,48 +1,46 @@
 """A GGUF file becomes a model that can be worked with, or one clear sentence why it cannot.
 
-Decides context, batch, threads and layers from the header and the machine. Reports progress and can be
-stopped while it loads.
+What is to be loaded in which way `fitting.py` says, from the header and from what is free; here it is tried, and the
+next way where memory turns out to be less. Reports progress and can be stopped while it loads.
 """
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jinja2
 import llama_cpp as llama
 
+from gistread.engine.llama import fitting
+from gistread.engine.llama.fitting import Gpu, Layout, Wishes
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.worker.context import KV_BYTES, Context
-from gistread.engine.llama.worker.describing import gpu_names, library
+from gistread.engine.llama.memory_needed import SEQUENCES, STATES, Sizes, batch_tokens_of, sizes_of
+from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
+from gistread.engine.llama.worker.describing import gpus, library
+from gistread.engine.llama.worker.saying import LlamaLog
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.llama.worker.weights import Weights
+from gistread.engine.protocol import Fit
 from gistread.errors import EngineError
 
-DEFAULT_CONTEXT_TOKENS = 8192
-"""The window when none is asked for: what the paper's models had, and what fits most machines."""
 EMBEDDED_TOKENS = 2048
 """Of one text that becomes a vector, at most: some models take more, at a price that grows with the square."""
 _BATCH_OF_TEXTS = 512
 """Tokens of short texts that become vectors at once. More are no faster on a CPU."""
 _TEXTS = 32
 """That become vectors at once. llama.cpp fails when the tokens of a batch cannot be shared out evenly among them."""
-_SEQUENCES = 48
-"""Running, and kept for requests that begin the same. A sequence costs no memory of its own..."""
-_STATES = 6
-"""... but in recurrent models, where each has a state."""
-_WINDOWS = 2
-"""Cells for so many full windows where there is memory for them: a question and the reading beside it."""
-_WINDOWS_ON_GPU = 4
-"""There, dozens of requests run at once."""
 _ALL_LAYERS = 999
-_ERROR_LEVEL = 4
 
 
 class LoadCancelled(Exception):  # noqa: N818 - it is not an error
     """The load was stopped on request."""
+
+
+class NoRoomError(EngineError):
+    """Memory was asked for, and there was none."""
 
 
 @dataclass(slots=True)
@@ -58,66 +56,161 @@ class LoadedModel:
     threads: int
     device: str
     on_gpu: bool = False
-    kv_type: str = "f16"
+    fit: Fit | None = None
+    """None: it makes vectors."""
     snapshots: Snapshots | None = None
     """None: nothing is kept on disk."""
     parallel: int = 8
     """Requests at work at the same time: a guess, until the client says what was measured (`configure`)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A layout that is about to be tried."""
+
+    number: int
+    left: int
+    """To be tried after it."""
+    notice: str
+    """For the person, what is less for lack of memory. Empty: nothing is."""
+
+
 def load(
     path: Path,
-    context_tokens: int | None,
+    wishes: Wishes,
     *,
-    kv_type: str,
     snapshots: Mapping[str, str] | None,
     progress: Callable[[float], None],
     cancelled: Callable[[], bool],
+    trying: Callable[[Trial], None] = lambda trial: None,
+    first: int = 0,
+    give_up: bool = True,
 ) -> LoadedModel:
-    """Load the model at `path` with a window of `context_tokens` (at most what it was trained for).
+    """Load the model at `path`, in the best way that there turns out to be memory for.
 
-    `kv_type`: of the numbers in the KV cache, a key of `KV_TYPES`. `snapshots`: `directory` and `model`, what the
-    weights are known by. `progress` is called with the share loaded, 0 to 1. Raises EngineError, LoadCancelled.
+    `snapshots`: `directory` and `model`, what the weights are known by. `progress` is called with the share loaded, 0
+    to 1; `trying` before each layout. `first`: the layout to begin with, where those before ended the process.
+    Not `give_up`: only with the window and the numbers that are wanted. Raises EngineError, LoadCancelled.
     """
     header = read_header(path)
-    window = min(context_tokens or DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
     check_file(header)
-    on_gpu = bool(llama.llama_supports_gpu_offload())
-    cell_bytes = round(header.kv_bytes_per_token * KV_BYTES[kv_type] / KV_BYTES["f16"])
-    cells = _cells(header, window, cell_bytes, on_gpu=on_gpu)
-    handle = _open(path, progress, cancelled, on_gpu=on_gpu)
-    threads = physical_cores()  # more than that only make each other wait: they spin
-    batch_tokens = _batch_tokens(header.parameters, on_gpu=on_gpu)
-    try:
-        weights = Weights(handle, header.chat_template)
-        sequences = _SEQUENCES if weights.can_roll_back else _STATES
-        context = Context(
-            weights,
-            cells=cells,
-            sequences=sequences,
-            batch_tokens=batch_tokens,
-            threads=threads,
-            kv_type=kv_type,
-        )
-    except jinja2.TemplateError as error:
-        raise EngineError(f"The chat template of {path.name} cannot be used: {error}.") from None
-    except MemoryError:
-        raise EngineError(
-            f"There is no memory for a window of {window} tokens of {path.name}.",
-            "Choose a smaller one (--context), or a smaller model."
-            + (f' Not every model can do with kv_cache = "{kv_type}".' if kv_type != "f16" else ""),
-        ) from None
-    return LoadedModel(
-        weights,
-        context,
-        window,
-        batch_tokens,
-        threads,
-        device=_device(threads, on_gpu=on_gpu),
-        on_gpu=on_gpu,
-        kv_type=kv_type,
-        snapshots=_snapshots(snapshots, kv_type),
+    cards = gpus()
+    batch_tokens = wishes.batch_tokens or batch_tokens_of(
+        header.parameters, on_gpu=bool(cards) and wishes.gpu_layers != 0
     )
+    sizes = sizes_of(header, batch_tokens)
+    room = fitting.room_of(available_bytes(), cards)
+    every = fitting.layouts(sizes, header.context_length, wishes, room)
+    best = every[0]
+    possible = [
+        layout
+        for layout in every
+        if fitting.fits(sizes, layout, room, wishes)
+        and (give_up or (layout.window, layout.kv_type) == (best.window, best.kv_type))
+    ]
+    if not possible:
+        raise _too_large(header, sizes, every[-1] if give_up else best, room.memory_bytes)
+    best = replace(best, gpu_layers=possible[0].gpu_layers)
+    loading = _Loading(path, header, wishes, batch_tokens, progress, cancelled)
+    error: NoRoomError | None = None
+    for number, layout in enumerate(possible[first:], first):
+        notice = fitting.given_up(best, layout, sizes.layers)
+        trying(Trial(number, len(possible) - number - 1, notice))
+        try:
+            model = loading.load(layout, cards, notice)
+        except NoRoomError as no_room:
+            error = no_room
+        else:
+            model.snapshots = _snapshots(snapshots, layout.kv_type)
+            return model
+    raise error or _no_room(header, best)
+
+
+class _Loading:
+    """The weights, once they are there, and what they are tried with."""
+
+    def __init__(
+        self,
+        path: Path,
+        header: GgufHeader,
+        wishes: Wishes,
+        batch_tokens: int,
+        progress: Callable[[float], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._path = path
+        self._header = header
+        self._wishes = wishes
+        self._batch_tokens = batch_tokens
+        self._threads = wishes.threads or physical_cores()  # more than that only make each other wait: they spin
+        self._progress = progress
+        self._cancelled = cancelled
+        self._log = LlamaLog()
+        self._weights: Weights | None = None
+        self._gpu_layers = -1
+
+    def load(self, layout: Layout, cards: tuple[Gpu, ...], notice: str) -> LoadedModel:
+        """The model in this layout. Raises NoRoomError, other EngineErrors where no layout would do, LoadCancelled."""
+        weights = self._weights_on(layout.gpu_layers)
+        try:
+            context = Context(
+                weights,
+                cells=layout.cells,
+                sequences=SEQUENCES if weights.can_roll_back else STATES,
+                batch_tokens=self._batch_tokens,
+                threads=self._threads,
+                kv_type=layout.kv_type,
+                flash_attention=self._wishes.flash_attention,
+            )
+        except MemoryError:
+            raise _no_room(self._header, layout) from None
+        if layout.gpu_layers and not _warm_up(context):
+            context.close()
+            raise _no_room(self._header, layout)
+        fit = Fit(
+            layout.gpu_layers,
+            self._header.layers + 1,
+            layout.cells,
+            layout.kv_type,
+            self._batch_tokens,
+            self._threads,
+            self._log.flash_attention,
+            notice,
+        )
+        return LoadedModel(
+            weights,
+            context,
+            layout.window,
+            self._batch_tokens,
+            self._threads,
+            device=_device(self._threads, cards, fit),
+            on_gpu=bool(layout.gpu_layers),
+            fit=fit,
+        )
+
+    def _weights_on(self, gpu_layers: int) -> Weights:
+        if self._weights is None or self._gpu_layers != gpu_layers:
+            if self._weights is not None:
+                self._weights.close()
+                self._weights = None
+            handle = _open(self._path, self._progress, self._cancelled, gpu_layers, self._log)
+            self._gpu_layers = gpu_layers
+            try:
+                self._weights = Weights(handle, self._header.chat_template)
+            except jinja2.TemplateError as error:
+                raise EngineError(f"The chat template of {self._path.name} cannot be used: {error}.") from None
+        return self._weights
+
+
+def _warm_up(context: Context) -> bool:
+    """Whether a graphics card evaluates a whole batch: some of its memory is taken only then."""
+    try:
+        tokens = [BatchToken(0, position, 0, position == 0) for position in range(context.batch_tokens)]
+        done = context.evaluate(tokens[: context.cells]) is Outcome.DONE
+    except DecodeError:
+        return False
+    context.clear()
+    return done
 
 
 def load_embedder(
@@ -131,10 +224,20 @@ def load_embedder(
     check_whole(header)
     window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
     batch_tokens = -(-max(window, _BATCH_OF_TEXTS) // _TEXTS) * _TEXTS
-    on_gpu = bool(llama.llama_supports_gpu_offload())
+    cards, log = gpus(), LlamaLog()
+    on_gpu = bool(cards)
+    layout = Layout(window, batch_tokens, "f16", 0)
     if not on_gpu:
-        check_memory(header, batch_tokens, header.kv_bytes_per_token)
-    handle = _open(path, progress, cancelled, on_gpu=on_gpu)
+        sizes, free = sizes_of(header, batch_tokens), available_bytes()
+        if not fitting.fits(sizes, layout, fitting.room_of(free, ()), fitting.AS_FITS):
+            raise _too_large(header, sizes, layout, free)
+    try:
+        handle = _open(path, progress, cancelled, _ALL_LAYERS if on_gpu else 0, log)
+    except NoRoomError:
+        if not on_gpu:
+            raise
+        on_gpu = False
+        handle = _open(path, progress, cancelled, 0, log)
     threads = physical_cores()
     try:
         weights = Weights(handle, "")
@@ -149,15 +252,18 @@ def load_embedder(
     except MemoryError:
         raise EngineError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.") from None
     return LoadedModel(
-        weights, context, window, batch_tokens, threads, device=_device(threads, on_gpu=on_gpu), on_gpu=on_gpu
+        weights, context, window, batch_tokens, threads, device=_device(threads, cards if on_gpu else ()), on_gpu=on_gpu
     )
 
 
 def _open(
-    path: Path, progress: Callable[[float], None], cancelled: Callable[[], bool], *, on_gpu: bool
+    path: Path,
+    progress: Callable[[float], None],
+    cancelled: Callable[[], bool],
+    gpu_layers: int,
+    log: LlamaLog,
 ) -> llama.llama_model_p:
-    """The weights of a file. Raises EngineError, LoadCancelled."""
-    log = _Log()
+    """The weights of a file. Raises NoRoomError, other EngineErrors, LoadCancelled."""
     llama.llama_backend_init()
 
     def on_progress(share: float, _data: object) -> bool:
@@ -166,7 +272,7 @@ def _open(
 
     callback = llama.llama_progress_callback(on_progress)
     parameters = llama.llama_model_default_params()
-    parameters.n_gpu_layers = _ALL_LAYERS if on_gpu else 0
+    parameters.n_gpu_layers = gpu_layers
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not handle:
@@ -202,41 +308,27 @@ def check_whole(header: GgufHeader) -> None:
         )
 
 
-def check_memory(header: GgufHeader, cells: int, cell_bytes: int) -> None:
-    """Raises EngineError when weights and KV cache need more memory than the machine has free."""
-    needed = header.file_bytes + cells * cell_bytes
-    free = available_bytes()
-    if needed > free:
-        raise EngineError(
-            f"{header.path.name} needs {needed / 2**30:.1f} GiB of memory; {free / 2**30:.1f} GiB are free.",
-            "Choose a smaller model or quantisation, or a smaller window (--context).",
-        )
+def _too_large(header: GgufHeader, sizes: Sizes, layout: Layout, free: int) -> EngineError:
+    _, beside = fitting.needed(sizes, replace(layout, gpu_layers=0))
+    return EngineError(
+        f"{header.path.name} needs {beside / 2**30:.1f} GiB of memory; {free / 2**30:.1f} GiB are free.",
+        "Choose a smaller model or quantisation, or a smaller window (--context).",
+    )
 
 
-def _cells(header: GgufHeader, window: int, cell_bytes: int, *, on_gpu: bool) -> int:
-    """Cells of the KV cache: one window at least, more where that leaves memory. Raises EngineError."""
-    if on_gpu:
-        return _WINDOWS_ON_GPU * window
-    check_memory(header, window, cell_bytes)
-    spare = available_bytes() - header.file_bytes - window * cell_bytes
-    if cell_bytes:
-        return window + max(0, min((_WINDOWS - 1) * window, spare // 2 // cell_bytes))
-    return _WINDOWS * window
+def _no_room(header: GgufHeader, layout: Layout) -> NoRoomError:
+    return NoRoomError(
+        f"There is no memory for a window of {layout.window} tokens of {header.path.name}.",
+        "Choose a smaller one (--context), or a smaller model."
+        + (f' Not every model can do with kv_cache = "{layout.kv_type}".' if layout.kv_type != "f16" else ""),
+    )
 
 
-def _batch_tokens(parameters: int, *, on_gpu: bool) -> int:
-    """Tokens evaluated at once. Fixed for a model and a device, so that a run can be repeated exactly.
-
-    Larger is little faster on a CPU, and a status line or a waiting person sees nothing meanwhile.
-    """
-    if on_gpu:
-        return 512
-    return 256 if parameters < 1_000_000_000 else 128 if parameters < 5_000_000_000 else 64
-
-
-def _device(threads: int, *, on_gpu: bool) -> str:
-    cpu = f"CPU, {threads} thread{'s' if threads != 1 else ''}"
-    return next(iter(gpu_names()), "GPU") if on_gpu else cpu
+def _device(threads: int, cards: tuple[Gpu, ...], fit: Fit | None = None) -> str:
+    if not cards or (fit and not fit.gpu_layers):
+        return f"CPU, {threads} thread{'s' if threads != 1 else ''}"
+    names = cards[0].name if len(cards) == 1 else f"{len(cards)} × {cards[0].name}"
+    return f"{names} ({fit.gpu_layers} of {fit.layers} layers)" if fit else names
 
 
 def _load_error(path: Path, errors: list[str]) -> EngineError:
@@ -247,28 +339,8 @@ def _load_error(path: Path, errors: list[str]) -> EngineError:
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
-        return EngineError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+        return NoRoomError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
     reason = errors[-1] if errors else "llama.cpp gave no reason"
     return EngineError(
         f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.", "Fetch it again, or choose another model."
     )
-
-
-class _Log:
-    """What llama.cpp says: all of it to stderr, which is a log file; its errors kept."""
-
-    def __init__(self) -> None:
-        self.errors: list[str] = []
-        self._callback = llama.llama_log_callback(self._on_line)
-        llama.llama_log_set(self._callback, None)
-        _KEPT_ALIVE.append(self._callback)
-
-    def _on_line(self, level: int, text: bytes, _data: object) -> None:
-        line = text.decode("utf-8", "replace")
-        os.write(2, text)
-        if level == _ERROR_LEVEL and line.strip():
-            self.errors.append(line.strip())
-
-
-_KEPT_ALIVE: list[object] = []
-"""Callbacks that llama.cpp calls as long as the process lives."""

@@ -49,7 +49,8 @@ def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable
         sequences=most + 1,
         batch_tokens=model.batch_tokens,
         threads=model.threads,
-        kv_type=model.kv_type,
+        kv_type=model.context.kv_type,
+        flash_attention=model.context.flash_attention,
     )
     try:
         # On a GPU the processor only waits.

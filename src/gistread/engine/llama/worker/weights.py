@@ -46,6 +46,10 @@ class Weights:
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
         """Where a text may be divided without changing its tokens; None: nowhere that is known."""
 
+    def close(self) -> None:
+        """Let their memory be free. No context may have them any more."""
+        llama.llama_model_free(self.handle)
+
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokens of a piece of text. `special`: control tokens written out in it become those tokens."""
         if self._between is None:

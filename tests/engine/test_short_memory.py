@@ -1,0 +1,156 @@
+"""What becomes of a model where memory turns out to be less than was said: real workers under a limit.
+
+Much of what llama.cpp cannot allocate ends the process. So what is promised, the engine promises, not one worker.
+"""
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import pytest_asyncio
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.forms import Loaded
+from gistread.engine.llama.worker_process import WorkerProcess
+from gistread.engine.protocol import EngineState, Message, Phase, Sampling
+from gistread.errors import EngineError
+from tests.engine.conftest import StartEngine
+from tests.tiny_gguf import write_tiny_gguf
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on address space hold on Linux alone")
+
+LAYERS = 96
+"""So many that a window of 8192 tokens takes this much of an F16 KV cache:"""
+WINDOW_MIB = 192
+MIB = 2**20
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "deep.gguf"
+    # Numbers of a cache are made smaller in blocks of 32, as large as a head then has to be.
+    heads = {
+        "llama__attention__head_count": 2,
+        "llama__attention__head_count_kv": 2,
+        "llama__rope__dimension_count": 32,
+    }
+    return write_tiny_gguf(path, layers=LAYERS, llama__context_length=16_384, **heads)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def whole(deep: Path) -> AsyncIterator[int]:
+    """Address space of a worker that has loaded the model with room for two windows, in MiB."""
+    engine = LlamaEngine(deep)
+    info = await engine.start()
+    assert info.fit
+    assert (info.context_tokens, info.fit.cells, info.fit.kv_type) == (8192, 16_384, "f16")
+    assert info.fit.notice == ""
+    assert engine.worker_pid
+    yield psutil.Process(engine.worker_pid).memory_info().vms // MIB
+    await engine.close()
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sets what every worker's address space may grow to, in MiB."""
+
+    def set_limit(mib: int) -> None:
+        async def load(worker: WorkerProcess, *arguments: Any, **how: Any) -> Loaded:
+            assert worker.pid
+            resource.prlimit(worker.pid, resource.RLIMIT_AS, (mib * MIB, mib * MIB))
+            return await load_in(worker, *arguments, **how)
+
+        monkeypatch.setattr(WorkerProcess, "load", load)
+
+    load_in = WorkerProcess.load
+    return set_limit
+
+
+async def test_room_for_others_goes_first_and_is_not_worth_a_word(
+    deep: Path, whole: int, limit: Any, start: StartEngine
+) -> None:
+    limit(whole - 80)
+    info = (await start(deep)).info
+    assert info.fit
+    assert (info.context_tokens, info.fit.cells, info.fit.kv_type, info.fit.notice) == (8192, 8192, "f16", "")
+
+
+async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
+    limit(whole - WINDOW_MIB - 60)
+    engine = await start(deep)
+    assert engine.info.fit
+    assert (engine.info.context_tokens, engine.info.fit.kv_type) == (8192, "q8_0")
+    assert engine.info.fit.notice == "Memory is short: the model has a KV cache of q8_0."
+    said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
+    assert said.usage.generated == 2
+
+
+async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
+    limit(whole - 2 * WINDOW_MIB + 70)
+    info = (await start(deep)).info
+    assert info.fit
+    assert info.context_tokens in (2048, 4096)
+    assert f"a window of {info.context_tokens:,} tokens in place of 8,192" in info.fit.notice
+
+
+async def test_where_nothing_is_left_to_give_up_it_is_an_error(
+    deep: Path, whole: int, limit: Any, start: StartEngine
+) -> None:
+    limit(whole - 2 * WINDOW_MIB - 60)
+    with pytest.raises(EngineError, match=r"memory"):
+        await start(deep)
+
+
+async def test_a_window_that_was_asked_for_is_not_made_smaller(
+    deep: Path, whole: int, limit: Any, start: StartEngine
+) -> None:
+    limit(whole - 2 * WINDOW_MIB + 70)
+    with pytest.raises(EngineError, match="memory"):
+        await start(deep, wishes=Wishes(context_tokens=8192))
+
+
+async def test_each_thing_given_up_is_told_while_it_is_loaded(
+    deep: Path, whole: int, limit: Any, tmp_path: Path
+) -> None:
+    limit(whole - 2 * WINDOW_MIB + 70)
+    engine = LlamaEngine(deep, log=tmp_path / "worker.log")
+    notices: list[str] = []
+
+    def note(state: EngineState) -> None:
+        if state.phase is Phase.LOADING and state.notice and state.notice not in notices:
+            notices.append(state.notice)
+
+    engine.watch(note)
+    try:
+        await engine.start()
+        assert engine.info.fit
+        assert notices[0] == "Memory is short: the model has a KV cache of q8_0."
+        assert notices[-1] == engine.info.fit.notice
+    finally:
+        await engine.close()
+
+
+async def test_a_process_that_the_system_ends_is_begun_again_with_less(deep: Path) -> None:
+    engine = LlamaEngine(deep)
+    killed: list[int] = []
+
+    def kill(state: EngineState) -> None:
+        if state.phase is Phase.LOADING and state.fraction and engine.worker_pid and not killed:
+            killed.append(engine.worker_pid)
+            os.kill(engine.worker_pid, signal.SIGKILL)
+
+    engine.watch(kill)
+    try:
+        info = await engine.start()
+        assert killed
+        assert info.fit
+        assert info.fit.cells < 16_384
+    finally:
+        await engine.close()
