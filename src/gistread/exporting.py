@@ -259,7 +259,8 @@ def _gists_markdown(memory: GistMemory) -> Iterator[str]:
 
 
 def _place(book: Book, offset: int) -> str:
-    return f"{percent(book, offset):g}% · offset {offset}"
+    place = (_inline(book.volume_title(offset)), f"{percent(book, offset):g}%", f"offset {offset}")
+    return " · ".join(filter(None, place))
 
 
 def _quoted(text: str) -> str:

@@ -83,6 +83,19 @@ def add_books(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
+def add_series(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the series' own file, such as barsetshire.series")
+    parser.add_argument(
+        "books", metavar="BOOK", nargs="*", help="its volumes, in their order; without them, what is in it is shown"
+    )
+    parser.add_argument("--title", metavar="TITLE", help="of the series (the name of the file)")
+    parser.add_argument("--author", metavar="NAME", action="append", default=[], help="of the series (the volumes')")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--add", action="store_true", help="add the volumes to a series that is there")
+    how.add_argument("--force", action="store_true", help="replace a file that is there already")
+    add_formats(parser)
+
+
 def add_search(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
     parser.add_argument("words", metavar="WORDS", nargs="+", help="words as they stand in the book")

@@ -139,7 +139,7 @@ async def _ask(
                     ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice), embedder=embedder),
                 )
                 async with aclosing(events):
-                    steps, answered = await _told(arguments, events, line)
+                    steps, answered = await _told(arguments, book, events, line)
             finally:
                 unwatch()
             if arguments.json:
@@ -182,7 +182,7 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 
 async def _told(
-    arguments: argparse.Namespace, events: AsyncIterator[ReaderEvent], line: ProgressLine
+    arguments: argparse.Namespace, book: Book, events: AsyncIterator[ReaderEvent], line: ProgressLine
 ) -> tuple[list[Json], Answered]:
     """Tell every event as the command line asks for it; return the steps and the answer."""
     steps: list[Json] = []
@@ -216,7 +216,7 @@ async def _told(
     line.clear()
     assert answered is not None, "a reader ends with Answered"
     if not (arguments.json or arguments.events):
-        answer.finish(answered)
+        answer.finish(answered, book)
     return steps, answered
 
 
@@ -237,7 +237,7 @@ class _StreamedAnswer:
             write("")
             self._streamed.clear()
 
-    def finish(self, answered: Answered) -> None:
+    def finish(self, answered: Answered, book: Book) -> None:
         """The whole answer where it has not been seen, and what it rests on."""
         streamed = "".join(self._streamed)
         if streamed:
@@ -245,8 +245,9 @@ class _StreamedAnswer:
         if streamed.strip() != answered.answer.strip():
             write(answered.answer)
         for citation in answered.citations:
-            where = f"[{citation.page}] " if citation.page else ""
-            write(f"{where}“{' '.join(citation.quote.split())}”")
+            place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
+            where = " · ".join(filter(None, place))
+            write(f"{f'[{where}] ' if where else ''}“{' '.join(citation.quote.split())}”")
 
 
 def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str, memory: str) -> None:

@@ -148,6 +148,13 @@ _COMMANDS = {
         '  gistread books --remove "war and peace"',
         arguments.add_books,
     ),
+    "series": _Command(
+        "Make one book of several: a series, with one memory. Or show what is in one. Needs no model.",
+        "examples:\n  gistread series barsetshire.series warden.epub towers.epub --author 'Anthony Trollope'\n"
+        "  gistread series barsetshire.series --add thorne.epub\n  gistread series barsetshire.series\n\n"
+        "The file opens like any book. What a model has read of a volume is read of the series, and the other way.",
+        arguments.add_series,
+    ),
     "search": _Command(
         "Find words in a book: as they stand there, by a regular expression, or ranked. Needs no model.",
         "examples:\n  gistread search frankenstein.epub the monster\n"

@@ -183,7 +183,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
         pages = ", ".join(map(str, exchange.lookups))
         drawn.add(_said(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", None, "muted"))
     for index, citation in enumerate(exchange.citations[:9]):
-        text = f"page {citation.page}  “{shortened(citation.quote)}”"
+        text = f"{places.source(citation.page, citation.start)}  “{shortened(citation.quote)}”"
         links = (Span(0, len(text), "link", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "answer", str(index + 1), links), ToSource(index))
     return drawn

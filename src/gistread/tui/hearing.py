@@ -53,7 +53,7 @@ class Hearing:
             case news.MemoryOpened(memory=memory):
                 screen.memory_pane.show_memory(memory)
                 screen.show_aim(memory.aim)
-                screen.answers_pane.places = Places(len(memory.book.text), memory)
+                screen.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
                 screen.look_again()

@@ -131,8 +131,13 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter; where that is hardly more than a number, with the part that it belongs to."""
+    """The title of a chapter; where that is hardly more than a number, with the part that it belongs to.
+
+    In a series with its volume.
+    """
     chapter = book.chapters[index]
+    if book.volumes:
+        return book.chapter_title(chapter.start)
     if len(chapter.title) > _NUMBER_CHARACTERS:
         return chapter.title
     part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)

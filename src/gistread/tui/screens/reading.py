@@ -159,7 +159,7 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
         self.progress = Progress(book, PaceShelf(app.paths.pace), app.config.progress.split())
         self.book = book
         self.book_pane.show_book(book, offset)
-        self.answers_pane.places = Places(len(book.text))
+        self.answers_pane.places = Places(len(book.text), book=book)
         self.show_place()
         self.begin_marking()
         for line in filter(None, (*book.notices, notice)):

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.tui.text.document import Span
 
@@ -50,9 +51,15 @@ class WorkLine:
 class Places:
     """The words for places of one book: pages, where the model has read; shares of the book, where it has not."""
 
-    def __init__(self, length: int = 0, memory: GistMemory | None = None) -> None:
+    def __init__(self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None) -> None:
         self._length = max(1, length)
         self._memory = memory
+        self._book = book
+
+    def source(self, page: int, start: int) -> str:
+        """`page 3`; in a series with the volume."""
+        volume = self._book.volume_title(start) if self._book else ""
+        return f"page {page} · {volume}" if volume else f"page {page}"
 
     def words(self, start: int, end: int) -> str:
         """`page 3`, `pages 3–5`, `12–14%`."""
