@@ -92,5 +92,9 @@ class BudgetTooSmallError(UsageError):
         self.budget_tokens = budget_tokens
 
 
+class FetchError(GistreadError):
+    """A file cannot be had over the network, or is not what it should be."""
+
+
 class StorageError(GistreadError):
     """Something cannot be written or read back: a full disk, a folder without permission, a later format."""
