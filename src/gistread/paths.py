@@ -80,6 +80,16 @@ class Paths:
         return self.data / "pace.jsonl"
 
     @property
+    def models(self) -> Path:
+        """Models that were fetched."""
+        return self.data / "models"
+
+    @property
+    def own_models(self) -> Path:
+        """What the person adds to the catalogue of models that can be fetched."""
+        return self.config / "models.toml"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "gistread.log"
 

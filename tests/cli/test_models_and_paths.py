@@ -94,6 +94,8 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
             "memories",
             "texts",
             "weights",
+            "models",
+            "own_models",
             "measurements",
             "log_file",
             "worker_log",

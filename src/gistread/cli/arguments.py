@@ -154,6 +154,19 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         help="reading: it makes memories, and answers where no other does (the default); asking: it answers",
     )
     add_formats(use)
+    catalogue = actions.add_parser("catalogue", help="models that can be fetched, and which suits", allow_abbrev=False)
+    add_formats(catalogue)
+    get = actions.add_parser("get", help="fetch a model, after asking", allow_abbrev=False)
+    get.add_argument(
+        "model",
+        metavar="NAME",
+        nargs="?",
+        help="a name of the catalogue, hf:owner/repository:FILE or :Q4_K_M, or an https address; without it the "
+        "recommended one",
+    )
+    get.add_argument("--yes", action="store_true", help="agree to the licence and the size without being asked")
+    get.add_argument("--use", action="store_true", help="use it from now on")
+    add_formats(get)
     convert = actions.add_parser("convert", help="make a faster copy of a model, if it is one", allow_abbrev=False)
     convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
     add_formats(convert)

@@ -14,13 +14,14 @@ _DESCRIPTION = (
     "A book stands in one pane. A local language model, a GGUF file on this machine, reads it page by page and keeps a "
     "gist of each page in the other pane: the gist memory. A question is answered from the gists; where they are not "
     "enough, pages are opened, and the answer names its sources. Books are read well without a model, too.",
-    "Nothing leaves this machine, and nothing is fetched.",
+    "Nothing leaves this machine, and nothing is fetched, but for a model that you ask for (models get).",
     "A first word that is no command is a book. Without any word the library is shown, with the book that was read "
     "last chosen.",
 )
 _FILES = (
     ("$XDG_CONFIG_HOME/gistread/config.toml", "settings, keys among them"),
     ("$XDG_CONFIG_HOME/gistread/themes/", "your own themes"),
+    ("$XDG_CONFIG_HOME/gistread/models.toml", "what you add to the catalogue of models"),
     ("$XDG_DATA_HOME/gistread/", "what is yours: the library, your place in each book, marks, questions"),
     ("$XDG_CACHE_HOME/gistread/", "what the machine made and can make again: texts, memories, copies of models"),
     ("$XDG_STATE_HOME/gistread/gistread.log", "details of defects"),

@@ -1,4 +1,4 @@
-"""`gistread models list|use|convert`: the GGUF files on this machine, the one to use, faster copies of them."""
+"""`gistread models …`: the GGUF files on this machine, which of them is used for what, others that can be fetched."""
 
 import argparse
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    actions = {"list": show_models, "use": _use, "convert": _convert}
+    actions = {"list": show_models, "use": _use, "convert": _convert, "catalogue": _catalogue, "get": _get}
     return actions[arguments.action](arguments)
 
 
@@ -68,6 +68,18 @@ _ROLES = {
         "From now on the only embedding model there is makes vectors.",
     ),
 }
+
+
+def _catalogue(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.cli.fetching import show_catalogue
+
+    return show_catalogue(arguments)
+
+
+def _get(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.cli.fetching import fetch  # nobody else is to wait for what speaks to the network
+
+    return fetch(arguments)
 
 
 def _convert(arguments: argparse.Namespace) -> ExitStatus:

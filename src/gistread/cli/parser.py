@@ -170,8 +170,11 @@ _COMMANDS = {
         arguments.add_export,
     ),
     "models": _Command(
-        "The models on this machine, which one to use, and faster copies of them.",
-        "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter",
+        "The models on this machine, which one to use, faster copies of them, and others that can be fetched.",
+        "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter\n"
+        "  gistread models catalogue\n  gistread models get qwen3-4b-instruct --use\n"
+        "  gistread models get hf:owner/repository:Q4_K_M\n\n"
+        "Nothing is fetched but by `get`, which asks first. One that was stopped goes on when it is given again.",
         arguments.add_models,
     ),
     "act": _Command(

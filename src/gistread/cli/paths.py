@@ -12,6 +12,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     places = {
         "config_file": paths.config_file,
         "themes": paths.user_themes,
+        "own_models": paths.own_models,
+        "models": paths.models,
         "books": paths.books,
         "library": paths.library,
         "memories": paths.memories,

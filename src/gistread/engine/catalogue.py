@@ -18,7 +18,7 @@ from gistread.errors import StorageError, UsageError
 _PACKAGED = "catalogue.toml"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-_REVISION = re.compile(r"[\w.-]+(/[\w.-]+)*")
+_REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _FILE = re.compile(r"(?!.*(^|/)\.)[^\x00-\x1f\\?#:]+\.gguf", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

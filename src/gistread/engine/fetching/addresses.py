@@ -11,7 +11,7 @@ from gistread.errors import UsageError
 
 _HUB = "hf:"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_REVISION = re.compile(r"[\w.-]+(/[\w.-]+)*")
+_REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _SUFFIX = ".gguf"
 _FORMS = "Give a name of the catalogue, hf:owner/repository:file.gguf, hf:owner/repository:Q4_K_M, or an https address."
@@ -78,8 +78,8 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
 
 def _hub_address(spec: str) -> HubAddress:
     where, _, file = spec.removeprefix(_HUB).partition(":")
-    repository, _, revision = where.partition("@")
-    return _checked(HubAddress(repository, file, revision or "main"))
+    repository, at, revision = where.partition("@")
+    return _checked(HubAddress(repository, file, revision if at else "main"))
 
 
 def _checked(address: HubAddress) -> HubAddress:

@@ -7,6 +7,7 @@ says one, and that the result is a whole GGUF file.
 """
 
 import asyncio
+import math
 import re
 import time
 from dataclasses import dataclass
@@ -285,8 +286,7 @@ class _Download:
     async def _wait(self, reason: str, wait_s: float) -> None:
         until = time.monotonic() + wait_s
         while (left_s := until - time.monotonic()) > 0:
-            when = f"again in {left_s:.0f} s" if left_s >= 1 else "again"
-            self._say(Step.WAITING, self._part.length, notice=f"{reason}; {when}")
+            self._say(Step.WAITING, self._part.length, notice=f"{reason}; again in {math.ceil(left_s)} s")
             await asyncio.sleep(min(1.0, left_s))
 
     def _say(self, step: Step, done: int, *, notice: str = "") -> None:

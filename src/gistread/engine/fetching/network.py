@@ -6,6 +6,7 @@ What is done with the bytes, this does not know.
 """
 
 import contextlib
+import functools
 import os
 import re
 import ssl
@@ -92,10 +93,18 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
     timeout = httpx2.Timeout(network.stall_s)
     headers = {"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"}
     try:
-        return httpx2.AsyncClient(timeout=timeout, headers=headers)
+        return httpx2.AsyncClient(timeout=timeout, headers=headers, verify=_certificates())
     except (ValueError, ImportError) as error:
         # A proxy of the environment that is no address, or of a kind that needs another package.
         raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes as long as importing the library."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 @contextlib.asynccontextmanager

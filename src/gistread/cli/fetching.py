@@ -1,0 +1,230 @@
+"""`gistread models catalogue|get`: what could be fetched and what suits this machine; fetching it, once agreed to."""
+
+import argparse
+import asyncio
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.output import say, write, write_json
+from gistread.cli.progress import ProgressLine, bar, duration
+from gistread.cli.shapes import Json
+from gistread.config import save_setting
+from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
+from gistread.engine.embedding_models import makes_vectors
+from gistread.engine.fetching.network import Network, network_of
+from gistread.engine.fetching.plan import Got, Plan, begun_bytes, check_disk, get, make_plan
+from gistread.engine.fetching.progress import Progress, Step
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.recommending import Machine, Recommendation, needed_bytes, recommend, room_for
+from gistread.engine.this_machine import this_machine
+from gistread.errors import ExitStatus, UsageError
+from gistread.paths import default_paths
+
+_VOUCHED = {
+    "catalogue": "its checksum is the catalogue's",
+    "hub": "its checksum is what the hub says it is",
+    "": "nobody says what its checksum should be",
+}
+
+
+def show_catalogue(arguments: argparse.Namespace) -> ExitStatus:
+    paths = default_paths()
+    catalogue, machine = read_catalogue(paths.own_models), this_machine()
+    best = recommend(catalogue.entries, machine)
+    entries = _in_order(catalogue, best)
+    if arguments.json:
+        models = [_entry_document(entry, machine, best, paths.models) for entry in entries]
+        write_json({"dated": catalogue.dated.isoformat(), "models": models})
+        return ExitStatus.DONE
+    for entry in entries:
+        write(_row(entry, machine, best, paths.models))
+    say(f"As of {catalogue.dated}; your own go into {paths.own_models}. `gistread models get NAME` fetches one.")
+    if best is None:
+        say("None of them fits the memory that is free. The starter does: python3 -m pip install 'gistread[starter]'")
+    return ExitStatus.DONE
+
+
+def fetch(arguments: argparse.Namespace) -> ExitStatus:
+    paths, network = default_paths(), network_of()
+    catalogue = read_catalogue(paths.own_models)
+    plan = run_until_interrupted(make_plan(arguments.model or _recommended(catalogue), catalogue, network))
+    check_disk(plan, paths.models)
+    _agree(plan, paths.models, yes=arguments.yes)
+    got = run_until_interrupted(_fetch(plan, paths.models, network))
+    setting = _setting(got.path)
+    if arguments.use:
+        save_setting(paths.config_file, setting, str(got.path))
+    if arguments.json:
+        write_json(_got_document(plan, got, used=arguments.use))
+        return ExitStatus.DONE
+    for line in _told(plan, got):
+        say(line)
+    if arguments.use:
+        say("From now on it is used.")
+    else:
+        role = " --for embedding" if setting == "embedding_model" else ""
+        say(f"To use it from now on: gistread models use{role} {got.path.stem}")
+    return ExitStatus.DONE
+
+
+def _recommended(catalogue: Catalogue) -> str:
+    best = recommend(catalogue.entries, this_machine())
+    if best is None:
+        raise UsageError(
+            "No model of the catalogue fits the memory that is free.",
+            "Name one all the same: `gistread models catalogue` lists them.",
+        )
+    say(f"{best.entry.name}: {best.reason}.")
+    return best.entry.name
+
+
+def _agree(plan: Plan, folder: Path, *, yes: bool) -> None:
+    """Show what is to come and ask. Raises UsageError where nobody can be asked, InterruptError for a no."""
+    size = _bytes(plan.size_bytes) if plan.size_bytes is not None else "of unknown size"
+    parts = f" in {len(plan.files)} files" if len(plan.files) > 1 else ""
+    say(f"{plan.name} · {size}{parts} · {_VOUCHED[plan.voucher]}")
+    say(f"  from     {plan.host}")
+    say(f"  licence  {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}")
+    say(f"  to       {folder}")
+    if begun := begun_bytes(plan, folder):
+        say(f"  {_bytes(begun)} are here already.")
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("Nobody can be asked whether this is to be fetched.", "Say --yes to agree beforehand.")
+    sys.stderr.write("Fetch it under this licence? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise InterruptError("Nothing was fetched.")
+
+
+async def _fetch(plan: Plan, folder: Path, network: Network) -> Got:
+    seen = 0
+    noticed = ""
+    with ProgressLine() as line:
+
+        def tell(progress: Progress, number: int, count: int) -> None:
+            nonlocal seen, noticed
+            seen = progress.done_bytes
+            reason = progress.notice.partition("; again")[0]
+            if reason and reason != noticed:
+                line.say(f"{reason[0].upper()}{reason[1:]}.")
+            noticed = reason
+            line.show(progress_line(progress, number, count))
+
+        try:
+            return await get(plan, folder, network, tell)
+        except asyncio.CancelledError:
+            line.clear()
+            of = f" of {_bytes(plan.size_bytes)}" if plan.size_bytes is not None else ""
+            raise InterruptError(
+                f"Stopped at {_bytes(seen)}{of}; it is kept in {folder}.",
+                f"`gistread models get {plan.spec}` goes on from there.",
+            ) from None
+
+
+def progress_line(progress: Progress, number: int, count: int) -> str:
+    """`━━━━──── 1.2 of 2.5 GB · 31 MB/s · 42 s left`"""
+    done = _bytes(progress.done_bytes)
+    parts = [done if progress.total_bytes is None else f"{done} of {_bytes(progress.total_bytes)}"]
+    if count > 1:
+        parts.append(f"file {number} of {count}")
+    if progress.step is Step.CHECKING:
+        parts.append("checking what is here")
+    elif progress.step is Step.WAITING:
+        parts.append(progress.notice)
+    else:
+        if progress.bytes_per_s:
+            parts.append(f"{_bytes(progress.bytes_per_s)}/s")
+        if progress.left_s is not None:
+            parts.append(f"{duration(progress.left_s)} left")
+    share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 0.0
+    return f"{bar(min(1.0, share))}  {' · '.join(parts)}"
+
+
+def _told(plan: Plan, got: Got) -> list[str]:
+    if got.was_here:
+        return [f"{plan.name} is here already: {got.path}"]
+    checked = {
+        "catalogue": "as the catalogue has it",
+        "hub": "as the hub has it",
+        "": "and nothing to hold it against",
+    }
+    sums = got.sha256[0] if len(got.sha256) == 1 else f"{len(got.sha256)} files"
+    return [f"{plan.name} is in {got.path}", f"SHA-256 {sums}, {checked[got.voucher]}."]
+
+
+def _setting(path: Path) -> str:
+    """Which setting this model is one for."""
+    return "embedding_model" if makes_vectors(read_header(path)) else "model"
+
+
+def _in_order(catalogue: Catalogue, best: Recommendation | None) -> list[CatalogueEntry]:
+    """The recommended one first, then as the catalogue has them."""
+    return sorted(catalogue.entries, key=lambda entry: best is None or entry != best.entry)
+
+
+def _row(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
+    recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
+    facts = [_bytes(entry.size_bytes) if entry.size_bytes else "size not known", entry.quantization]
+    if entry.parameters:
+        active = f", {entry.active_parameters / 1e9:.2g} B a token" if entry.active_parameters else ""
+        facts.append(f"{entry.parameters / 1e9:.2g} B parameters{active}")
+    facts.append(entry.licence or "licence not stated")
+    facts.append("embedding model" if entry.kind == "embedding" else "")
+    lines = [f"{entry.name}{recommended}", f"    {' · '.join(filter(None, facts))}"]
+    lines += [f"    {fit(entry, machine)}"] if entry.size_bytes else []
+    if (folder / Path(entry.file).name).exists():
+        lines.append("    is here")
+    lines += [f"    {entry.good_for}"] if entry.good_for else []
+    lines.append(f"    hf:{entry.repository}:{entry.file}")
+    return "\n".join(lines)
+
+
+def fit(entry: CatalogueEntry, machine: Machine) -> str:
+    """Whether it fits this machine now, in words."""
+    room = room_for(entry, machine)
+    if room is None:
+        return "its size is not known"
+    if room.place == "nowhere":
+        classes = f"; for machines of {entry.machine_gb} GB" if entry.machine_gb else ""
+        return f"does not fit: needs {_bytes(needed_bytes(entry))}, {_bytes(machine.free_bytes)} are free{classes}"
+    window = f" with a window of {room.context_tokens:,} tokens" if room.context_tokens else ""
+    return f"fits the {'GPU' if room.place == 'gpu' else 'memory that is free'}{window}"
+
+
+def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
+    room = room_for(entry, machine)
+    recommended = best is not None and best.entry == entry
+    return {
+        **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
+        "here": (folder / Path(entry.file).name).exists(),
+        "fits": None if room is None else room.place != "nowhere",
+        "place": room and room.place,
+        "window_tokens": room and room.context_tokens,
+        "needed_bytes": needed_bytes(entry) or None,
+        "recommended": recommended,
+        "reason": best.reason if best is not None and recommended else "",
+    }
+
+
+def _got_document(plan: Plan, got: Got, *, used: bool) -> Json:
+    return {
+        "name": plan.name,
+        "path": str(got.path),
+        "size": got.size_bytes,
+        "sha256": list(got.sha256),
+        "checked_against": got.voucher or None,
+        "from": plan.host,
+        "licence": plan.licence,
+        "was_here": got.was_here,
+        "used": used,
+    }
+
+
+def _bytes(size_bytes: float) -> str:
+    if size_bytes >= 1e9:
+        return f"{size_bytes / 1e9:.1f} GB"
+    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.0f} kB"

@@ -1,0 +1,308 @@
+"""`gistread models catalogue` and `gistread models get`."""
+
+import hashlib
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gistread.config import load_config
+from gistread.engine.recommending import Machine
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from tests.cli.conftest import Run
+from tests.engine.fetching.server import (
+    FaultyServer,
+    cut_after,
+    faulty_server,
+    serve_repository,
+    status,
+    throttled,
+    without_environment,
+)
+from tests.engine.fetching.test_download import sha256
+from tests.tiny_bert import write_tiny_bert
+from tests.tiny_gguf import write_tiny_gguf
+
+GB = 10**9
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
+
+
+@pytest.fixture
+def hub(home: Path, model: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """The hub of this test, with one model that the person's own catalogue knows."""
+    without_environment(monkeypatch)
+    with faulty_server() as server:
+        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": model}, licence="cc0-1.0")
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        write_catalogue(model)
+        yield server
+
+
+def write_catalogue(model: bytes, **changes: object) -> None:
+    values = {
+        "name": "tiny",
+        "repository": "owner/tiny-GGUF",
+        "file": "tiny.gguf",
+        "licence": "cc0-1.0",
+        "size_bytes": len(model),
+        "sha256": sha256(model),
+        "parameters": 10,
+    } | changes
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    default_paths().own_models.write_text("\n".join(["[[model]]", *lines]))
+
+
+def machine(monkeypatch: pytest.MonkeyPatch, free_gb: float, gpu_gb: float = 0, cores: int = 4) -> None:
+    here = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
+    monkeypatch.setattr("gistread.cli.fetching.this_machine", lambda: here)
+
+
+@pytest.fixture
+def nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+
+
+def test_the_recommended_one_is_the_first_and_says_why(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(monkeypatch, 6)
+    lines = run("models", "catalogue").out.splitlines()
+    assert re.match(r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0])
+    assert "does not fit: needs" in "\n".join(lines)
+
+
+def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(monkeypatch, 6)
+    document = run("models", "catalogue", "--json").json
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", document["dated"])
+    first, *others = document["models"]
+    assert first["recommended"]
+    assert first["reason"]
+    assert first["fits"]
+    assert len(first["sha256"]) == 64
+    assert first["here"] is False
+    assert not any(other["recommended"] for other in others)
+    assert {False, True} == {other["fits"] for other in others}
+
+
+def test_where_nothing_fits_the_starter_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(monkeypatch, 0.5)
+    assert "gistread[starter]" in run("models", "catalogue").err
+
+
+def test_a_fault_in_the_persons_catalogue_is_told(run: Run, home: Path) -> None:
+    default_paths().own_models.write_text("[[model]]\nname = 3")
+    ran = run("models", "catalogue")
+    assert ran.status == ExitStatus.USAGE
+    assert "models.toml, model 1" in ran.err
+
+
+def test_get_shows_what_comes_and_puts_it_in_its_place(run: Run, hub: FaultyServer, model: bytes) -> None:
+    ran = run("models", "get", "tiny", "--yes")
+    assert ran.status == ExitStatus.DONE, ran.err
+    path = default_paths().models / "tiny.gguf"
+    assert path.read_bytes() == model
+    for said in ("cc0-1.0", "owner/tiny-GGUF", str(path.parent), sha256(model), "the catalogue's", "models use tiny"):
+        assert said in ran.err
+    assert ran.out == ""
+    assert "tiny" in run("models", "list").out
+    assert "here already" in run("models", "get", "tiny", "--yes").err
+
+
+def test_get_as_json(run: Run, hub: FaultyServer, model: bytes) -> None:
+    assert run("models", "get", "hf:owner/tiny-GGUF", "--yes", "--json").json == {
+        "name": "tiny",
+        "path": str(default_paths().models / "tiny.gguf"),
+        "size": len(model),
+        "sha256": [sha256(model)],
+        "checked_against": "hub",
+        "from": f"{hub.url.removeprefix('http://')}/owner/tiny-GGUF",
+        "licence": "cc0-1.0",
+        "was_here": False,
+        "used": False,
+    }
+
+
+def test_use_makes_it_the_model(run: Run, hub: FaultyServer) -> None:
+    run("models", "get", "tiny", "--yes", "--use")
+    assert load_config(default_paths().config_file).model == str(default_paths().models / "tiny.gguf")
+
+
+def test_an_embedding_model_becomes_the_embedding_model(run: Run, hub: FaultyServer, tmp_path: Path) -> None:
+    data = write_tiny_bert(tmp_path / "bert.gguf").read_bytes()
+    serve_repository(hub, "owner/bert-GGUF", {"bert.gguf": data})
+    run("models", "get", "hf:owner/bert-GGUF", "--yes", "--use")
+    config = load_config(default_paths().config_file)
+    assert config.embedding_model == str(default_paths().models / "bert.gguf")
+    assert config.model.endswith("fake.gguf")
+
+
+def test_nothing_is_fetched_where_nobody_can_be_asked(run: Run, hub: FaultyServer, nobody_asked: None) -> None:
+    ran = run("models", "get", "tiny")
+    assert ran.status == ExitStatus.USAGE
+    assert "--yes" in ran.err
+    assert not hub.requests
+    assert not default_paths().models.exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fetched"), [("y\n", True), ("Yes\n", True), ("\n", False), ("no\n", False), ("", False)]
+)
+def test_the_licence_is_asked_about(
+    run: Run, hub: FaultyServer, monkeypatch: pytest.MonkeyPatch, answer: str, fetched: bool
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return answer
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    ran = run("models", "get", "tiny")
+    assert ran.status == (ExitStatus.DONE if fetched else ExitStatus.INTERRUPTED)
+    assert (default_paths().models / "tiny.gguf").exists() is fetched
+    assert bool(hub.requests) is fetched
+
+
+def test_without_a_name_the_recommended_one_is_meant(
+    run: Run, hub: FaultyServer, model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine(monkeypatch, 1)
+    ran = run("models", "get", "--yes")
+    assert "the largest that fits 1.0 GB" in ran.err
+    assert (default_paths().models / "tiny.gguf").exists()
+
+
+def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer, model: bytes) -> None:
+    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].data = model[:-1] + b"!"
+    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].headers.clear()
+    ran = run("models", "get", "tiny", "--yes")
+    assert ran.status == ExitStatus.FAILED
+    assert "not the file that it should be" in ran.err
+    assert not (default_paths().models / "tiny.gguf").exists()
+
+
+def test_room_on_disk_is_checked_before_anybody_is_asked(
+    run: Run, hub: FaultyServer, model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_catalogue(model, size_bytes=10**15)
+    ran = run("models", "get", "tiny")
+    assert ran.status == ExitStatus.FAILED
+    assert "GB more on disk" in ran.err
+    assert not hub.requests
+
+
+def test_a_repository_that_wants_consent_says_where(run: Run, hub: FaultyServer) -> None:
+    hub.always = status(403, X_Error_Code="GatedRepo")
+    ran = run("models", "get", "hf:owner/tiny-GGUF", "--yes")
+    assert ran.status == ExitStatus.FAILED
+    assert f"{hub.url}/owner/tiny-GGUF" in ran.err
+
+
+def test_the_token_is_nowhere(run: Run, hub: FaultyServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    hub.faults = [cut_after(1000), status(500)]
+    ran = run("models", "get", "tiny", "--yes")
+    assert ran.status == ExitStatus.DONE
+    assert hub.gets()[0].headers["Authorization"] == "Bearer hf_secret"
+    assert "hf_secret" not in ran.out + ran.err
+    assert not [path for path in home.rglob("*") if path.is_file() and b"hf_secret" in path.read_bytes()]
+
+
+def test_no_other_command_imports_what_speaks_to_the_network() -> None:
+    code = (
+        "import sys; from gistread.cli import main; main(['models', 'list']); main(['paths']); main(['--help']);"
+        "sys.exit('httpx2' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def process(*words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "gistread", "models", "get", *words]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
+    """Wait until the process has written more than that of the file."""
+    part = default_paths().models / "tiny.gguf.part"
+    while running.poll() is None and (not part.exists() or part.stat().st_size <= before):
+        time.sleep(0.002)
+
+
+def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, model: bytes) -> None:
+    hub.always = throttled(200_000)
+    running = process("tiny", "--yes")
+    some_bytes_more(20_000, running)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == ExitStatus.INTERRUPTED
+    assert "`gistread models get tiny` goes on from there" in err
+    here = (default_paths().models / "tiny.gguf.part").stat().st_size
+    assert 20_000 < here < len(model)
+    hub.always = None
+    assert "are here already" in run("models", "get", "tiny", "--yes").err
+    assert hub.gets()[-1].first == here
+
+
+def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per_s: float) -> None:
+    hub.always = throttled(bytes_per_s)
+    source = random.Random(1)
+    part = default_paths().models / "tiny.gguf.part"
+    for kill in range(kills):
+        running = process("tiny", "--yes")
+        here = part.stat().st_size if part.exists() else 0
+        # Evenly spread, each at a random byte of its stretch: before the first byte, and in the middle of a block, too.
+        until = max(here, round(len(data) * (kill + source.random()) / (kills + 1)))
+        if source.random() < 0.9:
+            some_bytes_more(until, running)
+        time.sleep(source.random() * 0.02)
+        running.kill()
+        running.communicate()
+    running = process("tiny", "--yes")
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == ExitStatus.DONE, err
+    assert hashlib.sha256((default_paths().models / "tiny.gguf").read_bytes()).hexdigest() == sha256(data)
+
+
+IN_FLIGHT_BYTES = 65_536
+"""What may be on its way from the server's write to the file when the process dies: one read of the client's."""
+
+
+def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
+    """No byte was asked for twice, but those that were on their way when the process died."""
+    answers = [request for request in hub.gets() if request.path.endswith("tiny.gguf")]
+    reached = 0
+    for request in answers:
+        assert request.first >= reached - IN_FLIGHT_BYTES
+        assert request.first <= reached, "nothing is left out"
+        reached = max(reached, request.first + request.sent)
+    assert reached == len(data)
+
+
+def test_killed_a_few_times_it_ends_with_the_right_file(run: Run, hub: FaultyServer, model: bytes) -> None:
+    killed_again_and_again(hub, model, 3, 400_000)
+    check_fetched_once(hub, model)
+
+
+@pytest.mark.slow
+def test_killed_fifty_times_it_ends_with_the_right_file_and_no_byte_was_fetched_twice_but_the_last_block(
+    run: Run, hub: FaultyServer, tmp_path: Path
+) -> None:
+    data = write_tiny_gguf(tmp_path / "large.gguf").read_bytes()
+    data += random.Random(2).randbytes(8_000_000)
+    serve_repository(hub, "owner/tiny-GGUF", {"tiny.gguf": data})
+    write_catalogue(data)
+    killed_again_and_again(hub, data, 50, 2_000_000)
+    check_fetched_once(hub, data)
+    assert len(hub.gets()) >= 40

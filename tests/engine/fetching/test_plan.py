@@ -1,0 +1,292 @@
+"""What is named becomes a plan that can be shown, and the plan files in the folder of models."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
+from gistread.engine.fetching.addresses import HubAddress, LinkAddress, read_address
+from gistread.engine.fetching.network import Network, network_of
+from gistread.engine.fetching.plan import Got, Plan, begun_bytes, discard, get, make_plan, plan_entry
+from gistread.engine.fetching.progress import Progress
+from gistread.engine.models import find_models
+from gistread.errors import FetchError, StorageError, UsageError
+from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status
+from tests.tiny_gguf import write_tiny_gguf
+
+HUB = "https://hub.example"
+TINY = {
+    "README.md": b"# Tiny",
+    "tiny-Q4_K.gguf": b"",
+    "tiny-Q4_K_M.gguf": b"",
+    "Q8_0/tiny-Q8_0-00001-of-00002.gguf": b"",
+    "Q8_0/tiny-Q8_0-00002-of-00002.gguf": b"",
+    "mmproj-tiny-F16.gguf": b"",
+    "torn-00001-of-00003.gguf": b"",
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
+
+
+@pytest.fixture
+def server(model: bytes) -> Iterator[FaultyServer]:
+    with faulty_server() as server:
+        serve_repository(server, "owner/tiny", dict.fromkeys(TINY, model))
+        serve_repository(server, "owner/one", {"one.gguf": model})
+        yield server
+
+
+@pytest.fixture
+def network(server: FaultyServer) -> Network:
+    return Network(server.url, stall_s=0.5, pause_s=0.01, attempts=3)
+
+
+def plan(spec: str, network: Network, catalogue: Catalogue | None = None) -> Plan:
+    return asyncio.run(make_plan(spec, catalogue or read_catalogue(Path("/nowhere")), network))
+
+
+def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | None = None) -> Got:
+    def tell(progress: Progress, number: int, count: int) -> None:
+        if told is not None:
+            told.append(progress)
+
+    return asyncio.run(get(planned, folder, network, tell))
+
+
+@pytest.mark.parametrize(
+    ("spec", "address"),
+    [
+        ("hf:o/r", HubAddress("o/r")),
+        ("hf:o/r:Q4_K_M", HubAddress("o/r", "Q4_K_M")),
+        ("hf:o/r:a/b.gguf", HubAddress("o/r", "a/b.gguf")),
+        ("hf:o/r@abc:b.gguf", HubAddress("o/r", "b.gguf", "abc")),
+        (f"{HUB}/o/r", HubAddress("o/r")),
+        (f"{HUB}/o/r/resolve/main/b.gguf", HubAddress("o/r", "b.gguf")),
+        (f"{HUB}/o/r/blob/v1/a/b.gguf", HubAddress("o/r", "a/b.gguf", "v1")),
+        ("https://a.example/x%20y.gguf?key=1", LinkAddress("https://a.example/x%20y.gguf?key=1", "x y.gguf")),
+        ("http://127.0.0.1:9/x.GGUF", LinkAddress("http://127.0.0.1:9/x.GGUF", "x.GGUF")),
+    ],
+)
+def test_addresses(spec: str, address: HubAddress | LinkAddress) -> None:
+    assert read_address(spec, HUB) == address
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "hf:",
+        "hf:o",
+        "hf:o/r/x",
+        "hf:../r",
+        "hf:o/r@:x",
+        "hf:o/r@../x:y",
+        "hf:o/r:../../x.gguf",
+        "hf:o/r:.hidden.gguf",
+        "http://a.example/x.gguf",
+        "ftp://a.example/x.gguf",
+        "file:///etc/x.gguf",
+        "https://",
+        "https://[/x.gguf",
+        "https://a.example:port/x.gguf",
+        "https://a.example/",
+        "https://a.example/x.zip",
+        "https://a.example/.gguf",
+        "https://a.example/..%5Cx.gguf",
+        "https://a.example/x%00.gguf",
+    ],
+)
+def test_what_is_no_address_is_said_before_anybody_is_asked(spec: str) -> None:
+    with pytest.raises(UsageError):
+        read_address(spec, HUB)
+
+
+def test_the_environment_names_hub_and_token() -> None:
+    network = network_of({"HF_ENDPOINT": "https://mirror.example/hub/", "HF_TOKEN": " hf_x\n"})
+    assert (network.endpoint, network.token) == ("https://mirror.example/hub", "hf_x")
+    assert network_of({}).endpoint.startswith("https://")
+
+
+@pytest.mark.parametrize("endpoint", ["mirror.example", "ftp://mirror.example", "https://", "https://[", "https://a?b"])
+def test_an_endpoint_that_is_no_address_is_said(endpoint: str) -> None:
+    with pytest.raises(UsageError, match="HF_ENDPOINT"):
+        network_of({"HF_ENDPOINT": endpoint})
+
+
+def test_an_entry_of_the_catalogue_needs_no_question() -> None:
+    network = Network("https://mirror.example")
+    entry = read_catalogue(Path("/nowhere")).entries[0]
+    planned = plan(entry.name.upper(), network)
+    assert planned == plan_entry(entry, network)
+    assert planned.files[0].url == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
+    assert (planned.size_bytes, planned.voucher, planned.licence) == (entry.size_bytes, "catalogue", entry.licence)
+
+
+def test_a_name_that_is_nearly_right_is_said() -> None:
+    with pytest.raises(UsageError, match="Did you mean qwen3-1"):
+        plan("qwen3-1.7", Network(HUB))
+
+
+def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, model: bytes) -> None:
+    entry = CatalogueEntry("mine", "owner/one", "one.gguf", licence="own")
+    planned = plan("mine", network, Catalogue(read_catalogue(Path("/nowhere")).dated, (entry,)))
+    assert (planned.size_bytes, planned.voucher, planned.licence) == (len(model), "hub", "own")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first", "count"),
+    [
+        ("Q4_K_M", "tiny-Q4_K_M.gguf", 1),
+        ("q4_k", "tiny-Q4_K.gguf", 1),
+        ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf", 1),
+        ("Q8_0", "tiny-Q8_0-00001-of-00002.gguf", 2),
+        ("Q8_0/tiny-Q8_0-00001-of-00002.gguf", "tiny-Q8_0-00001-of-00002.gguf", 2),
+        ("tiny-Q8_0.gguf", "tiny-Q8_0-00001-of-00002.gguf", 2),
+    ],
+)
+def test_one_model_of_a_repository(network: Network, model: bytes, wanted: str, first: str, count: int) -> None:
+    planned = plan(f"hf:owner/tiny:{wanted}", network)
+    assert (planned.files[0].name, len(planned.files)) == (first, count)
+    assert planned.size_bytes == count * len(model)
+    assert (planned.voucher, planned.licence) == ("hub", "mit")
+    assert "c" * 40 in planned.files[0].url, "the commit, so that no part is of another"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("hf:owner/tiny", "several models.*tiny-Q4_K.gguf, tiny-Q4_K_M.gguf"),
+        ("hf:owner/tiny:Q5_K_M", "has no Q5_K_M.*It has: "),
+        ("hf:owner/tiny:torn-00001-of-00003.gguf", "has no torn"),
+        ("hf:owner/nothing:Q4_0", "has no"),
+    ],
+)
+def test_what_is_not_there_or_not_clear_names_what_is(network: Network, spec: str, said: str) -> None:
+    with pytest.raises(FetchError, match=f"(?s){said}"):
+        plan(spec, network)
+
+
+def test_the_only_model_of_a_repository_needs_no_name(network: Network) -> None:
+    assert plan("hf:owner/one", network).files[0].name == "one.gguf"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"{}", b'{"siblings": 3}', b'{"siblings": [{"x": 1}]}', b"\xff" * 9]
+)
+def test_a_hub_that_answers_nonsense_is_said(server: FaultyServer, network: Network, body: bytes) -> None:
+    server.files["/api/models/owner/one/revision/main"] = File(body)
+    with pytest.raises(FetchError, match="does not answer as the hub does"):
+        plan("hf:owner/one", network)
+
+
+def test_a_hub_that_never_ends_its_answer_is_stopped(server: FaultyServer, network: Network) -> None:
+    server.files["/api/models/owner/one/revision/main"] = File(b" " * 30_000_000)
+    with pytest.raises(FetchError, match="says too much"):
+        plan("hf:owner/one", network)
+
+
+def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: Network, model: bytes) -> None:
+    serve_repository(server, "owner/bad", {"../../.evil.gguf": model, "..\\x.gguf": model, "good.gguf": model})
+    assert plan("hf:owner/bad", network).files[0].name == "good.gguf"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (status(401, X_Error_Code="RepoNotFound"), "no repository owner/one"),
+        (status(404, X_Error_Code="RevisionNotFound"), "no such revision"),
+        (status(403, X_Error_Code="GatedRepo"), "agree to its terms"),
+    ],
+)
+def test_what_the_hub_refuses_is_told(server: FaultyServer, network: Network, answer: object, said: str) -> None:
+    server.faults = [answer]  # type: ignore[list-item]
+    with pytest.raises(FetchError, match=said):
+        plan("hf:owner/one", network)
+
+
+def test_a_token_that_is_refused_is_told_apart(server: FaultyServer, network: Network) -> None:
+    server.faults = [status(403, X_Error_Code="GatedRepo")]
+    with pytest.raises(FetchError, match="not given to the owner of HF_TOKEN"):
+        plan("hf:owner/one", replace(network, token="hf_x"))
+
+
+def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, network: Network, model: bytes) -> None:
+    server.files["/any/tiny.gguf"] = File(model)
+    elsewhere = replace(network, endpoint=HUB)
+    planned = plan(f"{server.url}/any/tiny.gguf", elsewhere)
+    assert (planned.name, planned.size_bytes, planned.voucher) == ("tiny", len(model), "")
+    with pytest.raises(FetchError, match="has no none"):
+        plan(f"{server.url}/any/none.gguf", elsewhere)
+
+
+def test_nobody_there_is_said(server: FaultyServer, network: Network) -> None:
+    server.close()
+    with pytest.raises(FetchError, match="no way to"):
+        plan("hf:owner/one", network)
+
+
+def test_a_fetched_model_is_found_among_the_models(
+    network: Network, tmp_path: Path, model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "gistread" / "models"
+    got = fetch(plan("hf:owner/one", network), folder, network)
+    assert (got.path, got.size_bytes, got.voucher, got.was_here) == (folder / "one.gguf", len(model), "hub", False)
+    assert got.path in [found.path for found in find_models() if found.usable]
+
+
+def test_all_parts_of_a_model_appear_together(
+    server: FaultyServer, network: Network, tmp_path: Path, model: bytes
+) -> None:
+    planned = plan("hf:owner/tiny:Q8_0", network)
+    server.faults = [*[cut_after(5000)] * 3, *[cut_after(0)] * 9]
+    with pytest.raises(FetchError):
+        fetch(planned, tmp_path, network)
+    assert not list(tmp_path.glob("*.gguf"))
+    server.faults = [lambda handler: False, *[cut_after(0)] * 9]
+    with pytest.raises(FetchError):
+        fetch(planned, tmp_path, network)
+    assert not list(tmp_path.glob("*.gguf")), "the first part is complete, and the second is not"
+    server.faults = []
+    told: list[Progress] = []
+    got = fetch(planned, tmp_path, network, told)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [file.name for file in planned.files]
+    assert got.size_bytes == told[-1].done_bytes == told[-1].total_bytes == 2 * len(model)
+    assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(model)
+
+
+def test_what_is_here_already_is_not_fetched_again(server: FaultyServer, network: Network, tmp_path: Path) -> None:
+    planned = plan("hf:owner/one", network)
+    fetch(planned, tmp_path, network)
+    before = len(server.gets())
+    assert fetch(planned, tmp_path, network).was_here
+    assert len(server.gets()) == before
+
+
+def test_a_file_of_the_person_by_that_name_is_left_alone(
+    network: Network, tmp_path: Path, server: FaultyServer
+) -> None:
+    mine = tmp_path / "one.gguf"
+    mine.write_bytes(b"my own")
+    before = len(server.gets("/owner"))
+    with pytest.raises(StorageError, match="is another file"):
+        fetch(plan("hf:owner/one", network), tmp_path, network)
+    assert mine.read_bytes() == b"my own"
+    assert len(server.gets("/owner")) == before, "and nothing was fetched in vain"
+
+
+def test_what_has_come_can_be_thrown_away(server: FaultyServer, network: Network, tmp_path: Path) -> None:
+    planned = plan("hf:owner/one", network)
+    server.faults = [cut_after(5000), *[cut_after(0)] * 9]
+    with pytest.raises(FetchError):
+        fetch(planned, tmp_path, network)
+    assert begun_bytes(planned, tmp_path) == 5000
+    discard(planned, tmp_path)
+    assert begun_bytes(planned, tmp_path) == 0
+    assert not list(tmp_path.iterdir())

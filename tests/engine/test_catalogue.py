@@ -1,0 +1,190 @@
+"""The catalogue of models that can be fetched: what comes with gistread, and what the person adds."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.catalogue import CatalogueEntry, read_catalogue
+from gistread.engine.fetching.network import Network
+from gistread.engine.fetching.plan import plan_entry
+from gistread.engine.recommending import Machine, needed_bytes, recommend, room_for
+from gistread.errors import UsageError
+
+GB = 10**9
+NOWHERE = Path("/nowhere/models.toml")
+
+
+@pytest.fixture(scope="module")
+def entries() -> tuple[CatalogueEntry, ...]:
+    return read_catalogue(NOWHERE).entries
+
+
+def test_it_is_dated_and_says_everything_that_is_needed_of_every_model() -> None:
+    catalogue = read_catalogue(NOWHERE)
+    assert catalogue.dated <= datetime.date.today()
+    for entry in catalogue.entries:
+        assert entry.good_for
+        assert entry.licence
+        assert entry.parameters
+        assert entry.context_tokens
+        assert entry.quantization in entry.file
+        assert len(entry.revision) == 40, "a branch may change, and the checksum with it"
+        assert entry.machine_gb in (4, 8, 16, 24)
+        assert plan_entry(entry, Network()) is not None
+
+
+def test_every_memory_class_has_a_model_that_fits_it(
+    entries: tuple[CatalogueEntry, ...],
+) -> None:
+    for entry in entries:
+        assert needed_bytes(entry) < entry.machine_gb * GB * 0.85
+    assert {entry.machine_gb for entry in entries if entry.kind == "text"} == {4, 8, 16, 24}
+
+
+@pytest.mark.parametrize(
+    ("free_gb", "gpu_gb", "cores", "expected"),
+    [
+        (1.5, 0, 4, None),
+        (3, 0, 2, "qwen3-1.7b"),
+        (4, 0, 4, "ministral-3-3b"),
+        (6, 0, 4, "qwen3-4b-instruct"),
+        (8, 0, 8, "qwen3-4b-instruct"),
+        (8, 0, 12, "ministral-3-8b"),
+        (16, 0, 4, "qwen3-4b-instruct"),
+        (16, 0, 16, "ministral-3-14b"),
+        (24, 0, 4, "qwen3-30b-instruct"),
+        (24, 0, 2, "qwen3-1.7b"),
+        (24, 0, 1, "qwen3-1.7b"),
+        (4, 4, 4, "ministral-3-3b"),
+        (8, 8, 4, "ministral-3-8b"),
+        (8, 12, 4, "ministral-3-14b"),
+        (16, 16, 2, "ministral-3-14b"),
+        (24, 24, 2, "qwen3-30b-instruct"),
+        (64, 80, 8, "qwen3-30b-instruct"),
+        (24, 1, 4, "qwen3-30b-instruct"),
+    ],
+)
+def test_what_suits_a_machine(
+    entries: tuple[CatalogueEntry, ...], free_gb: float, gpu_gb: float, cores: int, expected: str | None
+) -> None:
+    machine = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
+    best = recommend(entries, machine)
+    assert (best.entry.name if best else None) == expected
+    if best is not None:
+        room = room_for(best.entry, machine)
+        assert room is not None
+        assert room.place == ("gpu" if "GPU" in best.reason else "memory")
+        assert room.context_tokens >= 8192
+
+
+def test_the_reason_names_what_decides(entries: tuple[CatalogueEntry, ...]) -> None:
+    def reason(machine: Machine) -> str:
+        best = recommend(entries, machine)
+        assert best is not None
+        return best.reason
+
+    assert "16.0 GB of free memory" in reason(Machine(16 * GB, 0, 4))
+    assert "4 cores" in reason(Machine(16 * GB, 0, 4))
+    assert "GPU's 24.0 GB" in reason(Machine(16 * GB, 24 * GB, 4))
+    assert "1 core will need hours" in reason(Machine(16 * GB, 0, 1))
+
+
+def test_more_of_anything_never_recommends_less(entries: tuple[CatalogueEntry, ...]) -> None:
+    def parameters(free: int, gpu: int, cores: int) -> int:
+        best = recommend(entries, Machine(free * GB, gpu * GB, cores))
+        return best.entry.parameters if best else 0
+
+    for cores in (1, 2, 4, 8, 16):
+        sizes = [parameters(free, 0, cores) for free in range(1, 40)]
+        assert sizes == sorted(sizes)
+    sizes = [parameters(24, 0, cores) for cores in range(1, 40)]
+    assert sizes == sorted(sizes)
+
+
+def test_embedding_models_are_in_the_list_and_never_recommended(entries: tuple[CatalogueEntry, ...]) -> None:
+    embedders = [entry for entry in entries if entry.kind == "embedding"]
+    assert embedders
+    assert recommend(embedders, Machine(64 * GB, 0, 8)) is None
+
+
+def test_the_window_that_there_is_room_for_is_at_most_what_it_was_trained_for() -> None:
+    entry = CatalogueEntry("m", "o/r", "m.gguf", size_bytes=GB, context_tokens=10_000, kv_bytes_per_token=100_000)
+    for free_gb, window in [(1.5, 0), (1.9, 4096), (2.3, 8192), (50, 10_000)]:
+        room = room_for(entry, Machine(round(free_gb * GB), 0, 4))
+        assert room is not None
+        assert room.context_tokens == window
+        assert room.place == ("memory" if window else "nowhere")
+
+
+def test_of_a_model_whose_size_nobody_says_nothing_is_claimed() -> None:
+    entry = CatalogueEntry("m", "o/r", "m.gguf")
+    assert room_for(entry, Machine(64 * GB, 0, 8)) is None
+    assert recommend([entry], Machine(64 * GB, 0, 8)) is None
+
+
+OWN = """
+[[model]]
+name = "mine"
+repository = "me/mine-GGUF"
+file = "sub/mine.Q8_0.gguf"
+"""
+
+
+def own(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "models.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_persons_models_are_added(tmp_path: Path) -> None:
+    catalogue = read_catalogue(own(tmp_path, OWN))
+    mine = catalogue.find("MINE")
+    assert mine == CatalogueEntry("mine", "me/mine-GGUF", "sub/mine.Q8_0.gguf", own=True)
+    assert catalogue.find("qwen3-4b-instruct") is not None
+
+
+def test_the_persons_model_of_a_name_that_is_there_is_the_one_that_is_meant(tmp_path: Path) -> None:
+    catalogue = read_catalogue(own(tmp_path, OWN.replace('"mine"', '"Qwen3-1.7B"')))
+    found = catalogue.find("qwen3-1.7b")
+    assert found is not None
+    assert found.repository == "me/mine-GGUF"
+    assert len(catalogue.entries) == len(read_catalogue(NOWHERE).entries)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[model", "not valid TOML"),
+        ("[model]\nname = 'x'", "list of tables"),
+        ("model = [1]", "list of tables"),
+        ("[[models]]\nname = 'x'", "'models' means nothing"),
+        ("[[model]]\nname = 'x'", r"model 1 \(x\): repository is missing"),
+        (OWN + "licens = 'mit'", "Did you mean licence"),
+        (OWN + "size_bytes = '3 GB'", "size_bytes must be a whole number, 0 or more, not '3 GB'"),
+        (OWN + "size_bytes = -1", "size_bytes must be"),
+        (OWN + "size_bytes = true", "size_bytes must be"),
+        (OWN + "sha256 = 'abc'", "sha256 must be 64 hexadecimal digits"),
+        (OWN + "kind = 'image'", 'kind must be "text" or "embedding"'),
+        (OWN + "licence = 3", "licence must be a text"),
+        (OWN.replace("me/mine-GGUF", "../etc"), "repository must be"),
+        (OWN.replace("me/mine-GGUF", "mine"), "repository must be"),
+        (OWN.replace("sub/mine.Q8_0.gguf", "../../x.gguf"), "file must be"),
+        (OWN.replace("sub/mine.Q8_0.gguf", "sub/mine.bin"), "file must be"),
+        (OWN.replace('"mine"', '"a name"'), "name must be"),
+        (OWN + OWN, "two models called mine"),
+        (OWN + "own = true", "no key 'own'"),
+    ],
+)
+def test_what_is_wrong_in_the_persons_file_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = own(tmp_path, text)
+    with pytest.raises(UsageError, match=said) as raised:
+        read_catalogue(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "models.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not UTF-8"):
+        read_catalogue(path)
