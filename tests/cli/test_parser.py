@@ -70,7 +70,7 @@ def test_expand_takes_page_numbers() -> None:
         (["index", "b", "--colour"], "Unrecognized arguments: --colour"),
         (["index", "b", "--max"], "Unrecognized arguments: --max"),
         (["models"], "required: ACTION"),
-        (["models", "get"], "invalid choice: 'get'"),
+        (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
         (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),
     ],
