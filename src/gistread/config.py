@@ -45,6 +45,8 @@ class Config:
     """The model that answers questions, as `--asking-model` takes it; empty: the one that reads."""
     context_tokens: int | None = None
     """Window to load the model with, where its own is too large for the memory at hand."""
+    connections: int | None = None
+    """Most requests that a server gets at the same time; None: as many as pay."""
     fast_weights: FastWeights = "ask"
     """Whether faster copies of weights may be made: `ask` only small ones, `always` any, `never` none."""
     kv_cache: KvCache = "auto"
@@ -120,6 +122,7 @@ _RULES = {
     "model": _TEXT,
     "asking_model": _TEXT,
     "context_tokens": _number(256, 10_000_000),
+    "connections": _number(1, 1000),
     "fast_weights": _Rule(str, '"ask", "always" or "never"', lambda value: value in get_args(FastWeights)),
     "kv_cache": _Rule(str, '"auto", "f16", "q8_0" or "q4_0"', lambda value: value in get_args(KvCache)),
     "gpu_layers": _number(0, 10_000),

@@ -84,7 +84,7 @@ def _fullest(book: Book, arguments: argparse.Namespace, config: Config) -> Memor
     own = ""
     if config.asking_model:
         own = _fingerprint(arguments, config)
-        if arguments.model and arguments.asking_model:
+        if arguments.model and arguments.asking_model and own:
             headers = made_by(own, arguments, headers)
     header = meant(headers, arguments, reader=own)
     if header.aim != ANYTHING:

@@ -14,12 +14,14 @@ from gistread.engine.llama.measured import Measured, Measurements
 from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token
-from gistread.errors import ExitStatus, StorageError
+from gistread.errors import EngineError, ExitStatus, StorageError
 from gistread.paths import default_paths
 
 
 def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     """Make the copy, measure both, keep the faster. Raises EngineError, StorageError where there is no room."""
+    if model.path is None:
+        raise EngineError(f"{model.name} is on a server: its weights are not here.", "Name a GGUF file.")
     paths = default_paths()
     header = read_header(model.path)
     kept = Measurements(paths.measurements)

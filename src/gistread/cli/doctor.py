@@ -85,6 +85,11 @@ def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> M
 
 
 async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
+    if model.path is None:
+        with ProgressLine() as line:
+            async with loaded(model, config, line) as engine:
+                found.info = engine.info
+        return
     found.header = header = await asyncio.to_thread(read_header, model.path)
     kept = Measurements(default_paths().measurements)
     if measure:
@@ -138,6 +143,13 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
         ]
     rows += [("cores", f"{found.cores} physical"), ("memory free", _gib(found.memory_free))]
     header, info = found.header, found.info
+    if header is None and info is not None:
+        rows += [
+            ("model", info.name),
+            ("device", info.device),
+            ("window", f"{info.context_tokens:,} tokens"),
+            ("at once", f"{info.parallel} requests at first; more as long as they pay"),
+        ]
     if header is not None:
         rows.append(("model", f"{header.name} · {header.quantization} · {header.file_bytes / 1e6:,.0f} MB"))
     if header is not None and info is not None:
@@ -201,6 +213,7 @@ def _document(found: _Findings) -> Json:
         },
         "engine": info
         and {
+            "name": info.name,
             "device": info.device,
             "weights": info.weights,
             "context_tokens": info.context_tokens,

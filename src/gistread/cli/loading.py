@@ -97,6 +97,8 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
     unwatch = engine.watch(show_loading)
     try:
         info = await engine.start()
+        if model.server is not None and engine.state.notice:
+            line.say(f"Note: {engine.state.notice}")
     except BaseException as error:
         await engine.close()
         if otherwise is None or not isinstance(error, EngineError):

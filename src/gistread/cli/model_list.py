@@ -14,6 +14,7 @@ from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, fit_of
 from gistread.engine.model_words import facts, fit_words, size_words
 from gistread.engine.models import find_models, resolve_model
+from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError
 from gistread.paths import default_paths
 
@@ -25,6 +26,8 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         write_json(models_document(models, free))
         return ExitStatus.DONE
     chosen = _chosen()
+    if isinstance(chosen, str):
+        write(f"* {chosen}")
     for model in models:
         write("\n".join(_lines(model, free, chosen)))
     if not models:
@@ -65,8 +68,8 @@ def _document(model: ModelFile, free_bytes: int) -> dict[str, Any]:
     }
 
 
-def _lines(model: ModelFile, free_bytes: int, chosen: Path | None) -> Iterator[str]:
-    is_chosen = chosen is not None and model.path.resolve() == chosen
+def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None) -> Iterator[str]:
+    is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
     yield f"{'*' if is_chosen else ' '} {model.name}"
     if model.usable or model.embeds:
         yield f"    {' · '.join(facts(model))}"
@@ -77,10 +80,12 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | None) -> Iterator[s
     yield f"    {model.path}"
 
 
-def _chosen() -> Path | None:
-    """The file that the settings name. The list is shown whatever is wrong with them."""
+def _chosen() -> Path | str | None:
+    """The file that the settings name, or the server. The list is shown whatever is wrong with them."""
     try:
         model = load_config(default_paths().config_file).model
+        if is_address(model):
+            return model
         return resolve_model(model).resolve() if model else None
     except GistreadError as error:
         say(str(error))

@@ -11,7 +11,8 @@ from gistread.config import load_config, save_setting
 from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
-from gistread.engine.opening import find_source
+from gistread.engine.opening import find_source, kept_name
+from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 
@@ -26,6 +27,11 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.model == _NONE:
         save_setting(default_paths().config_file, role.setting, "")
         setting, path, told = "", None, role.without
+    elif is_address(arguments.model) and arguments.role != "embedding":
+        # Whether anybody answers there, the next command that asks will tell.
+        setting, path = kept_name(arguments.model), None
+        save_setting(default_paths().config_file, role.setting, setting)
+        told = role.told.format(setting)
     else:
         path = role.find(arguments.model).absolute()
         # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.

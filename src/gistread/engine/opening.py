@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gistread.config import Config
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.models import default_model, resolve_model
+from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths
 
@@ -23,14 +24,27 @@ class ModelSource:
 
     name: str
     """For people, until the engine says its own."""
-    path: Path
-    """Its file."""
+    path: Path | None
+    """Its file; None: it is on a server."""
+    server: ServerAddress | None = None
+    """Where it is, if it is not a file."""
 
 
 def find_source(spec: str) -> ModelSource:
-    """The model that `--model` or the settings mean; with nothing said, the only one there is. Raises EngineError."""
+    """The model that `--model` or the settings mean; with nothing said, the only one there is. Raises EngineError.
+
+    Nothing is asked of a server yet.
+    """
+    if is_address(spec):
+        address = parse_address(spec)
+        return ModelSource(str(address), None, address)
     path = resolve_model(spec) if spec else default_model()
     return ModelSource(path.stem, path)
+
+
+def kept_name(spec: str) -> str:
+    """What to keep in the settings for what a person typed. Raises EngineError for an address with a secret in it."""
+    return str(parse_address(spec)) if is_address(spec) else spec
 
 
 def same_model(one: str, other: str) -> bool:
@@ -44,12 +58,17 @@ def same_model(one: str, other: str) -> bool:
 
 
 def fingerprint_of(source: ModelSource) -> str:
-    """What the engine will say of it once it is loaded, known before. Raises EngineError."""
-    return read_header(source.path).fingerprint
+    """What the engine will say of it once it is loaded; empty where only a server knows. Raises EngineError."""
+    return read_header(source.path).fingerprint if source.path is not None else ""
 
 
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
     """An engine with this model, not yet started."""
+    if source.server is not None:
+        from gistread.engine.remote.client import RemoteEngine
+
+        return RemoteEngine(source.server, context_tokens=config.context_tokens, connections=config.connections)
+    assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine
     from gistread.engine.llama.fitting import Wishes
 

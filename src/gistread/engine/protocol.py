@@ -176,9 +176,11 @@ class EngineInfo:
     device: str
     """For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`."""
     parallel: int = 1
-    """Requests that are worth having at work at the same time."""
+    """Requests that are worth having at work at the same time. May change: ask `Engine.info` each time."""
     rates: Rates | None = None
     """None: not measured."""
+    elsewhere: bool = False
+    """The work is done on other machines, where requests at work at the same time do not take turns as they do here."""
     weights: str = ""
     """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
     fit: Fit | None = None

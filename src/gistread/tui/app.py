@@ -297,6 +297,13 @@ class GistreadApp(App[None]):
         """A model was chosen, none (empty), or nothing (None). It is remembered, and used for the open book."""
         if model is None:
             return
+        from gistread.engine.opening import kept_name
+
+        try:
+            model = kept_name(model)
+        except GistreadError as error:
+            self.notify(str(error), severity="error", timeout=10)
+            return
         self.model = model
         self.save("model", model)
         if self.reading is not None:

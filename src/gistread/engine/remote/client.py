@@ -1,0 +1,263 @@
+"""A model on a server as the rest of the program sees it: an `Engine` (see `engine/protocol.py`) behind a URL.
+
+Puts together what the other modules here do: finds out what the server is, measures what has to fit its window. Knows
+nothing of what requests are for.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Choice,
+    Completion,
+    EngineInfo,
+    EngineState,
+    Likelihood,
+    Message,
+    Phase,
+    Priority,
+    Prompt,
+    Sampling,
+    StreamEvent,
+    Usage,
+)
+from gistread.engine.remote import discovery
+from gistread.engine.remote.activity import Activity
+from gistread.engine.remote.address import ServerAddress
+from gistread.engine.remote.asking import Asker, Reply
+from gistread.engine.remote.chat import Chat
+from gistread.engine.remote.choosing import Chooser
+from gistread.engine.remote.connection import Connection, Patience
+from gistread.engine.remote.counting import Counter
+from gistread.engine.remote.dialects import Dialect
+from gistread.engine.remote.growth import Growth
+from gistread.engine.remote.keys import find_key
+from gistread.engine.remote.places import Places
+from gistread.engine.remote.waiting import Waiting
+from gistread.errors import EngineError, GistreadError, PromptTooLongError
+
+_UNTOLD_WINDOW = 8192
+"""Tokens that are taken to fit where neither server nor settings say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that has been asked what it is, and all that speaks to it."""
+
+    info: EngineInfo
+    dialect: Dialect
+    places: Places
+    asker: Asker
+    counter: Counter
+    chooser: Chooser
+    notice: str
+    """One line that the person should know, or nothing."""
+
+
+class RemoteEngine:
+    """Made cheap; `start` asks the server what it is."""
+
+    def __init__(
+        self,
+        address: ServerAddress,
+        *,
+        context_tokens: int | None = None,
+        connections: int | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        """`context_tokens`: the window, where the server does not say or should not be given as much.
+
+        `connections`: the most requests at the same time; None: as many as pay.
+        """
+        self._address = address
+        self._window = context_tokens
+        self._most = connections
+        self._patience = patience or Patience()
+        self._activity = Activity()
+        self._starting: asyncio.Task[_Server] | None = None
+        self._connection: Connection | None = None
+        self._known: _Server | None = None
+        self._closed = False
+
+    # State.
+
+    @property
+    def info(self) -> EngineInfo:
+        """As it is at this moment: how many requests pay is found out while they are made."""
+        if self._known is None:
+            raise EngineError("The model is not loaded yet.")
+        return replace(self._known.info, parallel=self._known.places.limit)
+
+    @property
+    def state(self) -> EngineState:
+        return self._activity.state
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return self._activity.watch(callback)
+
+    # Life.
+
+    async def start(self) -> EngineInfo:
+        await self._server()
+        return self.info
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._starting is not None and not self._starting.done():
+            self._starting.cancel()
+            with contextlib.suppress(asyncio.CancelledError, GistreadError):
+                await self._starting
+        await self._drop()
+        self._activity.tell(EngineState(Phase.STOPPED))
+
+    async def _server(self) -> _Server:
+        """Asked once what it is. Raises EngineError."""
+        if self._closed:
+            raise EngineError("The engine has been closed.")
+        if self._known is not None:
+            return self._known
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._start(), name="server-start")
+        try:
+            return await asyncio.shield(self._starting)
+        except asyncio.CancelledError:
+            if not self._starting.done():  # it is the caller who was cancelled: nobody wants the model any more
+                self._starting.cancel()
+                with contextlib.suppress(asyncio.CancelledError, GistreadError):
+                    await self._starting
+            raise
+
+    async def _start(self) -> _Server:
+        self._activity.tell(EngineState(Phase.LOADING, notice=f"Asking {self._address.origin} …"))
+        try:
+            server = await self._asked_what_it_is()
+        except asyncio.CancelledError:
+            await self._drop()
+            self._activity.tell(EngineState(Phase.STOPPED))
+            raise
+        except GistreadError as error:
+            await self._drop()
+            self._activity.tell(EngineState(Phase.FAILED, notice=error.message))
+            raise
+        self._known = server
+        self._activity.tell(EngineState(Phase.IDLE, notice=server.notice))
+        return server
+
+    async def _asked_what_it_is(self) -> _Server:
+        key = await asyncio.to_thread(find_key, self._address)
+        connection = self._connection = Connection(self._address, key, self._patience)
+        waiting = Waiting(self._address, self._patience, self._activity.notice, with_key=bool(key))
+        with waiting.refusals():
+            found = await waiting.for_answer(lambda: discovery.find(connection), at_once=True)
+            dialect = found.dialect
+            most = min(found.slots or dialect.at_most, self._most or dialect.at_most)
+            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots)
+            chat = Chat(connection, found.base, found.model, dialect)
+            asker = Asker(chat, places, waiting, self._activity)
+            counter = Counter(dialect.tokenizer, found.model, connection.post, found.root)
+            chooser = Chooser(dialect.means)
+            await waiting.for_answer(counter.check)
+            prompt, tokens = await chooser.try_out(asker.asking(Priority.PERSON))
+            if tokens:
+                await waiting.for_answer(lambda: counter.calibrate(prompt, tokens))
+            told = await discovery.window_in_use(connection, found) or found.context_tokens
+        window = min(filter(None, (told, self._window)), default=_UNTOLD_WINDOW)
+        info = EngineInfo(
+            name=found.name,
+            fingerprint=found.fingerprint,
+            context_tokens=window,
+            device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
+            elsewhere=True,
+        )
+        return _Server(info, dialect, places, asker, counter, chooser, self._warning(key, told))
+
+    def _warning(self, key: str, told: int | None) -> str:
+        """What the person should know of this server, in one line."""
+        if key and not self._address.is_encrypted and not self._address.is_loopback:
+            return (
+                f"The key for {self._address.origin} goes there unencrypted: anybody on the way can read it. Use https."
+            )
+        if told is None and self._window is None:
+            return (
+                f"{self._address.origin} does not tell its window; {_UNTOLD_WINDOW:,} tokens are assumed. "
+                "Set context_tokens if it is another."
+            )
+        return ""
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    # Requests.
+
+    async def count(self, text: str) -> int:
+        server = await self._server()
+        return await server.asker.counted(lambda: server.counter.count(text), server.dialect)
+
+    async def measure(self, prompt: Prompt) -> int:
+        server = await self._server()
+        return await server.asker.counted(lambda: server.counter.measure(prompt), server.dialect)
+
+    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+        server = await self._server()
+        stable = prompt[-1].content[: prompt[-1].stable]
+        if not stable or not server.dialect.keeps_prefixes:
+            return NO_USAGE
+        beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
+        await self._check_room(server, beginning, 1)
+        with server.asker.refusals():
+            return (await server.asker.asking(priority)(beginning, Sampling(max_tokens=1), {}, 0)).usage
+
+    async def stream(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> AsyncGenerator[StreamEvent]:
+        server = await self._server()
+        await self._check_room(server, prompt, sampling.max_tokens)
+        form = server.chooser.form_fields(sampling.grammar) if sampling.grammar else {}
+        with server.asker.refusals():
+            async with aclosing(
+                server.asker.said(prompt, sampling, form, 0, priority, formless=bool(sampling.grammar) and not form)
+            ) as events:
+                async for event in events:
+                    yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
+
+    async def complete(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+    ) -> Completion:
+        async with aclosing(self.stream(prompt, sampling, priority)) as events:
+            async for event in events:
+                if isinstance(event, Completion):
+                    return event
+        raise EngineError("The model ended without an answer.")
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+        if not options or len(set(options)) < len(options) or not all(options):
+            raise ValueError(f"options must be distinct and not empty: {options!r}")
+        server = await self._server()
+        await self._check_room(server, prompt, max(map(len, options)))
+        with server.asker.refusals():
+            return await server.chooser.choose(prompt, options, server.asker.asking(priority))
+
+    async def likelihood(
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+    ) -> Likelihood | None:
+        if not continuation:
+            raise ValueError("a continuation must not be empty")
+        return None
+
+    async def _check_room(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
+        """Raises PromptTooLongError where prompt and answer do not fit the window."""
+        window = server.info.context_tokens
+        if server.counter.at_most(prompt) + answer_tokens <= window:
+            return
+        needed = await self.measure(prompt)
+        if needed + answer_tokens > window:
+            raise PromptTooLongError(needed, answer_tokens, window)

@@ -1,0 +1,55 @@
+"""What people are told when a server fails: what happened, and what they can do. Never a key."""
+
+from gistread.engine.remote.address import ServerAddress
+from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError
+from gistread.engine.remote.keys import how_to_give
+from gistread.errors import EngineError
+
+_KEPT = "What has been made is kept: the same command goes on from there, with this server or another."
+
+
+def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
+    """For a request that was tried so often and got no answer."""
+    if isinstance(lost, NothingThereError):
+        if "certificate" in lost.reason.casefold() or "ssl" in lost.reason.casefold():
+            return EngineError(
+                f"The certificate of {address.origin} is not trusted: {lost.reason}.",
+                "If it is your own, name the file with your authority in SSL_CERT_FILE.",
+            )
+        return EngineError(
+            f"Nothing answers at {address.origin} ({lost.reason}).",
+            "Is the server running, and is this its address? docs/servers.md shows how to start one."
+            if attempts == 1
+            else _KEPT,
+        )
+    times = f", {attempts} times in a row" if attempts > 1 else ""
+    return EngineError(f"The server at {address.origin} {lost.reason}{times}.", _KEPT)
+
+
+def waits_error(address: ServerAddress, seconds: float) -> EngineError:
+    """For a server that wants to be left alone for longer than anybody waits."""
+    return EngineError(
+        f"The server at {address.origin} takes no more requests for {seconds:,.0f} s.", f"Ask again then. {_KEPT}"
+    )
+
+
+def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
+    """For a request that the server will not answer."""
+    if refusal.status in (401, 403):
+        what = "does not take the key" if with_key else "wants a key"
+        return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", how_to_give(address))
+    said = refusal.said.rstrip(".")
+    if 300 <= refusal.status < 400:
+        return EngineError(
+            f"{address.origin} is not where the server is: {said}.", "Name that address, if you trust it."
+        )
+    if refusal.is_too_long:
+        return EngineError(
+            f"The server at {address.origin} says that the prompt is too long: {said}.",
+            "Set context_tokens to the window that its model was loaded with.",
+        )
+    status = f" ({refusal.status})" if refusal.status else ""
+    return EngineError(
+        f"The server at {address.origin} refuses the request{status}" + (f": {said}." if said else "."),
+        "Its own log may tell more. docs/servers.md names the servers that are known to work.",
+    )

@@ -1,0 +1,36 @@
+"""Engines over a server for tests, quick to lose their patience."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.client import RemoteEngine
+from gistread.engine.remote.connection import Patience
+
+HURRIED = Patience(connect_s=2, first_s=1, between_s=0.3, short_s=2, attempts=3, back_off_s=0.02, longest_s=0.1)
+
+Connect = Callable[..., RemoteEngine]
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The person's own keys are no affair of tests."""
+    for name in ("GISTREAD_API_KEY", "GISTREAD_API_KEY_127_0_0_1", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest_asyncio.fixture
+async def connect() -> AsyncIterator[Connect]:
+    """Makes engines, and closes them after the test."""
+    engines: list[RemoteEngine] = []
+
+    def make(url: str, **options: Any) -> RemoteEngine:
+        engines.append(RemoteEngine(parse_address(url), patience=options.pop("patience", HURRIED), **options))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        await engine.close()

@@ -1,0 +1,291 @@
+"""A server of models for tests, on loopback, that can be told to be of any kind and to fail in any way.
+
+It speaks plain HTTP/1.1 over asyncio and answers by a script: what a model would say is computed from the request.
+Whatever it is asked is kept. A failure is used up by the request that meets it.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from tests.fake_engine import tokens_in
+
+Json = Any
+Failure = Literal["drop", "cut", "stall", "garbage", "no end", "page"]
+"""No answer at all; half of one; half of one and then nothing; no JSON; an end that nobody announced; HTML."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """To be answered with an error."""
+
+    status: int
+    message: str = "no"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Asked:
+    """A request for an answer of the model."""
+
+    body: Json
+    headers: Mapping[str, str]
+    ended: str = ""
+    """`whole`, or `closed` when the client closed the connection before the end."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(str(message["content"]) for message in self.body["messages"])
+
+
+@dataclass
+class Kind:
+    """How the server differs from others."""
+
+    owner: str = "somebody"
+    obeys: Sequence[str] = ("response_format",)
+    """Fields for constraints that it follows; others it ignores."""
+    refuses: Sequence[str] = ()
+    """Fields that it does not take."""
+    models: Sequence[str] = ("test-model",)
+    entry: Mapping[str, Any] = field(default_factory=lambda: {"max_model_len": 4096})
+    """What it tells of each model besides."""
+    pages: Mapping[str, Json] = field(default_factory=dict)
+    """What lies at other paths."""
+    base: str = "/v1"
+    key: str = ""
+    """The key that it wants."""
+    says_usage: bool = True
+    likely: bool = False
+    """Whether it tells the probabilities of tokens: of each character of its answer."""
+    streams: bool = True
+
+
+class Server:
+    """Use as an async context manager."""
+
+    def __init__(
+        self,
+        kind: Kind | None = None,
+        says: Callable[[Asked], str] = lambda _: "Somebody did something somewhere.",
+        *,
+        seconds: float = 0.0,
+    ) -> None:
+        """`seconds`: from a request to the first word of its answer."""
+        self.kind = kind or Kind()
+        self.says = says
+        self.seconds = seconds
+        self.asked: list[Asked] = []
+        self.failures: list[Failure | Status] = []
+        """For the next requests, one each; then all is well."""
+        self.failing: Failure | Status | None = None
+        """For all requests from now on."""
+        self.running = 0
+        self.most_running = 0
+        self.slots: int | None = None
+        """More requests than these at the same time are refused with 429."""
+        self.counted = 0
+        self._between: list[float] = []
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self, port: int = 0) -> None:
+        self._connections: set[asyncio.StreamWriter] = set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """As if killed: whoever waits for an answer gets none."""
+        self._server.close()
+        for writer in list(self._connections):
+            writer.transport.abort()
+        await asyncio.sleep(0)
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}{self.kind.base}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
+        try:
+            while (head := await reader.readuntil(b"\r\n\r\n")) is not None:
+                first, *lines = head.decode().split("\r\n")
+                method, path, _ = first.split(" ")
+                headers = {name.casefold(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+                data = await reader.readexactly(int(headers.get("content-length", 0)))
+                body = json.loads(data) if data else None
+                if not await self._answer(method, path, headers, body, reader, writer):
+                    return
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._connections.discard(writer)
+            writer.close()
+
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Json,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> bool:
+        """Whether the connection goes on."""
+        kind = self.kind
+        if kind.key and headers.get("authorization") != f"Bearer {kind.key}":
+            return _send(writer, Status(401, f"wrong key {headers.get('authorization', '')}"))
+        if path == f"{kind.base}/chat/completions":
+            return await self._chat(Asked(body, headers), reader, writer)
+        if path == f"{kind.base}/models":
+            entries = [{"id": model, "object": "model", "owned_by": kind.owner, **kind.entry} for model in kind.models]
+            return _send(writer, {"object": "list", "data": entries})
+        if path in kind.pages:
+            page = kind.pages[path]
+            if callable(page):
+                self.counted += 1
+                page = page(body)
+            return _send(writer, page)
+        return _send(writer, Status(404, "nothing here"))
+
+    async def _chat(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        self.asked.append(asked)
+        for name in self.kind.refuses:
+            if name in asked.body:
+                return _send(writer, Status(400, f"Unsupported parameter: '{name}'"))
+        failure = self.failures.pop(0) if self.failures else self.failing
+        if isinstance(failure, Status):
+            return _send(writer, failure)
+        if failure == "drop":
+            return False
+        if failure == "page":
+            writer.write(
+                b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n<html></html>"
+            )
+            return True
+        if self.slots is not None and self.running >= self.slots:
+            return _send(writer, Status(429, "too many requests"))
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        closed = asyncio.ensure_future(reader.read(1))
+        try:
+            return await _unless(closed, self._stream(asked, failure, writer))
+        except ConnectionError:
+            asked.ended = "closed"
+            return False
+        finally:
+            self.running -= 1
+            closed.cancel()
+            await asyncio.gather(closed, return_exceptions=True)
+
+    async def _stream(self, asked: Asked, failure: Failure | None, writer: asyncio.StreamWriter) -> bool:
+        await asyncio.sleep(self.seconds)
+        text = constrained(self.kind, asked.body) if constrained(self.kind, asked.body) else self.says(asked)
+        prompt = tokens_in(asked.text)
+        pieces = list(text) if self.kind.likely else re.findall(r"\s*\S+|\s+$", text)
+        limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
+        finish = "length" if len(pieces) > limit else "stop"
+        pieces = pieces[:limit]
+        usage = {"prompt_tokens": prompt, "completion_tokens": len(pieces)}
+        usage["prompt_tokens_details"] = {"cached_tokens": 1}
+        if not self.kind.streams:
+            message = {"role": "assistant", "content": "".join(pieces)}
+            return _send(writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        _event(writer, {"choices": [{"delta": {"role": "assistant"}, "finish_reason": None}]})
+        for number, piece in enumerate(pieces):
+            choice: dict[str, Any] = {"delta": {"content": piece}, "finish_reason": None}
+            if self.kind.likely and asked.body.get("logprobs"):
+                choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": []}]}
+            _event(writer, {"choices": [choice]})
+            await writer.drain()
+            if failure and number >= len(pieces) // 2:
+                if failure == "cut":
+                    return False
+                if failure == "stall":
+                    await asyncio.sleep(3600)
+                if failure == "garbage":
+                    _chunk(writer, b"data: {not json\n\n")
+                if failure == "no end":
+                    _chunk(writer, b"data: [DONE]\n\n")
+                    _chunk(writer, b"")
+                    return True
+            if piece.strip() == "SLOWLY":
+                await asyncio.sleep(3600)
+        _event(writer, {"choices": [{"delta": {}, "finish_reason": finish}]})
+        if self.kind.says_usage:
+            _event(writer, {"choices": [], "usage": usage})
+        _chunk(writer, b"data: [DONE]\n\n")
+        _chunk(writer, b"")
+        await writer.drain()
+        asked.ended = "whole"
+        return True
+
+
+def constrained(kind: Kind, body: Json) -> str:
+    """What a model held to the constraint of the request says; nothing where there is none that the server follows.
+
+    It takes the last of the options, since a model that is only asked mostly takes the first.
+    """
+    for name in kind.obeys:
+        match name, body.get(name):
+            case _, None:
+                continue
+            case "response_format", {"json_schema": {"schema": {"properties": properties}}}:
+                return json.dumps({key: one["enum"][-1] for key, one in properties.items()})
+            case "grammar", str(grammar):
+                return str(json.loads(grammar.rpartition("|")[2].strip()))
+            case "structured_outputs", {"choice": [*options]}:
+                return str(options[-1])
+            case "guided_choice", [*options]:
+                return str(options[-1])
+            case "regex", str(regex):
+                return re.sub(r"\\(.)", r"\1", regex[1:-1].rpartition("|")[2])
+    return ""
+
+
+async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> bool:
+    """The answer, unless the client closes the connection before: then ConnectionError."""
+    work = asyncio.ensure_future(answer)
+    await asyncio.wait({closed, work}, return_when=asyncio.FIRST_COMPLETED)
+    if not work.done():
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        raise ConnectionError
+    return work.result()
+
+
+def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
+    status, headers = 200, {}
+    if isinstance(answer, Status):
+        status, headers, answer = answer.status, answer.headers, {"error": {"message": answer.message}}
+    data = json.dumps(answer).encode()
+    lines = [f"HTTP/1.1 {status} X", "content-type: application/json", f"content-length: {len(data)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
+    return True
+
+
+def _event(writer: asyncio.StreamWriter, event: Json) -> None:
+    _chunk(writer, b"data: " + json.dumps(event).encode() + b"\n\n")
+
+
+def _chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")

@@ -1,0 +1,113 @@
+"""A choice is legal whatever a server makes of being told so."""
+
+import pytest
+
+from gistread.engine.protocol import NO_USAGE, Message, Prompt
+from gistread.engine.remote.chat import Likely
+from gistread.engine.remote.choosing import Reply, _probability
+from gistread.engine.remote.constraints import chosen
+from tests.engine.remote.conftest import Connect
+from tests.engine.remote.server import Asked, Kind, Server
+
+PROMPT: Prompt = (Message("user", "Where would you pause?"),)
+OPTIONS = ["<1>", "<2>", "<3>"]
+
+KINDS = {
+    "response_format": Kind(),
+    "grammar": Kind("llamacpp", obeys=("grammar",), pages={"/props": {"default_generation_settings": {"n_ctx": 4096}}}),
+    "structured_outputs": Kind("vllm", obeys=("structured_outputs",)),
+    "guided_choice": Kind("vllm", obeys=("guided_choice",)),
+    "regex": Kind("sglang", obeys=("regex",)),
+}
+
+
+@pytest.mark.parametrize("field", KINDS)
+async def test_the_means_that_a_server_has_are_found_and_used(connect: Connect, field: str) -> None:
+    async with Server(KINDS[field], says=lambda _: "I would rather not say.") as server:
+        choice = await connect(server.url).choose(PROMPT, OPTIONS)
+    assert OPTIONS[choice.index] == "<3>"
+    assert field in server.asked[-1].body
+
+
+@pytest.mark.parametrize("field", KINDS)
+async def test_options_of_every_spelling_can_be_chosen(connect: Connect, field: str) -> None:
+    options = ['a "quoted" one', "a\\b", "(c)*", "e\nf", "é — ü", "[1]", "G."]
+    async with Server(KINDS[field]) as server:
+        engine = connect(server.url)
+        for last in options:
+            choice = await engine.choose(PROMPT, [*(one for one in options if one != last), last])
+            assert choice.index == len(options) - 1, last
+
+
+async def test_a_server_that_ignores_every_means_is_noticed_and_asked_in_words(connect: Connect) -> None:
+    async with Server(Kind(obeys=()), says=lambda asked: "**<2>**." if "exactly" in asked.text else "Hi!") as server:
+        engine = connect(server.url)
+        choice = await engine.choose(PROMPT, OPTIONS)
+        assert choice.index == 1
+        assert "response_format" not in server.asked[-1].body
+        assert "<1> <2> <3>" in server.asked[-1].text
+
+
+async def test_a_server_that_stops_obeying_is_noticed_too(connect: Connect) -> None:
+    async with Server(says=lambda _: "<2>") as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.kind.obeys = ()
+        assert [(await engine.choose(PROMPT, OPTIONS)).index for _ in range(3)] == [1, 1, 1]
+        server.asked.clear()
+        await engine.choose(PROMPT, OPTIONS)
+        assert len(server.asked) == 1
+        assert "response_format" not in server.asked[0].body
+
+
+async def test_a_reply_that_is_no_option_is_answered_with_what_was_said(connect: Connect) -> None:
+    def says(asked: Asked) -> str:
+        return "<1>" if "none of them" in asked.text else "Hm, hard to say."
+
+    async with Server(Kind(obeys=()), says=says) as server:
+        choice = await connect(server.url).choose(PROMPT, OPTIONS)
+    assert choice.index == 0
+    assert "Hm, hard to say." in server.asked[-1].text
+
+
+@pytest.mark.parametrize("reply", ["I will not choose.", "", "{}", "<4>", "🤷"])
+async def test_the_choice_is_legal_whatever_is_said(connect: Connect, reply: str) -> None:
+    async with Server(Kind(obeys=()), says=lambda _: reply) as server:
+        choice = await connect(server.url).choose(PROMPT, OPTIONS)
+        assert choice.index in range(3)
+        assert (await connect(server.url).choose(PROMPT, OPTIONS)).index == choice.index
+
+
+async def test_at_the_end_what_is_named_in_the_reply_counts(connect: Connect) -> None:
+    async with Server(Kind(obeys=()), says=lambda _: "Surely <3> is where it changes, not at the start") as server:
+        assert (await connect(server.url).choose(PROMPT, OPTIONS)).index == 2
+
+
+async def test_nobody_is_asked_where_there_is_one_option(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        asked = len(server.asked)
+        assert (await engine.choose(PROMPT, ["only"])).index == 0
+        assert len(server.asked) == asked
+
+
+async def test_the_probability_is_told_where_the_server_tells_of_its_tokens(connect: Connect) -> None:
+    async with Server(Kind("vllm", obeys=("structured_outputs",), likely=True)) as server:
+        assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability == 1.0
+    async with Server() as server:
+        assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability is None
+
+
+def test_a_probability_is_the_share_among_the_legal() -> None:
+    tokens = (Likely("<", -0.1, {"The": -0.5}), Likely("2", -1.0, {"1": -1.0, "7": -0.2}), Likely(">", 0.0, {}))
+    reply = Reply("<2>", "end", NO_USAGE, tokens)
+    assert _probability(reply, OPTIONS, 1) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("reply", "index"),
+    [("<2>", 1), (" <2>\n", 1), ("2", 1), ('"<2>".', 1), ("<2>\nbecause", 1), ("<22>", None), ("", None), ("<", None)],
+)
+def test_a_reply_is_an_option_if_nothing_stands_around_it(reply: str, index: int | None) -> None:
+    assert chosen(None, reply, OPTIONS) == index
