@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
+from gistread.engine.llama.fitting import DEFAULT_CONTEXT_TOKENS
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.machine import available_bytes
+from gistread.engine.llama.memory_needed import batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
@@ -55,6 +58,25 @@ def same_model(one: str, other: str) -> bool:
         return find_source(one) == find_source(other)
     except EngineError:
         return False
+
+
+def runs_here(spec: str) -> bool:
+    """Whether this model takes memory and cores of this process's machine, as far as its name tells."""
+    return not is_address(spec)
+
+
+def has_room(spec: str, config: Config) -> bool:
+    """Whether a model can be loaded beside all that is loaded already, as far as its header tells."""
+    try:
+        path = find_source(spec).path
+        if path is None:
+            return True
+        header = read_header(path)
+    except EngineError:
+        return True
+    window = config.context_tokens or min(DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
+    sizes = sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False))
+    return needed_bytes(sizes, window, config.kv_cache) < available_bytes()
 
 
 def fingerprint_of(source: ModelSource) -> str:

@@ -68,6 +68,8 @@ class Exchange:
     """One question and what has come of it so far."""
 
     question: str
+    put: str = ""
+    """Who answers, over whose memory, where these are two."""
     scope: str = ""
     """Over how much of the book, when not over all of it."""
     making: tuple[str, int, int] | None = None
@@ -132,6 +134,11 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
     return exchange
 
 
+def put_to(model: str, memory: str) -> str:
+    """In words, where one model answers over the memory of another."""
+    return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
+
+
 def scope_of(started: Started) -> str:
     """What part of the book and of the memory the question is asked over, in words; empty when all of both."""
     said = []
@@ -160,8 +167,8 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
     drawn = Drawn()
     question = _said(exchange.question, ("question", number), "question", "?", above=1)
     drawn.add(question, Unfold() if exchange.work else None)
-    if exchange.scope:
-        drawn.add(_said(exchange.scope, None, "muted"))
+    if about := " ".join(filter(None, (exchange.put, exchange.scope))):
+        drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
         drawn.add(_said(f"{bar(done, total)} making {what}: {done} of {total}", ("making", number), "step"))

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,6 +35,7 @@ from gistread.tui.text.cells import clean
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
+    from gistread.tui.model_rows import ModelChoice
 
 Opened = Path | Book
 QUIT_S = 2.0
@@ -82,6 +84,7 @@ class GistreadApp(App[None]):
         self._first = book
         self._first_path = path
         self.model = model or config.model
+        self.asking_model = config.asking_model
         self.reader = config.reader
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
         self.keymap, key_problems = commands.check_keys(config.keys)
@@ -104,7 +107,7 @@ class GistreadApp(App[None]):
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
         """Show this book."""
-        self.push_screen(ReadingScreen(book, path=path, model=self.model))
+        self.push_screen(ReadingScreen(book, path=path, model=self.model, asking_model=self.asking_model))
 
     def cannot_open(self, error: GistreadError) -> None:
         """The book that was to be shown cannot be read: the end where it was named, a notice in the library."""
@@ -289,25 +292,45 @@ class GistreadApp(App[None]):
             await self.reading.session.use_reader(reader)
 
     async def action_choose_model(self) -> None:
+        from gistread.tui.model_rows import Role
         from gistread.tui.screens.model import ModelScreen
 
-        self.push_screen(ModelScreen(self.model), self._use_model)
+        chosen = {
+            Role.READING: self.model,
+            Role.ASKING: self.asking_model,
+            Role.EMBEDDING: self.config.embedding_model,
+        }
+        self.push_screen(ModelScreen(chosen), self._use_model)
 
-    async def _use_model(self, model: str | None) -> None:
-        """A model was chosen, none (empty), or nothing (None). It is remembered, and used for the open book."""
-        if model is None:
+    async def _use_model(self, choice: "ModelChoice | None") -> None:
+        """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""
+        if choice is None:
             return
         from gistread.engine.opening import kept_name
+        from gistread.tui.model_rows import Role
 
         try:
-            model = kept_name(model)
+            model = kept_name(choice.spec)
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
-        self.model = model
-        self.save("model", model)
-        if self.reading is not None:
-            await self.reading.use_model(model)
+        reading = self.reading
+        match choice.role:
+            case Role.READING:
+                self.model = model
+                self.save("model", model)
+                if reading is not None:
+                    await reading.use_model(model)
+            case Role.ASKING:
+                self.asking_model = model
+                self.save("asking_model", model)
+                if reading is not None:
+                    await reading.use_asking_model(model)
+            case Role.EMBEDDING:
+                self.config = replace(self.config, embedding_model=model)
+                self.save("embedding_model", model)
+                if reading is not None and reading.session is not None:
+                    await reading.session.use_embedder(self.new_embedder())
 
     async def action_quit(self) -> None:
         """At once; what is slow to end has two seconds."""

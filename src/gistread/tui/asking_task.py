@@ -6,6 +6,7 @@ session has said so before anything starts.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from gistread.engine.protocol import Embedder, Engine
 from gistread.errors import GistreadError
@@ -23,7 +24,16 @@ from gistread.readers.events import (
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.tui.news import ActivityChanged, Asking, Crashed, News, QuestionAsked, QuestionEnded, ReaderSpoke
+from gistread.tui.news import (
+    ActivityChanged,
+    Asking,
+    Crashed,
+    News,
+    QuestionAsked,
+    QuestionEnded,
+    QuestionPut,
+    ReaderSpoke,
+)
 
 
 class AskingTask:
@@ -47,6 +57,10 @@ class AskingTask:
     @property
     def running(self) -> bool:
         return self._task is not None and not self._task.done()
+
+    def use_embedder(self, embedder: Embedder | None) -> None:
+        """For the next question."""
+        self._options = replace(self._options, embedder=embedder)
 
     def start(
         self,
@@ -77,6 +91,7 @@ class AskingTask:
         problem = ""
         try:
             memory, engine = await ready()
+            self._tell(QuestionPut(engine.info.name, memory.model_name if memory.entries else ""))
             self._set(Asking.PAGE)
             async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, self._options):
                 if (state := _doing(event, self.state)) is not self.state:

@@ -46,7 +46,15 @@ M, R, G, S, L, A = Place.MOVING, Place.READING, Place.MEMORY, Place.SELECTING, P
 COMMANDS: tuple[Command, ...] = (
     Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
     Command("choose-reader", "A", "app.choose_reader", "Choose a reader", A, "How questions are answered."),
-    Command("choose-model", "m", "app.choose_model", "Choose a model", A, "What is on this machine.", "model"),
+    Command(
+        "choose-model",
+        "m",
+        "app.choose_model",
+        "Choose a model",
+        A,
+        "To read, to answer, to search with.",
+        "model",
+    ),
     Command(
         "choose-preset", "D", "choose_preset", "Choose what the book is read as", R, "Fiction, a meeting, a paper …"
     ),

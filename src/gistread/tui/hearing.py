@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, ReaderEvent, Who
 from gistread.shelf import KeptCitation, KeptQuestion
 from gistread.tui import news
-from gistread.tui.answer_blocks import strip_lines
+from gistread.tui.answer_blocks import put_to, strip_lines
 from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.status import Status, status_of
 from gistread.tui.text.cells import clean
@@ -41,6 +41,8 @@ class Hearing:
         self._due = False
         self._deltas: list[AnswerDelta] = []
         self._reason = ""
+        self._put = news.QuestionPut("", "")
+        """Who answers the question that is running or was last."""
         self.asked: list[int] = []
         """Pages the agent opened for the question that is running or was last."""
 
@@ -52,7 +54,7 @@ class Hearing:
                 pass  # The status line says it.
             case news.MemoryOpened(memory=memory):
                 screen.memory_pane.show_memory(memory)
-                screen.show_aim(memory.aim)
+                screen.show_maker()
                 screen.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
@@ -71,6 +73,9 @@ class Hearing:
                 screen.answers_pane.begin(question)
                 screen.add_class("-answers")
                 screen.show_work()
+            case news.QuestionPut():
+                self._put = item
+                screen.answers_pane.put(put_to(item.model, item.memory))
             case news.ReaderSpoke(event=event):
                 self._reader_spoke(event)
             case news.QuestionEnded(problem=problem):
@@ -120,7 +125,8 @@ class Hearing:
                 tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
                 answered.lookups,
                 screen.session.asking.reader,
-                screen.session.activity.model,
+                self._put.model,
+                self._put.memory,
             )
         )
 
@@ -143,6 +149,7 @@ class Hearing:
             self._screen.memory_pane.set_progress(begun=page, reading=session.reading.state is news.Reading.RUNNING)
         self.show_status()
         self._screen.show_memory_header()
+        self._screen.show_maker()
 
     def show_status(self) -> None:
         """Status, keys and, with one pane, the strip."""
@@ -177,6 +184,8 @@ class Hearing:
         if activity.asking is not news.Asking.NONE:
             refuse = [("refuse", "refuse page")] if self.asked else []
             return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
+        if activity.reading is news.Reading.OFFERED:
+            return [("resume", "read anew")]
         if not activity.model:
             return [("choose-model", "choose a model")]
         paused = activity.making is not None and activity.making.paused

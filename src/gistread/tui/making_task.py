@@ -38,6 +38,11 @@ class MakingTask:
         """By the person."""
         return self.making is not None and self.making.paused
 
+    @property
+    def wants(self) -> bool:
+        """Whether something is wanted and not made yet."""
+        return bool(self._wanted)
+
     def want(self, *names: str) -> None:
         """Make these too, by their names in `NEEDS`, once `go_on` is called or after what is being made."""
         self._wanted.update(dict.fromkeys(names))

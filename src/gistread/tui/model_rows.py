@@ -5,20 +5,37 @@ Data in, data out: this knows no widgets. Whoever has more to say of models adds
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from gistread.engine.model_files import Fit, ModelFile, fit_of
 from gistread.engine.model_words import facts, fit_words
 from gistread.engine.models import STARTER
 
 NO_MODEL = "\0none"
-"""Id of the row for reading without a model."""
+"""Id of the row for no model of its own."""
 READY, TOO_LARGE, EMBEDDINGS, UNUSABLE = (
     "Ready to use",
     "Too large for the memory that is free",
     "For search by meaning (--embedding-model)",
     "Cannot be used",
 )
+
+
+class Role(StrEnum):
+    """What a model is chosen for."""
+
+    READING = "reading"
+    """And for all else, where no other is chosen."""
+    ASKING = "questions"
+    EMBEDDING = "search by meaning"
+
+
+class ModelChoice(NamedTuple):
+    role: Role
+    spec: str
+    """A path, a name or an address; empty: none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +60,32 @@ class Section:
     rows: tuple[ModelRow, ...]
 
 
-WITHOUT = Section(
-    "", (ModelRow(NO_MODEL, "Read without a model", "Nothing is summarised; questions cannot be asked."),)
-)
+_WITHOUT = {
+    Role.READING: ("Read without a model", "Nothing is summarised; questions need a model of their own."),
+    Role.ASKING: ("The model that reads", "It answers questions, too."),
+    Role.EMBEDDING: (
+        "The only one there is",
+        "Where there is one here; else nothing is found by meaning.",
+    ),
+}
 
 
-def sections(models: Iterable[ModelFile], free_bytes: int, current: str, starter: Path | None) -> list[Section]:
+def without(role: Role, current: str) -> Section:
+    """To choose no model of its own for this."""
+    name, about = _WITHOUT[role]
+    return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
+
+
+def sections(
+    models: Iterable[ModelFile], free_bytes: int, current: str, starter: Path | None, role: Role = Role.READING
+) -> list[Section]:
     """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out."""
-    sorted_in: dict[str, list[ModelRow]] = {title: [] for title in (READY, TOO_LARGE, EMBEDDINGS, UNUSABLE)}
+    titles = (EMBEDDINGS, UNUSABLE) if role is Role.EMBEDDING else (READY, TOO_LARGE, EMBEDDINGS, UNUSABLE)
+    sorted_in: dict[str, list[ModelRow]] = {title: [] for title in titles}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
         fit = fit_of(model, free_bytes)
-        sorted_in[_title(model, fit)].append(_row(model, fit, current, is_starter=model.path == starter))
+        row = _row(model, fit, current, is_starter=model.path == starter, role=role)
+        sorted_in.get(_title(model, fit), []).append(row)
     return [Section(title, tuple(rows)) for title, rows in sorted_in.items() if rows]
 
 
@@ -77,7 +109,7 @@ def _title(model: ModelFile, fit: Fit | None) -> str:
     return TOO_LARGE if fit is not None and not fit.enough else READY
 
 
-def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool) -> ModelRow:
+def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, role: Role) -> ModelRow:
     is_current = current in (str(model.path), model.name) or (is_starter and current == STARTER)
     name = f"{model.name}  (starter)" if is_starter else model.name
     if model.usable:
@@ -86,4 +118,5 @@ def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool) -
         about = " · ".join(facts(model))
     else:
         about = f"cannot be used: {model.problem}"
-    return ModelRow(str(model.path), name, about, str(model.path), is_current, enabled=model.usable)
+    enabled = model.embeds if role is Role.EMBEDDING else model.usable
+    return ModelRow(str(model.path), name, about, str(model.path), is_current, enabled=enabled)

@@ -21,6 +21,8 @@ class Reading(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
     """By the person."""
+    WAITING = "waiting"
+    """For the answer of another model; it goes on by itself."""
     FAILED = "failed"
     DONE = "done"
 
@@ -59,7 +61,11 @@ class Activity:
     """Everything the status line says, at one moment."""
 
     model: str = ""
-    """Name of the model, empty when none was chosen."""
+    """Name of the model that reads, or of the one that answers while it does; empty when none was chosen."""
+    asking_model: str = ""
+    """Name of the one that would answer a question, where that is another."""
+    read_by: str = ""
+    """See `Session.read_by`."""
     device: str = ""
     engine: EngineState | None = None
     reading: Reading = Reading.NONE
@@ -118,6 +124,16 @@ class QuestionAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionPut:
+    """Model and memory of the question are there."""
+
+    model: str
+    """Who answers."""
+    memory: str
+    """Who read the book for it; empty: nobody."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReaderSpoke:
     event: ReaderEvent
 
@@ -152,6 +168,7 @@ News = (
     | MemoryComplete
     | Made
     | QuestionAsked
+    | QuestionPut
     | ReaderSpoke
     | QuestionEnded
     | Notice

@@ -12,13 +12,14 @@ from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.readers.events import Citation
 from gistread.shelf import Shelf
-from gistread.tui.answer_blocks import Exchange
+from gistread.tui.answer_blocks import Exchange, put_to
 from gistread.tui.news import News
 
 if TYPE_CHECKING:
     from gistread.config import Config
     from gistread.engine.protocol import Embedder
-    from gistread.tui.session import MakeEngine, Session
+    from gistread.tui.model_pair import MakeEngine
+    from gistread.tui.session import Session
 
 
 def read_book(
@@ -91,6 +92,7 @@ def earlier_questions(book: Book, shelf: Shelf) -> list[Exchange]:
     return [
         Exchange(
             one.question,
+            put=put_to(one.model, one.memory),
             answer=one.answer,
             citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
             lookups=one.lookups,

@@ -31,17 +31,27 @@ class ReadingTask:
         self.seconds_left: float | None = None
         self._expected = UNKNOWN_PACE
 
-    def start(self, kept: KeptMemory, engine: Engine, then: Callable[[], None]) -> None:
-        """Read on where the memory ends, and call `then` when the whole book has been read. Not while it is running."""
+    def start(
+        self, kept: KeptMemory, engine: Engine, then: Callable[[], None], *, prepare_questions: bool = True
+    ) -> None:
+        """Read on where the memory ends, and call `then` when the whole book has been read. Not while it is running.
+
+        `prepare_questions`: the same engine will be asked over the memory.
+        """
         self.problem = ""
         self._expected = expected_pace(engine.info, kept.memory.reading)
         self._estimate(kept.memory)
         self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
-        self._task = asyncio.create_task(self._run(kept, engine, then), name="reading")
+        self._task = asyncio.create_task(self._run(kept, engine, then, prepare_questions), name="reading")
 
     def offer(self) -> None:
         """Do not begin by itself."""
         self._set(Reading.OFFERED)
+
+    async def hold(self) -> None:
+        """Stop at once, for as long as another model answers a question."""
+        if self._task is not None and not self._task.done():
+            await self.stop(Reading.WAITING)
 
     async def stop(self, state: Reading = Reading.PAUSED) -> None:
         """Stop at once; what is whole is kept."""
@@ -52,7 +62,7 @@ class ReadingTask:
         if self.state is Reading.RUNNING or state is Reading.NONE:
             self._set(state)
 
-    async def _run(self, kept: KeptMemory, engine: Engine, then: Callable[[], None]) -> None:
+    async def _run(self, kept: KeptMemory, engine: Engine, then: Callable[[], None], prepare_questions: bool) -> None:
         notice = kept.notice
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
@@ -75,8 +85,9 @@ class ReadingTask:
                     case Finished() if self.state is Reading.RUNNING:
                         self._set(Reading.DONE)
                         self._tell(MemoryComplete())
-            with contextlib.suppress(GistreadError):  # Then the first question takes its time.
-                await prepare(kept.memory, engine)
+            if prepare_questions:
+                with contextlib.suppress(GistreadError):  # Then the first question takes its time.
+                    await prepare(kept.memory, engine)
             then()
         except GistreadError as error:
             self.problem = str(error).replace("\n", " ")

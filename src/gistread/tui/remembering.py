@@ -60,11 +60,16 @@ class Remembering(Moving):
         if self._session_with_model() is not None:
             await self._show_memories(typing=True)
 
-    def show_aim(self, aim: "Aim") -> None:
-        """Under the memory's header, where it is not the usual one."""
-        parts = [] if aim.preset == FICTION else [f"as {aim.preset.title}"]
-        if aim.task:
-            parts.append(f"to find out: {aim.task}")
+    def show_maker(self) -> None:
+        """Under the memory's header: who made it, as what and for what, where that does not go without saying."""
+        memory = self.memory_pane.memory
+        parts = []
+        if self.session is not None and (reader := self.session.read_by):
+            parts.append(f"read by {reader}")
+        if memory is not None and memory.aim.preset != FICTION:
+            parts.append(f"as {memory.aim.preset.title}")
+        if memory is not None and memory.aim.task:
+            parts.append(f"to find out: {memory.aim.task}")
         self.set_class(bool(parts), "-aim")
         self.query_one("#memory-aim", Line).show(parts, Content(clean(" · ".join(parts))))
 

@@ -1,32 +1,33 @@
 """One open book and the model that reads it: everything that goes on behind the screen.
 
-Owns the engine, the memory that is kept, the reading task and the asking task, and tells a listener what
-happens. Knows no widgets; a test or another front can drive it. All in one event loop: the listener is called
-at once and must be quick.
+Owns the models, the memory that is kept, the reading task and the asking task, and tells a listener what
+happens. Where another model answers than the one that reads, and both are on this machine, the reading waits for the
+answer. Knows no widgets. All in one event loop: the listener is called at once and must be quick.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
+from gistread.engine.opening import same_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.aim import Aim
-from gistread.memory.choosing import aim_to_go_on_with
 from gistread.memory.estimate import Left, estimate, expected_pace, pace_of
 from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
 from gistread.memory.model import Reading as ReadingMode
 from gistread.memory.needs import NEEDS, Models
-from gistread.memory.sizes import choose_sizes
+from gistread.memory.sizes import PRESETS
 from gistread.memory.store import MemoryStore
 from gistread.presets import Preset, read_presets
 from gistread.readers.registry import METHODS
 from gistread.tui.asking_task import AskingTask
 from gistread.tui.making_task import MakingTask
+from gistread.tui.memory_choice import MemoryChoice
+from gistread.tui.model_pair import MakeEngine, ModelPair
 from gistread.tui.news import (
     Activity,
     ActivityChanged,
@@ -39,9 +40,6 @@ from gistread.tui.news import (
     Reading,
 )
 from gistread.tui.reading_task import ReadingTask
-
-MakeEngine = Callable[[str], Engine]
-"""A model's path or name becomes an engine that is not loaded yet. Called in a thread; raises GistreadError."""
 
 
 class Session:
@@ -61,26 +59,24 @@ class Session:
         """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this.
         `presets`: the folder of the person's own."""
         self.book = book
-        self._store = store
         self._config = config
         self._presets = presets
-        self._wanted: Aim | MemoryHeader | None = None
-        """What the person chose to read the book for, or which memory to see."""
-        self._insists = False
-        """They chose it for the model in use."""
-        self._make_engine = make_engine
+        self._choice = MemoryChoice(book, store, config, presets)
         self._listener = tell
-        self._engine: Engine | None = None
+        self._models = ModelPair(make_engine, config, self._on_engine_state, lambda text: self._tell(Notice(text)))
         self._embedder = embedder
-        self._unwatch: Callable[[], None] = lambda: None
         self._starting: asyncio.Task[None] | None = None
         self._switching = asyncio.Lock()
         self._kept: KeptMemory | None = None
         self._memory: GistMemory | None = None
-        self._model_name = ""
         self._problem = ""
         self._engine_notice = ""
         self._grown = asyncio.Event()
+        self._unasked = asyncio.Event()
+        """No question is being answered by another model than the one that reads."""
+        self._unasked.set()
+        self._waits = False
+        """The model that reads was being loaded when that question came."""
         self.reading = ReadingTask(self._tell)
         self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder)
         self.making = MakingTask(self._tell)
@@ -92,7 +88,8 @@ class Session:
 
     @property
     def has_model(self) -> bool:
-        return self._engine is not None
+        """Whether there is one that reads."""
+        return bool(self._models.reading.spec)
 
     @property
     def loading(self) -> bool:
@@ -106,16 +103,15 @@ class Session:
     @property
     def activity(self) -> Activity:
         """What goes on at this moment."""
-        state: EngineState | None = self._engine.state if self._engine else None
-        device = ""
-        if self._engine and state and state.phase not in (Phase.LOADING, Phase.STOPPED, Phase.FAILED):
-            with contextlib.suppress(EngineError):
-                device = self._engine.info.device
+        asked = self._models.apart and self._asked_apart
+        model = self._models.asking if asked else self._models.reading
         return Activity(
-            model=self._model_name,
-            device=device,
-            engine=state,
+            model=model.name,
+            asking_model="" if asked else self._models.asking.name,
+            device=model.info.device if model.loaded and model.info else "",
+            engine=model.state,
             reading=self.reading.state,
+            read_by=self.read_by,
             pages_read=len(self._memory.entries) if self._memory else 0,
             pages_total=self._memory.estimated_pages if self._memory else 0,
             seconds_left=self.reading.seconds_left,
@@ -124,10 +120,16 @@ class Session:
             problem=self._problem or self.reading.problem,
         )
 
+    @property
+    def read_by(self) -> str:
+        """Who made the memory that is shown; empty where there is one model for everything, and it did."""
+        maker = self._memory.model_name if self._memory and self._memory.entries else ""
+        return maker if self._models.apart or maker != self._models.reading.name else ""
+
     async def show_kept_memory(self) -> None:
         """Without a model: show what was read of this book at another time, if anything was."""
         try:
-            memory = await asyncio.to_thread(_latest, self._store, self.book)
+            memory = await asyncio.to_thread(self._choice.latest)
         except GistreadError as error:
             self._tell(Notice(str(error), is_problem=True))
             return
@@ -138,15 +140,31 @@ class Session:
     async def use_model(self, model: str) -> None:
         """Load this model in place of the one in use, and read the book with it. Returns before it is loaded."""
         async with self._switching:
-            await self._drop_model()
-            self._model_name, self._insists = Path(model).stem, False
+            await self._drop_model(model)
+            self._choice.model_changed()
             try:
-                self._engine = await asyncio.to_thread(self._make_engine, model)
+                await self._models.choose_reading(model)
             except GistreadError as error:
                 self._fail(error)
                 return
-            self._unwatch = self._engine.watch(self._on_engine_state)
             self._begin()
+
+    async def use_asking_model(self, model: str) -> None:
+        """Let this model answer from now on, loaded for the next question; the one that reads where it is empty."""
+        async with self._switching:
+            await self.asking.cancel()
+            await self._models.choose_asking(model)
+        self._tell(ActivityChanged())
+
+    async def use_embedder(self, embedder: Embedder) -> None:
+        """Search by meaning with this model from now on."""
+        await self.asking.cancel()
+        await self.making.hold()
+        before, self._embedder = self._embedder, embedder
+        self.asking.use_embedder(embedder)
+        if before is not None:
+            await before.close()
+        self._make_on()
 
     async def use_no_model(self) -> None:
         """Read without a model. The memory stays on screen."""
@@ -155,12 +173,12 @@ class Session:
         self._tell(ActivityChanged())
 
     def presets(self) -> tuple[dict[str, Preset], list[str]]:
-        """Those that there are, by name, and one line for each file of the person's that is none. Reads the disk."""
+        """By name, and one line for each file of the person's that is none. Reads the disk."""
         return read_presets(self._presets)
 
     def memories(self) -> list[MemoryHeader]:
         """Of this book, those with a page at least. Reads the disk."""
-        return [header for header in self._store.find(self.book) if header.pages]
+        return self._choice.memories()
 
     async def use_aim(self, aim: Aim) -> None:
         """Read the book for this, beside the memories that there are."""
@@ -172,22 +190,22 @@ class Session:
 
     async def _want(self, wanted: Aim | MemoryHeader) -> None:
         async with self._switching:
-            await self._stop_starting()
             await self.asking.cancel()
+            await self._stop_starting()
             await self.making.forget()
             await self.reading.stop()
             if self._kept is not None:
                 self._kept.close()
                 self._kept = None
-            self._wanted, self._insists = wanted, True
+            self._choice.want(wanted)
             if isinstance(wanted, MemoryHeader):
                 try:
-                    self._memory = await asyncio.to_thread(self._store.load, self.book, wanted)
+                    self._memory = await asyncio.to_thread(self._choice.load, wanted)
                 except GistreadError as error:
                     self._fail(error)
                     return
                 self._tell(MemoryOpened(self._memory))
-            if self._engine is not None:
+            if self.has_model:
                 self._begin()
 
     def seconds_to_read(self) -> float | None:
@@ -209,25 +227,24 @@ class Session:
 
     def resume(self) -> None:
         """Go on after a pause or an error; a model that is gone is loaded again."""
-        if self._engine is None or self.loading or self.reading.state is Reading.RUNNING:
+        if not self.has_model or self.loading or self._asked_apart or self.reading.state is Reading.RUNNING:
             return
         if self.making.paused:
             self._make_on()
         if self.reading.state is Reading.DONE:
             return
         if self.reading.state is Reading.OFFERED and self._kept is not None:
-            self._wanted = self._kept.memory.aim
-            self._read_on()
-        else:
-            self._begin()
+            self._choice.want(self._kept.memory.aim)
+        self._begin()
 
     def why_not_ask(self) -> str:
         """What the person has to do before they can ask; empty when they can."""
-        if self._engine is None:
+        if not self.has_model and not self._models.apart:
             return "There is no model yet: press m to choose one."
         nothing_read = self.asking.needs_memory and not (self._memory and self._memory.entries)
         if not self.loading and nothing_read and self.reading.state is not Reading.RUNNING:
-            return "No page has been read yet: press r to let the model read."
+            press = "r to let the model read" if self.has_model else "m to choose a model that reads"
+            return f"No page has been read yet: press {press}."
         return ""
 
     def ask(self, question: str, pinned: set[int], here: int | None = None) -> None:
@@ -237,7 +254,7 @@ class Session:
     def make(self, *names: str) -> str:
         """Make these things of the memory in the background, by their names in `memory/needs.py`; what the person has
         to do before that can begin, empty where it has begun."""
-        if self._engine is None:
+        if not self.has_model:
             return "There is no model yet: press m to choose one."
         if self.loading:
             return "The model is still being loaded."
@@ -260,11 +277,12 @@ class Session:
 
         Empty where that cannot be known, without a model. An embedding model is not loaded for this.
         """
-        if self._engine is None or self.loading or self._memory is None:
+        engine = self._models.reading.engine
+        if engine is None or self.loading or self._memory is None:
             return {}
         unloaded = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
         loaded = self._embedder is not None and self._embedder.state.phase not in unloaded
-        memory, models = self._memory, Models(self._engine, self._embedder if loaded else None)
+        memory, models = self._memory, Models(engine, self._embedder if loaded else None)
         try:
             names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
             return {name: await NEEDS[name].left(memory, models) for name in names}
@@ -273,10 +291,13 @@ class Session:
 
     @property
     def info(self) -> EngineInfo | None:
-        """What is known of the model in use; None before it is loaded."""
-        with contextlib.suppress(EngineError):
-            return self._engine.info if self._engine else None
-        return None
+        """What is known of the model that reads; None before it is loaded."""
+        return self._models.reading.info
+
+    @property
+    def _asked_apart(self) -> bool:
+        """Whether a question is being answered by another model than the one that reads."""
+        return not self._unasked.is_set()
 
     @property
     def _idle(self) -> bool:
@@ -287,64 +308,64 @@ class Session:
         """Begin with what the chosen reader needs, unless that is to wait for a question."""
         if self._config.prepare == "auto" and self._memory is not None and self._memory.complete:
             self.making.want(*METHODS[self.asking.reader].needs)
-            if not self.asking.running:
-                self._make_on()
+        if not self.asking.running:
+            self._make_on()
 
     def _make_on(self) -> None:
-        if self._engine is not None and self._memory is not None and self._memory.entries:
-            self.making.go_on(self._memory, Models(self._engine, self._embedder))
+        engine = self._models.reading.engine
+        if self._memory is None or not self._memory.entries:
+            return
+        if engine is not None:
+            self.making.go_on(self._memory, Models(engine, self._embedder))
+        elif self.making.wants and self.has_model and not self.loading:
+            self._begin()  # It made room for the model that answers.
 
     async def seconds_to_make(self, name: str) -> float | None:
         """How long `make` of this will take; None where that cannot be told."""
-        if self._engine is None or self._memory is None or self.loading or (info := self.info) is None:
+        engine = self._models.reading.engine
+        if engine is None or self._memory is None or self.loading or (info := self.info) is None:
             return None
         try:
-            return (await NEEDS[name].left(self._memory, Models(self._engine))).seconds(info)
+            return (await NEEDS[name].left(self._memory, Models(engine))).seconds(info)
         except GistreadError:
             return None
 
     async def close(self) -> None:
         """End everything. What was read is on disk already."""
         async with self._switching:
+            await self.asking.cancel()
             await self._drop_model()
+            await self._models.close()
             if self._embedder is not None:
                 await self._embedder.close()
 
     def _begin(self) -> None:
-        assert self._engine is not None
-        self._problem = ""
-        self._starting = asyncio.create_task(self._start(self._engine), name="start model")
+        self._problem, self._waits = "", False
+        self._starting = asyncio.create_task(self._start(), name="start model")
         self._tell(ActivityChanged())
 
-    async def _start(self, engine: Engine) -> None:
+    async def _start(self) -> None:
         try:
-            info = await engine.start()
-            self._model_name = info.name
+            await self._unasked.wait()
+            engine = await self._models.load_reading()
+            await self._unasked.wait()  # The memory that an answer rests on stays until it is whole.
+            info = engine.info
             if self._kept is None:
-                self._kept = await asyncio.to_thread(self._open_memory, info)
+                self._kept = await asyncio.to_thread(self._choice.open, info)
                 if self._kept.notice:
                     self._tell(Notice(self._kept.notice))
-            if self._is_shown_for_itself(self._kept.memory):
-                # Any model can be asked over a memory (design D5); reading the book anew may take hours.
+            if self._choice.stays(self._memory, self._kept.memory):
                 self.reading.offer()
+                if offer := self._choice.offer(self._memory, info):
+                    self._tell(Notice(offer))
                 self._make_needs()
             else:
-                self._read_on()
+                self._read_on(engine)
         except GistreadError as error:
             self._fail(error)
         except Exception as error:
             self._tell(Crashed(error))
         self._tell(ActivityChanged())
-
-    def _is_shown_for_itself(self, own: GistMemory) -> bool:
-        """Whether a memory is on screen that is not this model's own (or not that of these settings) and is to stay."""
-        shown = self._memory
-        match self._wanted:
-            case MemoryHeader() as header:
-                return not header.describes(own)
-            case Aim() if self._insists:
-                return False
-        return shown is not None and shown.complete and not own.entries
 
     def _on_engine_state(self, state: EngineState) -> None:
         if state.phase is Phase.LOADING and state.notice and state.notice != self._engine_notice:
@@ -352,35 +373,18 @@ class Session:
         self._engine_notice = state.notice
         self._tell(ActivityChanged())
 
-    def _read_on(self) -> None:
+    def _read_on(self, engine: Engine) -> None:
         """Show this model's own memory and let it read."""
         assert self._kept is not None
-        assert self._engine is not None
         if self._memory is not self._kept.memory:
             self._memory = self._kept.memory
             self._tell(MemoryOpened(self._memory))
-        self.reading.start(self._kept, self._engine, self._make_needs)
+        self.reading.start(self._kept, engine, self._make_needs, prepare_questions=not self._models.apart)
 
     def _fail(self, error: GistreadError) -> None:
         self._problem = error.message
         self._tell(Notice(str(error), is_problem=True))
         self._tell(ActivityChanged())
-
-    def _open_memory(self, info: EngineInfo) -> KeptMemory:
-        sizes = choose_sizes(
-            self.book, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
-        )
-        match self._wanted:
-            case MemoryHeader(fingerprint=info.fingerprint) as header:
-                if (kept := self._store.reopen(self.book, header, sizes)) is not None:
-                    return kept
-                aim = header.aim
-            case MemoryHeader(aim=aim) | (Aim() as aim):
-                pass
-            case None:
-                aim = aim_to_go_on_with(self._config.preset, self._presets, self.book, self._store, info.fingerprint)
-        reading = ReadingMode(self._config.reading or DEFAULT_READING)
-        return self._store.open(self.book, info.name, info.fingerprint, sizes, reading, aim=aim)
 
     async def _ready(self) -> tuple[GistMemory, Engine]:
         """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""
@@ -388,26 +392,49 @@ class Session:
             self._grown.clear()
             if reason := self.why_not_ask():
                 raise EngineError(self._problem or self.reading.problem or reason)
-            enough = self._memory and (self._memory.entries or not self.asking.needs_memory)
-            if enough and not self.loading and self._memory and self._engine:
-                # The reader makes what it needs itself, and sooner: nothing is to be made twice.
-                await self.making.hold()
-                return self._memory, self._engine
+            apart = self._models.apart
+            memory = self._memory or (GistMemory(self.book, PRESETS["quality"], "") if apart else None)
+            if memory is not None and (memory.entries or not self.asking.needs_memory):
+                if apart:
+                    return memory, await self._other_engine()
+                if not self.loading:
+                    # The reader makes what it needs itself, and sooner: nothing is to be made twice.
+                    await self.making.hold()
+                    return memory, await self._models.load_asking()
             await self._grown.wait()
 
-    async def _drop_model(self) -> None:
+    async def _other_engine(self) -> Engine:
+        """That of the model for questions. What would take its cores waits until the question has ended."""
+        self._unasked.clear()
+        await self.making.hold()
+        if self._models.share_cores:
+            if self.loading:
+                self._waits = True
+                await self._stop_starting()
+            await self.reading.hold()
+        return await self._models.load_asking()
+
+    def _go_on(self) -> None:
+        """With what waited for the answer to a question."""
+        self._unasked.set()
+        if self._waits or self.reading.state is Reading.WAITING:
+            self._begin()
+        elif not self.making.paused:
+            self._make_on()
+
+    async def _drop_model(self, instead: str = "") -> None:
+        """Let go of the model that reads. A question that another one answers, which stays, goes on."""
+        asked = self._models.asking.spec if self._asked_apart else ""
+        if not asked or await asyncio.to_thread(same_model, instead, asked):
+            await self.asking.cancel()
         await self._stop_starting()
-        await self.asking.cancel()
         await self.making.forget()
         await self.reading.stop(Reading.NONE)
-        self._unwatch()
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            await engine.close()
+        await self._models.reading.let_go()
         if self._kept is not None:
             self._kept.close()
             self._kept = None
-        self._model_name = self._problem = ""
+        self._problem, self._waits = "", False
 
     async def _stop_starting(self) -> None:
         task, self._starting = self._starting, None
@@ -419,11 +446,5 @@ class Session:
         if isinstance(news, PageRead | ActivityChanged):
             self._grown.set()
         self._listener(news)
-        if isinstance(news, QuestionEnded) and not self.making.paused:
-            self._make_on()
-
-
-def _latest(store: MemoryStore, book: Book) -> GistMemory | None:
-    """The memory of this book that got furthest."""
-    found = store.find(book)
-    return store.load(book, found[0]) if found and found[0].pages else None
+        if isinstance(news, QuestionEnded):
+            self._go_on()

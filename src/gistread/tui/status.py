@@ -19,12 +19,15 @@ class Status:
 def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -> Status:
     """The truth about the model. The name comes last: what it does matters more."""
     state = activity.engine
+    if state is None and activity.asking_model and activity.asking is Asking.NONE:
+        return Status((f"no model reads: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
     if state is None and activity.problem:
         return Status((f"no model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
         kept = f"{activity.pages_read} pages from another time" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
-    name = tuple(filter(None, (activity.model, activity.device)))
+    answers = f"{activity.asking_model} answers" if activity.asking_model else ""
+    name = tuple(filter(None, (activity.model, activity.device, answers)))
     if activity.problem and activity.asking is Asking.NONE and activity.reading is not Reading.RUNNING:
         return Status(
             (f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error"
@@ -78,10 +81,13 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return (*making, *speed)
         case Reading.PAUSED:
             return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
+        case Reading.WAITING:
+            return ("the reading goes on after the answer",)
         case Reading.OFFERED:
             whole = activity.pages_read >= activity.pages_total
             memory = f"memory complete: {activity.pages_read}" if whole else f"{activity.pages_read} of {total}"
-            return (f"idle · {memory} pages, kept from before", f"{resume_key} reads anew")
+            kept = f"read by {activity.read_by}" if activity.read_by else "kept from before"
+            return (f"idle · {memory} pages, {kept}", f"{resume_key} reads anew")
         case Reading.DONE:
             return ("idle", f"memory complete: {activity.pages_read} pages")
         case _:

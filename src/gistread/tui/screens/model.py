@@ -1,6 +1,7 @@
-"""Choose the model: those on this machine as their headers are read, a path or an address that is typed, or none."""
+"""Choose a model, and for what: those on this machine as their headers are read, a path or an address, or none."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,18 +19,21 @@ from gistread.engine.model_files import ModelFile
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
-from gistread.tui.model_rows import NO_MODEL, WITHOUT, ModelRow, Section, matching, sections
+from gistread.tui.model_rows import NO_MODEL, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
+from gistread.tui.widgets.lines import Choices
 
 _REDRAW_S = 0.1
 """Between two looks at what has been found."""
 
 
-class ModelScreen(ModalScreen[str | None]):
-    """Dismissed with a path, a name or an address; with an empty text to read without a model. Letters filter."""
+class ModelScreen(ModalScreen[ModelChoice | None]):
+    """Dismissed with what was chosen for what. Letters filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False, priority=True),
+        Binding("tab", "step_role(1)", show=False, priority=True),
+        Binding("shift+tab", "step_role(-1)", show=False, priority=True),
         Binding("down", "list('cursor_down')", show=False, priority=True),
         Binding("up", "list('cursor_up')", show=False, priority=True),
         Binding("pagedown", "list('page_down')", show=False, priority=True),
@@ -39,9 +43,11 @@ class ModelScreen(ModalScreen[str | None]):
     ]
     AUTO_FOCUS = "#model-filter"
 
-    def __init__(self, current: str) -> None:
+    def __init__(self, current: Mapping[Role, str]) -> None:
+        """`current`: what the settings have for each."""
         super().__init__()
-        self._current = current
+        self._chosen = current
+        self._role = Role.READING
         self._found: list[ModelFile] = []
         """Grows while headers are read, in another thread."""
         self._starter: Path | None = None
@@ -56,6 +62,7 @@ class ModelScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
             yield Static("Choose a model", classes="panel-title", markup=False)
+            yield Choices(id="model-role")
             yield Static("", classes="panel-note", id="model-note", markup=False)
             yield Input(
                 placeholder="letters filter · or type a path to a GGUF file · Enter", compact=True, id="model-filter"
@@ -68,6 +75,7 @@ class ModelScreen(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self.set_interval(_REDRAW_S, self._draw_found)
         self.run_worker(self._find())
+        self._show_role()
         self._draw()
 
     def on_unmount(self) -> None:
@@ -94,7 +102,9 @@ class ModelScreen(ModalScreen[str | None]):
 
     def _sections(self) -> list[Section]:
         """Everything there is to choose, in the order in which it is shown."""
-        return [*sections(list(self._found), self._free_bytes, self._current, self._starter), WITHOUT]
+        current = self._chosen.get(self._role, "")
+        found = sections(list(self._found), self._free_bytes, current, self._starter, self._role)
+        return [*found, without(self._role, current)]
 
     def _draw_found(self) -> None:
         if self._drawn != len(self._found):
@@ -168,7 +178,7 @@ class ModelScreen(ModalScreen[str | None]):
     def _entered(self) -> None:
         option = self._options.highlighted_option
         if _is_place(self._typed) or (self._typed and not self._rows):
-            self.dismiss(self._typed)
+            self.dismiss(ModelChoice(self._role, self._typed))
         elif option is not None and option.id is not None:
             self._choose(option.id)
 
@@ -178,7 +188,23 @@ class ModelScreen(ModalScreen[str | None]):
             self._choose(event.option.id)
 
     def _choose(self, row: str) -> None:
-        self.dismiss("" if row == NO_MODEL else row)
+        self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
+
+    def action_step_role(self, step: int) -> None:
+        """To choose a model for something else."""
+        roles = list(Role)
+        self.action_role(roles[(roles.index(self._role) + step) % len(roles)])
+
+    def action_role(self, role: str) -> None:
+        self._role, self._moved = Role(role), False
+        self._show_role()
+        self._draw()
+
+    def _show_role(self) -> None:
+        roles = list(Role)
+        words = [(f"for {role}" if role is roles[0] else role.value, f"role('{role}')") for role in roles]
+        steps = (("⇧Tab", "step_role(-1)"), ("Tab", "step_role(1)"))
+        self.query_one("#model-role", Choices).show_choices(words, roles.index(self._role), steps)
 
     def action_list(self, action: str) -> None:
         self._moved = True

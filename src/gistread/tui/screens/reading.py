@@ -55,13 +55,14 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
     BINDINGS = bindings(Place.READING)
     AUTO_FOCUS = "#book"
 
-    def __init__(self, book: Book | Path, *, path: Path | None = None, model: str = "") -> None:
+    def __init__(self, book: Book | Path, *, path: Path | None = None, model: str = "", asking_model: str = "") -> None:
         super().__init__()
         self._wanted = book
         self.path = book if isinstance(book, Path) else path
         self._given_up = threading.Event()
         """The person has left before the book was open."""
         self._model = model
+        self._asking_model = asking_model
         self.book: Book | None = None
         self.session: Session | None = None
         self.keeping: Keeping | None = None
@@ -182,6 +183,8 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
         self.question.remember([exchange.question for exchange in asked])
         await self.session.show_kept_memory()
         self.begin_zoom(await asyncio.to_thread(kept_zoom, book, app.shelf))
+        if self._asking_model:
+            await self.session.use_asking_model(self._asking_model)
         if self._model:
             await self.session.use_model(self._model)
         self.show_everything()
@@ -194,6 +197,15 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
             await self.session.use_model(model)
         else:
             await self.session.use_no_model()
+
+    async def use_asking_model(self, model: str) -> None:
+        """Let this model answer from now on; the one that reads where it is empty."""
+        if self.session is None:
+            self._asking_model = model
+        else:
+            await self.session.use_asking_model(model)
+            name = self.session.activity.asking_model
+            self.notify(f"{name} answers, once it is asked." if name else "The model that reads answers, too.")
 
     async def close(self) -> None:
         """Keep the place and end the model. The screen is of no use afterwards."""

@@ -57,6 +57,10 @@ class AnswersPane(LongText):
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
+    def put(self, said: str) -> None:
+        """Who answers the last question, and over whose memory."""
+        self._set_last(replace(self.exchanges[-1], put=said))
+
     def hear(self, *events: ReaderEvent) -> None:
         """What the reader said about the last question."""
         exchange = self.exchanges[-1]

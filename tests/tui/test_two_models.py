@@ -1,0 +1,339 @@
+"""One model reads and another answers, behind the screen: who is loaded when, what waits, what is told."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import NO_USAGE, EngineInfo
+from gistread.errors import EngineError
+from gistread.memory.store import MemoryStore
+from gistread.readers.events import AnswerDelta, Answered
+from gistread.tui import model_pair, news
+from gistread.tui.session import Session
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine
+from tests.tui.test_session import CONFIG, Told, until
+
+ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
+
+
+class Machine:
+    """The models there are, and which of them were loaded when."""
+
+    def __init__(self, folder: Path, *, pages_before_a_pause: int | None = None) -> None:
+        self.folder = folder
+        self.made: list[SteppedEngine] = []
+        self.broken: set[str] = set()
+        self.stop_after = pages_before_a_pause
+
+    def make(self, name: str) -> SteppedEngine:
+        if name == "absent":
+            raise EngineError("There is no model 'absent'.")
+        machine = self
+
+        class Engine(SteppedEngine):
+            async def start(self) -> EngineInfo:
+                if name in machine.broken:
+                    raise EngineError(f"{name} does not fit into memory.")
+                return await super().start()
+
+        engine = Engine(name=name, fingerprint=f"{name}-1")
+        engine.stop_after = self.stop_after if name == "small" else None
+        self.made.append(engine)
+        return engine
+
+    def named(self, name: str) -> SteppedEngine:
+        """The last of this name."""
+        return next(engine for engine in reversed(self.made) if engine.info.name == name)
+
+    @property
+    def loaded(self) -> list[str]:
+        """In the order of their names."""
+        here = (e for e in self.made if not e.closed and e.state.phase not in model_pair._UNLOADED)
+        return sorted(engine.info.name for engine in here)
+
+    def session(self, book: object = None) -> tuple[Session, Told]:
+        told = Told()
+        session = Session(
+            book or small_book(),  # type: ignore[arg-type]
+            MemoryStore(self.folder),
+            CONFIG,
+            self.make,
+            told.append,
+            presets=self.folder,
+        )
+        return session, told
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For two models at once."""
+    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: False)
+
+
+async def read_whole(session: Session, told: Told) -> None:
+    await session.use_model("small")
+    await until(lambda: told.of(news.MemoryComplete))
+
+
+async def asked(session: Session, reader: ScriptedReader, question: str = "who") -> None:
+    """The question has reached its reader."""
+    before = len(reader.questions)
+    session.ask(question, set())
+    await until(lambda: len(reader.questions) > before)
+
+
+async def answered(session: Session, reader: ScriptedReader) -> None:
+    reader.say(ANSWERED)
+    await until(lambda: not session.asking.running)
+
+
+async def test_the_model_for_questions_is_loaded_with_the_first_question_and_both_are_closed(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = machine.session()
+    await session.use_asking_model("large")
+    await read_whole(session, told)
+    assert machine.loaded == ["small"]
+    assert session.activity.asking_model == "large"
+    await asked(session, reader)
+    assert machine.loaded == ["large", "small"]
+    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    assert session.activity.model == "large"
+    await answered(session, reader)
+    assert session.activity.model == "small"
+    await session.close()
+    assert machine.loaded == []
+
+
+async def test_the_same_model_for_both_is_one_engine(machine: Machine, reader: ScriptedReader) -> None:
+    session, told = machine.session()
+    await session.use_asking_model("small")
+    await read_whole(session, told)
+    await asked(session, reader)
+    assert machine.loaded == ["small"]
+    assert not session.activity.asking_model
+    await session.close()
+
+
+async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
+) -> None:
+    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
+    machine = Machine(tmp_path, pages_before_a_pause=8)
+    session, told = machine.session(long_book(40))
+    await session.use_asking_model("large")
+    await session.use_model("small")
+    small = machine.named("small")
+    await until(lambda: not small.gate.is_set())
+    read = len(told.of(news.PageRead))
+    assert read
+    await asked(session, reader)
+    assert session.activity.reading is news.Reading.WAITING
+    small.gate.set()
+    calls = len(small.calls)
+    await asyncio.sleep(0.2)
+    assert len(small.calls) == calls
+    session.resume()  # r does not make both spin on the same cores
+    await asyncio.sleep(0.1)
+    assert len(small.calls) == calls
+    await answered(session, reader)
+    await until(lambda: told.of(news.MemoryComplete))
+    pages = [item.entry.page.number for item in told.of(news.PageRead)]
+    assert pages == list(range(1, len(pages) + 1))
+    await session.close()
+
+
+async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
+    machine = Machine(tmp_path, pages_before_a_pause=1)
+    session, told = machine.session(long_book(40))
+    await session.use_asking_model("large")
+    await session.use_model("small")
+    session.ask("who", set())
+    small = machine.named("small")
+    await until(lambda: not small.gate.is_set())
+    assert not reader.questions
+    small.gate.set()
+    await until(lambda: reader.questions)
+    assert told.of(news.PageRead)
+    await answered(session, reader)
+    await until(lambda: told.of(news.MemoryComplete))
+    await session.close()
+
+
+@pytest.mark.usefixtures("no_room")
+async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    machine = Machine(tmp_path, pages_before_a_pause=8)
+    session, told = machine.session(long_book(40))
+    await session.use_asking_model("large")
+    await session.use_model("small")
+    await until(lambda: not machine.named("small").gate.is_set())
+    await asked(session, reader)
+    assert machine.loaded == ["large"]
+    assert told.of(news.Notice)[0].text == (
+        "There is no room for both models: small is unloaded while large is at work."
+    )
+    machine.stop_after = None
+    await answered(session, reader)
+    await until(lambda: told.of(news.MemoryComplete))
+    assert machine.loaded == ["small"]
+    await asked(session, reader)  # with the reading done there is nothing to come back for
+    await answered(session, reader)
+    await asyncio.sleep(0.1)
+    assert machine.loaded == ["large"]
+    assert session.activity.reading is news.Reading.DONE
+    await session.close()
+    assert machine.loaded == []
+
+
+async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = machine.session()
+    await session.use_asking_model("large")
+    await read_whole(session, told)
+    large = machine.named("large")
+    first, tries = large.start, []
+
+    async def start() -> EngineInfo:
+        tries.append(list(machine.loaded))
+        if len(tries) == 1:
+            raise EngineError("There is no memory for a window of 8192 tokens.")
+        return await first()
+
+    large.start = start  # type: ignore[method-assign]
+    await asked(session, reader)
+    assert tries == [["small"], []]
+    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    await answered(session, reader)
+    await session.close()
+
+
+@pytest.mark.parametrize("name", ["absent", "broken"])
+async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_one_line(
+    machine: Machine, reader: ScriptedReader, name: str
+) -> None:
+    machine.broken.add("broken")
+    session, told = machine.session()
+    await read_whole(session, told)
+    await session.use_asking_model(name)
+    await asked(session, reader)
+    await answered(session, reader)
+    assert told.of(news.QuestionPut) == [news.QuestionPut("small", "small")]
+    said = [item.text for item in told.of(news.Notice) if "cannot be used for questions" in item.text]
+    assert len(said) == 1
+    assert f"{name} cannot be used for questions, small answers instead" in said[0]
+    assert "\n" not in said[0]
+    await asked(session, reader)  # and is not tried again with each question
+    assert len(told.of(news.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(news.Notice))
+    await session.close()
+
+
+async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = machine.session()
+    await read_whole(session, told)
+    await session.close()
+    again, told = machine.session()
+    await again.show_kept_memory()
+    assert again.why_not_ask()
+    await again.use_asking_model("large")
+    assert again.why_not_ask() == ""
+    await asked(again, reader)
+    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    await answered(again, reader)
+    assert machine.loaded == ["large"]
+    await again.close()
+
+
+async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = machine.session()
+    await session.use_asking_model("large")
+    await read_whole(session, told)
+    await asked(session, reader)
+    reader.say(AnswerDelta("She "))
+    await session.use_model("middle")
+    assert session.asking.running
+    shown = session.memory
+    await asyncio.sleep(0.1)
+    assert session.memory is shown
+    assert "middle" not in machine.loaded
+    await answered(session, reader)
+    assert told.of(news.QuestionEnded)[-1].problem == ""
+    await until(lambda: session.activity.reading is news.Reading.OFFERED)
+    assert machine.loaded == ["large", "middle"]
+    await session.close()
+
+
+async def test_choosing_the_answering_model_for_reading_too_cancels_the_question_cleanly(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = machine.session()
+    await session.use_asking_model("large")
+    await read_whole(session, told)
+    await asked(session, reader)
+    await session.use_model("large")
+    assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
+    await until(lambda: machine.loaded == ["large"])
+    assert not session.activity.asking_model
+    await session.use_model("small")  # and what was chosen for questions holds again
+    await until(lambda: machine.loaded == ["small"])
+    assert session.activity.asking_model == "large"
+    await session.close()
+
+
+async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_another_and_it_is_said(
+    tmp_path: Path, machine: Machine, reader: ScriptedReader
+) -> None:
+    first = Machine(tmp_path, pages_before_a_pause=8)
+    session, told = first.session(long_book(40))
+    await session.use_model("small")
+    await until(lambda: not first.named("small").gate.is_set())
+    pages = len(told.of(news.PageRead))
+    await session.use_model("large")  # in the middle of the book
+    await until(lambda: session.activity.reading is news.Reading.OFFERED)
+    assert not first.named("large").calls
+    assert told.of(news.Notice)[-1].text.startswith(
+        f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
+    )
+    assert session.read_by == "small"
+    await asked(session, reader)
+    await answered(session, reader)
+    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    session.resume()
+    await until(lambda: told.of(news.MemoryComplete))
+    assert session.read_by == ""
+    assert {header.model_name for header in session.memories()} == {"small", "large"}
+    await session.close()
+
+
+async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_the_reading_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
+) -> None:
+    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
+    machine = Machine(tmp_path, pages_before_a_pause=8)
+    session, told = machine.session(long_book(40))
+    await session.use_asking_model("large")
+    machine.named("large").load_gate.clear()
+    await session.use_model("small")
+    small = machine.named("small")
+    await until(lambda: not small.gate.is_set())
+    session.ask("who", set())
+    await until(lambda: session.activity.reading is news.Reading.WAITING)
+    small.gate.set()
+    await session.asking.cancel()
+    assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
+    await until(lambda: told.of(news.MemoryComplete))
+    await session.close()
