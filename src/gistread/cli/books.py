@@ -12,6 +12,7 @@ from gistread.errors import ExitStatus, UsageError
 from gistread.library.adding import Added, add
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
+from gistread.library.memories import read_by
 from gistread.library.model import Entry, absolute
 from gistread.library.saying import bar, percent, time_left, when
 from gistread.memory.aim import ANYTHING
@@ -37,10 +38,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     read = furthest(paths.memories)
     if arguments.json:
         folders = [] if problem else [_text(folder) for folder in catalogue.read().folders]
-        write_json({"books": [_document(entry, read.get(entry.sha256)) for entry in shown], "folders": folders})
+        write_json({"books": [_document(entry, read_by(entry, read)) for entry in shown], "folders": folders})
         return ExitStatus.DONE
     for entry in shown:
-        write(_lines(entry, read.get(entry.sha256), time.time()))
+        write(_lines(entry, read_by(entry, read), time.time()))
     if not entries:
         say("There is no book yet: open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif not shown:

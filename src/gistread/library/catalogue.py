@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
-from gistread.library.model import BookFile, absolute
+from gistread.library.model import BookFile, VolumeText, absolute
 
 _VERSION = 1
 _WAIT_S = 2.0
@@ -133,6 +133,7 @@ def _records(known: Known) -> list[Record]:
 
 
 def _file_record(file: BookFile) -> Record:
+    texts = [[one.sha256, one.start, one.end] for one in file.volumes]
     return {
         "kind": "file",
         "path": _quoted(file.path),
@@ -147,6 +148,7 @@ def _file_record(file: BookFile) -> Record:
         "words": file.words,
         "length": file.length,
         "at": file.at or time.time(),
+        **({"volumes": texts} if texts else {}),
     }
 
 
@@ -163,6 +165,7 @@ def _file(record: Record) -> BookFile:
         sha256=str(record["sha256"]),
         words=int(record["words"]),
         length=int(record["length"]),
+        volumes=tuple(VolumeText(str(sha), int(start), int(end)) for sha, start, end in record.get("volumes", ())),
         at=float(record["at"]),
     )
 

@@ -107,6 +107,7 @@ def _opened(book: ShelfBook, file: BookFile | None, words_per_minute: Callable[[
             length=book.length,
             opened_at=book.opened_at,
             words_per_minute=words_per_minute(file.language if file else ""),
+            volumes=file.volumes if file else (),
         )
     )
 

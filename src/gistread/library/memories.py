@@ -1,8 +1,34 @@
 """A memory of a book in the words of people, for the command line and the screen alike."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from gistread.book.model import Book
+from gistread.library.model import Entry
 from gistread.library.saying import percent, when
 from gistread.memory.kept import MemoryHeader
+from gistread.memory.progress import ReadBy
+
+
+def read_by(entry: Entry, furthest: Mapping[str, ReadBy]) -> ReadBy | None:
+    """Who has read a book; of a series who has read its volumes, as far as there is no gap.
+
+    `furthest`: of each text the memory that got furthest, by its SHA-256.
+    """
+    if not entry.volumes:
+        return furthest.get(entry.sha256)
+    read_until = pages = 0
+    first = furthest.get(entry.volumes[0].sha256)
+    for volume in entry.volumes:
+        memory = furthest.get(volume.sha256)
+        if first is None or memory is None or (memory.model_name, memory.aim) != (first.model_name, first.aim):
+            break
+        if not memory.pages:
+            break
+        read_until, pages = volume.start + memory.read_until, pages + 1 + memory.pages
+        if read_until < volume.end:
+            break
+    return replace(first, sha256=entry.sha256, read_until=read_until, pages=pages) if first else None
 
 
 def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from gistread.book.series import listed_in
 from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, Convertible, Kind, Readable, identify, identify_zip
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
-from gistread.library.model import BookFile
+from gistread.library.model import BookFile, VolumeText
 
 _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
@@ -114,7 +114,15 @@ def _named(book: Book) -> BookFile:
 
 
 def _whole(book: Book) -> BookFile:
-    return replace(_named(book), language=book.language, sha256=book.sha256, words=book.words, length=len(book.text))
+    texts = zip(book.volumes, book.volume_books, strict=True)
+    return replace(
+        _named(book),
+        language=book.language,
+        sha256=book.sha256,
+        words=book.words,
+        length=len(book.text),
+        volumes=tuple(VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts),
+    )
 
 
 def _file(title: str, authors: tuple[str, ...], source_format: str) -> BookFile:

@@ -14,6 +14,15 @@ _FINISHED_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
+class VolumeText:
+    """The text of a volume, by which its memory is known, and where it lies in the text of its series."""
+
+    sha256: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class BookFile:
     """A file that holds a book, as it was when it was last looked at."""
 
@@ -34,6 +43,8 @@ class BookFile:
     """0 until it was opened once; likewise `length`."""
     length: int = 0
     """Characters in the text."""
+    volumes: tuple["VolumeText", ...] = ()
+    """Of a series; empty until it was opened once."""
     at: float = 0.0
     """When this was written down, in seconds since the epoch."""
 
@@ -59,6 +70,8 @@ class Entry:
     """Seconds since the epoch; 0 for a book that was added and never opened."""
     words_per_minute: float = USUAL
     """How fast the person reads this language."""
+    volumes: tuple[VolumeText, ...] = ()
+    """Of a series that was opened once."""
     missing: bool = False
     """There is no file at `path`."""
 

@@ -8,10 +8,11 @@ pages were read makes only what is new. Until a summary has been made, sentences
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
@@ -20,7 +21,7 @@ from gistread.memory.derived import Derived, Grown, key_of
 from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
-from gistread.memory.model import Gist, GistMemory, GistSource
+from gistread.memory.model import Gist, GistMemory, GistSource, Page
 from gistread.memory.outline import MOST_CHILDREN, Stretch, chapter_of, inner, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
@@ -63,15 +64,21 @@ def nodes(top: Node) -> Iterator[Node]:
 def chapters(memory: GistMemory, top: Node) -> list[Node]:
     """The chapters of the book, in its order: the largest nodes that lie in one chapter; what is below the top of a
     book that has none. A chapter of one page is that page."""
-    found = _in_one_chapter(memory, top)
+    found = _in_one(memory, top, chapter_of)
     return found if len(found) > 1 else list(top.children)
 
 
-def _in_one_chapter(memory: GistMemory, node: Node) -> list[Node]:
-    first, last = (chapter_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
+def volumes(memory: GistMemory, top: Node) -> list[Node]:
+    """The volumes of a series, in its order."""
+    return _in_one(memory, top, lambda book, page: book.volume_index(page.start))
+
+
+def _in_one(memory: GistMemory, node: Node, place_of: Callable[[Book, Page], int]) -> list[Node]:
+    """The largest nodes whose pages all have one place."""
+    first, last = (place_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
     if first == last or not node.children:
         return [node]
-    return [one for child in node.children for one in _in_one_chapter(memory, child)]
+    return [one for child in node.children for one in _in_one(memory, child, place_of)]
 
 
 def standing(memory: GistMemory) -> Node:

@@ -76,6 +76,7 @@ class Books:
             sha256=entry.sha256,
             words=entry.words,
             length=entry.length,
+            volumes=entry.volumes,
             at=time.time(),
         )
         self._catalogue.add([file])

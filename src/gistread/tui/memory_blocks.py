@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gistread.book.model import Book
 from gistread.memory.model import Entry, GistMemory, GistSource, Page
 from gistread.memory.outline import chapter_of
 from gistread.readers.events import Who
@@ -26,6 +27,8 @@ class Zoom(StrEnum):
     """From how far away one looks at the memory, the farthest first."""
 
     BOOK = "book"
+    VOLUME = "volume"
+    """Of a series alone."""
     CHAPTER = "chapter"
     PAGE = "page"
     TEXT = "text"
@@ -33,12 +36,21 @@ class Zoom(StrEnum):
     @property
     def coarse(self) -> bool:
         """Whether one piece stands for many pages."""
-        return self in (Zoom.BOOK, Zoom.CHAPTER)
+        return self in (Zoom.BOOK, Zoom.VOLUME, Zoom.CHAPTER)
 
-    def step(self, by: int) -> "Zoom":
+    def said(self, book: Book) -> str:
+        """What this level of the book's memory is called."""
+        return "series" if self is Zoom.BOOK and book.volumes else self.value
+
+    def step(self, by: int, book: Book) -> "Zoom":
         """So many steps nearer, as far as there are any."""
-        levels = list(Zoom)
+        levels = levels_of(book)
         return levels[max(0, min(len(levels) - 1, levels.index(self) + by))]
+
+
+def levels_of(book: Book) -> list[Zoom]:
+    """From how far away one can look at the memory of this book, the farthest first."""
+    return [zoom for zoom in Zoom if book.volumes or zoom is not Zoom.VOLUME]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,8 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
     number = entry.page.number
     blocks: list[Block] = []
     in_text = view.zoom is Zoom.TEXT
+    if memory.book.is_title(entry.page.start) and number not in view.opened and not in_text:
+        return [_title_block(memory, entry, view)]
     if not in_text and (title := _chapter_that_begins(memory, number)):
         blocks.append(Block(title, key=None, style="heading", level=3, indent=_gutter(memory)))
     opening = view.opened.get(number)
@@ -134,10 +148,34 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
     return blocks
 
 
+def _title_block(memory: GistMemory, entry: Entry, view: View) -> Block:
+    """The page that stands in front of a volume."""
+    number = entry.page.number
+    here = "← you" if number == view.here else ""
+    return Block(
+        entry.gist.text,
+        key=("page", number),
+        style="heading",
+        level=2,
+        indent=_gutter(memory),
+        hanging=_number(memory, number),
+        tail=here,
+    )
+
+
 def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
     """What stands for a stretch of pages: the title of its chapter, or of the book, and its gist."""
-    title = memory.book.title if view.zoom is Zoom.BOOK else _titles_that_begin(memory, part.first)
+    start = memory.entry(part.first).page.start
     key = ("part", part.first)
+    if part.first == part.last and memory.book.is_title(start):
+        return [Block(part.summary.text, key=key, style="heading", level=2)]
+    match view.zoom:
+        case Zoom.BOOK:
+            title = memory.book.title
+        case Zoom.VOLUME:
+            title = memory.book.volume_title(start)
+        case _:
+            title = _titles_that_begin(memory, part.first)
     blocks = [Block(title, key=key, style="heading", level=3)] if title else []
     text = " ".join(part.summary.text.split())
     blocks.append(

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from gistread.tui.commands import BY_ID, keys_of
 from gistread.tui.layout import WIDE_COLUMNS, Pane
-from gistread.tui.memory_blocks import Zoom
+from gistread.tui.memory_blocks import Zoom, levels_of
 from gistread.tui.moving import Moving
 from gistread.tui.status import minutes
 from gistread.tui.text.messages import Clicked
@@ -61,8 +61,11 @@ class Zooming(Moving):
         self.set_class(bool(memory and memory.entries), "-zoom")
         keymap = cast("GistreadApp", self.app).keymap
         farther, nearer = (keys_of(BY_ID[name], keymap)[0] for name in ("zoom-out", "zoom-in"))
-        levels = [(zoom.value, f"zoom_to('{zoom}')") for zoom in Zoom]
-        chosen = list(Zoom).index(self.memory_pane.view.zoom)
+        if memory is None:
+            return
+        zooms = levels_of(memory.book)
+        levels = [(zoom.said(memory.book), f"zoom_to('{zoom}')") for zoom in zooms]
+        chosen = zooms.index(self.memory_pane.view.zoom)
         steps = ((farther, "zoom(-1)"), (nearer, "zoom(1)"))
         self.query_one("#memory-zoom", Choices).show_choices(levels, chosen, steps)
 
@@ -70,12 +73,13 @@ class Zooming(Moving):
 
     def begin_zoom(self, kept: str) -> None:
         """Look at the memory as at another time."""
-        if kept in set(Zoom):
+        if self.book is not None and kept in levels_of(self.book):
             self._look_from(Zoom(kept))
 
     def action_zoom(self, step: int) -> None:
         """So many steps nearer."""
-        self.action_zoom_to(self.memory_pane.view.zoom.step(step))
+        if self.book is not None:
+            self.action_zoom_to(self.memory_pane.view.zoom.step(step, self.book))
 
     def action_zoom_to(self, level: str) -> None:
         """To this level, and remember it for this book."""
@@ -106,7 +110,13 @@ class Zooming(Moving):
         from gistread.memory.needs import COARSER
 
         top = await asyncio.to_thread(tree.standing, memory)
-        parts = [top] if zoom is Zoom.BOOK else tree.chapters(memory, top)
+        match zoom:
+            case Zoom.BOOK:
+                parts = [top]
+            case Zoom.VOLUME:
+                parts = tree.volumes(memory, top)
+            case _:
+                parts = tree.chapters(memory, top)
         unmade = sum(not part.made for part in parts)
         if not unmade:
             return parts, ""

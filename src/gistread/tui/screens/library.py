@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library.adding import Added
 from gistread.library.entries import Order, in_order, matching
+from gistread.library.memories import read_by
 from gistread.library.model import Entry, absolute, is_file, is_folder
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
 from gistread.tui.library_rows import ONE_LINE, about, heading
@@ -156,9 +157,7 @@ class LibraryScreen(Screen[str | None]):
     def _show_about(self) -> None:
         entry = self._list.current
         facts, where = (
-            about(entry, self._books.read_by.get(entry.sha256), self._list.now_s, self.size.width)
-            if entry
-            else ("", "")
+            about(entry, read_by(entry, self._books.read_by), self._list.now_s, self.size.width) if entry else ("", "")
         )
         if entry is not None and entry.missing:
             where += f"  {self._key('library-find')} looks for it."

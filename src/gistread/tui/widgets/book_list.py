@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from gistread.library.memories import read_by
 from gistread.library.model import Entry
 from gistread.memory.progress import ReadBy
 from gistread.tui.commands import Place, bindings
@@ -157,7 +158,7 @@ class BookList(ScrollView, can_focus=True):
         if index >= len(self._entries):
             return Strip.blank(self.size.width, base)
         entry = self._entries[index]
-        row = lines(entry, self._read.get(entry.sha256), self.now_s, width)[line]
+        row = lines(entry, read_by(entry, self._read), self.now_s, width)[line]
         here = index == self._at
         segments = [Segment(cell.text, self._style(cell.role, here)) for cell in row]
         if here:

@@ -1,0 +1,54 @@
+"""A series in the library: a book beside its volumes, read as far as they are."""
+
+import json
+from pathlib import Path
+
+from gistread.book.open import open_book
+from gistread.library.adding import add_folder
+from gistread.library.memories import read_by
+from gistread.memory.aim import Aim
+from gistread.memory.progress import ReadBy
+from tests.library.conftest import Books, Make
+
+
+def saga(text: Make) -> Path:
+    """A series of two books, in their folder."""
+    paths = [text("one.txt", "The First"), text("two.txt", "The Second")]
+    path = paths[0].with_name("saga.series")
+    path.write_text(f'title = "The Saga"\nauthors = ["A. Writer"]\nvolumes = {json.dumps([p.name for p in paths])}\n')
+    return path
+
+
+def test_a_folder_gives_the_series_and_its_volumes(books: Books, text: Make) -> None:
+    path = saga(text)
+    (path.parent / "broken.series").write_text("volumes = 1")
+    added = add_folder(books.catalogue, path.parent, lambda: False)
+    assert {entry.title: entry.format for entry in books.entries} == {
+        "The Saga": "series",
+        "The First": "text",
+        "The Second": "text",
+    }
+    assert [failed.path.name for failed in added.failed] == ["broken.series"]
+
+
+def test_what_models_have_read_of_it_is_what_they_have_read_of_its_volumes(books: Books, text: Make) -> None:
+    path = saga(text)
+    books.open(path, position=40)
+    book = open_book(path)
+    (entry,) = books.entries
+    assert (entry.title, entry.words, entry.length) == ("The Saga", book.words, len(book.text))
+    one, two = book.volume_books
+
+    def memory(of: str, until: int, pages: int, model: str = "m") -> dict[str, ReadBy]:
+        return {of: ReadBy(of, model, until, pages)}
+
+    assert read_by(entry, {}) is None
+    assert read_by(entry, memory(two.sha256, 90, 2)) is None
+    half = read_by(entry, memory(one.sha256, 90, 2) | memory(two.sha256, 90, 2))
+    assert half == ReadBy(entry.sha256, "m", book.volumes[0].start + 90, 3)
+    whole = memory(one.sha256, len(one.text), 4) | memory(two.sha256, len(two.text), 5)
+    assert read_by(entry, whole) == ReadBy(entry.sha256, "m", entry.length, 11)
+    other = whole | memory(two.sha256, len(two.text), 5, "another")
+    assert read_by(entry, other) == ReadBy(entry.sha256, "m", book.volumes[0].end, 5)
+    aimed = whole | {two.sha256: ReadBy(two.sha256, "m", 9, 1, Aim(task="who"))}
+    assert read_by(entry, aimed) == ReadBy(entry.sha256, "m", book.volumes[0].end, 5)

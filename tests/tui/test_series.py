@@ -1,0 +1,87 @@
+"""A series on the screen: its volumes in the contents, over the text, in the memory from every distance, at sources."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.book.joining import join
+from gistread.engine.protocol import NO_USAGE
+from gistread.readers.events import Answered, Citation, Started
+from gistread.tui.progress import chapter_words
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
+
+WIDE = (130, 44)
+SAGA = join("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
+
+
+def says(text: str) -> str:
+    numbers = re.findall(r"paragraph (\d+)", text)
+    return f"This is paragraph {numbers[-1]}. The road went on along the river." if numbers else "The lamp and the boy."
+
+
+def zoomed(app: object) -> str:
+    """The level that the line above the memory says."""
+    found = re.search(r"\[(series|book|volume|chapter|page|text)\]", text_of(app))
+    return found[1] if found else ""
+
+
+def memory_side(app: object) -> list[str]:
+    return [line[79:].strip(" ▏▌") for line in lines(app)]
+
+
+async def test_between_the_series_and_its_chapters_one_sees_its_volumes(tmp_path: Path) -> None:
+    app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: zoomed(app) == "page")
+        assert "1   The Lamp at Skerry Point" in "\n".join(memory_side(app))
+        for level in ("chapter", "volume", "series"):
+            await pilot.press("<")
+            await until(pilot, lambda level=level: zoomed(app) == level)
+            if level == "volume":
+                titles = [line for line in memory_side(app) if line in (SAGA.volumes[0].title, SAGA.volumes[1].title)]
+                assert titles == ["The Lamp at Skerry Point", "The Long Road"]
+                await pilot.press("tab", "down", "enter")
+                await until(pilot, lambda: screen.book_pane.place == SAGA.volumes[1].heading)
+                await until(pilot, lambda: screen.memory_pane.view.here is not None)
+        assert "The Whole Saga" in memory_side(app)
+        await pilot.press(">", ">", ">", ">", ">")
+        await until(pilot, lambda: zoomed(app) == "text")
+
+
+async def test_another_book_has_no_level_of_volumes(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await until(pilot, lambda: zoomed(app) == "page")
+        assert "volume" not in text_of(app)
+        await pilot.press("<", "<")
+        await until(pilot, lambda: zoomed(app) == "book")
+
+
+async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_path: Path) -> None:
+    app = app_on(SAGA, tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "The Whole Saga" in text_of(app))
+        await pilot.press("t")
+        await until(pilot, lambda: "▾ The Long Road" in text_of(app))
+        at = next(index for index, line in enumerate(lines(app)) if "▾ The Lamp at Skerry Point" in line)
+        assert "I. The Lamp" in lines(app)[at + 1]
+        await pilot.press("escape")
+        await pilot.press("]", "]")
+        await until(pilot, lambda: "The Lamp at Skerry Point · II. The Boy" in lines(app)[0])
+    last = len(SAGA.chapters) - 1
+    assert chapter_words(SAGA, last) == "The Long Road · Chapter 20"
+
+
+async def test_a_source_says_from_which_volume_it_is(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: reader.questions)
+        start = SAGA.text.index("This is paragraph 7.")
+        citation = Citation(5, start, start + 20, SAGA.text[start : start + 20])
+        reader.say(Started("readagent-s", 3, 3, True), Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE))
+        await until(pilot, lambda: "page 5 · The Long Road  “This is paragraph 7.”" in text_of(app))
