@@ -47,6 +47,7 @@ PARTS = {
     "cancel": ["in the prefill of", "while loading"],
     "memory": ["Resident memory"],
     "moving": ["a key of an exact search", "a jump anywhere"],
+    "listing": ["models listed, headers of", "models listed"],
     "pdf": ["pages, 58 entries", "a PDF of 352 pages opened"],
     "typesetting": ["justified, words parted", "laid out at another width"],
 }

@@ -77,6 +77,8 @@ def test_reads_what_windows_editors_write(file: Path) -> None:
         ("theme = ''\n[keys]\nquit = 1", ["line 2: keys.quit must name a key"]),
         ("[keys]\nquit = ''", ["keys.quit must name a key"]),
         ("theme = dark", ["is not valid TOML", "line 1"]),
+        ("model_folders = 'a'", ["line 1: model_folders must be a list of folders in quotes"]),
+        ("model_folders = ['a', 3]", ["line 1: model_folders must be a list of folders in quotes"]),
         ("[display]\nwidth = 3", ["line 1: there is no setting 'display'"]),
     ],
 )

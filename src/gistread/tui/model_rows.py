@@ -9,18 +9,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_files import Fit, ModelFile, fit_of
+from gistread.engine.model_files import Fit, ModelFile, Standing, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words
 from gistread.engine.models import STARTER
 
 NO_MODEL = "\0none"
 """Id of the row for no model of its own."""
-READY, TOO_LARGE, EMBEDDINGS, UNUSABLE = (
-    "Ready to use",
-    "Too large for the memory that is free",
-    "For search by meaning (--embedding-model)",
-    "Cannot be used",
-)
+TITLES = {
+    Standing.READY: "Ready to use",
+    Standing.TOO_LARGE: "Too large for the memory that is free",
+    Standing.EMBEDDINGS: "For search by meaning (--embedding-model)",
+    Standing.UNUSABLE: "Cannot be used",
+}
 
 
 class Role(StrEnum):
@@ -80,13 +80,13 @@ def sections(
     models: Iterable[ModelFile], free_bytes: int, current: str, starter: Path | None, role: Role = Role.READING
 ) -> list[Section]:
     """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out."""
-    titles = (EMBEDDINGS, UNUSABLE) if role is Role.EMBEDDING else (READY, TOO_LARGE, EMBEDDINGS, UNUSABLE)
-    sorted_in: dict[str, list[ModelRow]] = {title: [] for title in titles}
+    shown = (Standing.EMBEDDINGS, Standing.UNUSABLE) if role is Role.EMBEDDING else tuple(Standing)
+    rows: dict[Standing, list[ModelRow]] = {standing: [] for standing in shown}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
         fit = fit_of(model, free_bytes)
         row = _row(model, fit, current, is_starter=model.path == starter, role=role)
-        sorted_in.get(_title(model, fit), []).append(row)
-    return [Section(title, tuple(rows)) for title, rows in sorted_in.items() if rows]
+        rows.get(standing_of(model, fit), []).append(row)
+    return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
 
 
 def matching(found: Sequence[Section], typed: str) -> list[Section]:
@@ -99,14 +99,6 @@ def matching(found: Sequence[Section], typed: str) -> list[Section]:
 
     kept = [replace(section, rows=tuple(filter(holds, section.rows))) for section in found]
     return [section for section in kept if section.rows]
-
-
-def _title(model: ModelFile, fit: Fit | None) -> str:
-    if model.embeds:
-        return EMBEDDINGS
-    if not model.usable:
-        return UNUSABLE
-    return TOO_LARGE if fit is not None and not fit.enough else READY
 
 
 def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, role: Role) -> ModelRow:

@@ -26,10 +26,20 @@ from gistread.engine.llama.gguf_types import FILE_TYPES
 from gistread.engine.llama.memory_kind import Memory, memory_of
 from gistread.errors import EngineError
 
+_SHOWS = "`gistread models list` shows usable models."
 _T = TypeVar("_T")
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
 _GUESSED = 1024
 """Flag of a `general.file_type` that was not written by who made the file."""
+
+
+class BrokenModelError(EngineError):
+    """A file that cannot be read as GGUF."""
+
+    def __init__(self, path: Path, reason: str, hint: str) -> None:
+        """`reason`: a sentence about the file, such as `its header is damaged`."""
+        super().__init__(f"The model file {path} cannot be used: {reason}.", hint)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +119,19 @@ def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
             file.seek(0)
             return read(file, size)
     except FileNotFoundError:
-        raise EngineError(
-            f"There is no model file {path}.", "`gistread models list` shows those that are here."
-        ) from None
+        raise EngineError(f"There is no model file {path}.", _SHOWS) from None
     except DamagedError:
-        raise EngineError(f"The model file {path} is damaged or cut off in its header.", "Fetch it again.") from None
+        raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
     except UnknownVersionError as error:
-        raise EngineError(
-            f"{path} is GGUF version {error.version}, which is not known here.",
-            "Fetch a newer conversion of this model (GGUF 3).",
-        ) from None
+        reason = f"it is GGUF version {error.version}, which is not known here"
+        raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).") from None
     except (OSError, ValueError) as error:
-        raise EngineError(f"The model file {path} cannot be read: {error}.") from None
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BrokenModelError(path, f"it cannot be read ({said})", _SHOWS) from None
 
 
-def _not_gguf(path: Path, what: str) -> EngineError:
-    return EngineError(f"{path} is not a GGUF model: it is {what}.", "`gistread models list` shows usable models.")
+def _not_gguf(path: Path, what: str) -> BrokenModelError:
+    return BrokenModelError(path, f"it is {what}, not a GGUF model", _SHOWS)
 
 
 def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:

@@ -11,6 +11,7 @@ since the pairs and tensors that were counted are not found behind it, and then 
 What the pairs mean, this does not know.
 """
 
+import math
 import struct
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -25,14 +26,15 @@ DEFAULT_ALIGNMENT = 32
 LARGEST_NUMBER = 1 << 48
 """A larger one is no size of anything."""
 
-_BLOCK_BYTES = 1 << 20
-"""Read at once. Headers of models are some megabytes."""
+_BLOCK_BYTES = 1 << 18
+"""Read at once."""
 _MOST_BYTES = 64 << 20
-"""Of a header."""
+"""Of a header. Those of models are some megabytes."""
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
-_MOST_STRINGS = 4_000_000
-"""In all arrays: the largest vocabularies have a quarter of a million tokens and twice as many merges."""
+_MOST_ELEMENTS = 2_000_000
+"""Strings in all arrays, and numbers in one that is kept whole. The largest vocabularies have a quarter of a million
+tokens and twice as many merges."""
 _LONGEST_KEY_BYTES = 1024
 _LONGEST_KEPT_BYTES = 1 << 20
 """Of a text; chat templates have some thousands. A longer one is passed over."""
@@ -42,12 +44,18 @@ _NUMBER_BYTES = 40
 """What Python takes for one."""
 _KEPT_BYTES = 8 << 20
 """Of all texts and numbers."""
-_MOST_DIMENSIONS = 4
+_LONGEST_TENSOR_BYTES = 1024
+"""Of a description: a name, of which ggml takes 64 bytes, and some numbers."""
+
+_LENGTH = struct.Struct("<Q")
+_NUMBER = struct.Struct("<I")
+_SHAPES = tuple(struct.Struct(f"<{dimensions}QIQ") for dimensions in range(5))
+"""Of tensors with so many dimensions: their sizes, the type, the place."""
 
 _WORTH_A_HOP = 2000
 """Strings."""
-_HOP_BYTES = 64
-"""For each string: as far is the next key searched for."""
+_HOP_BYTES = 11, 64
+"""For each string: from where, and as far is the next key searched for. No vocabulary has shorter ones on average."""
 _NEXT_KEY = b"\0\0\0\0\0\0tokenizer."
 """As vocabularies are followed by: the upper six bytes of the key's length, and its beginning."""
 _KEY_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -126,14 +134,13 @@ def read_contents(file: BinaryIO, size: int) -> Contents:
 
     Raises DamagedError, UnknownVersionError, OSError.
     """
-    data = _Prefix(file, size)
     try:
-        contents = _Pass(data, hops=True).read()
+        contents = _Pass(_Window(file, size), hops=True).read()
         if contents.data_start + contents.tensors.data_bytes <= size:
             return contents
     except DamagedError:
         pass
-    return _Pass(data, hops=False).read()
+    return _Pass(_Window(file, size), hops=False).read()
 
 
 def read_pairs(file: BinaryIO, size: int, keys: Collection[str]) -> dict[str, Value]:
@@ -141,34 +148,44 @@ def read_pairs(file: BinaryIO, size: int, keys: Collection[str]) -> dict[str, Va
 
     Raises as `read_contents`.
     """
-    found = _Pass(_Prefix(file, size), hops=False, wanted=keys).read_pairs()
+    found = _Pass(_Window(file, size), hops=False, wanted=keys).read_pairs()
     return {key: found[key] for key in keys if key in found}
 
 
-class _Prefix:
-    """The beginning of a file, read as far as it is wanted. A file that is cut while it is read has ended early."""
+class _Window:
+    """Some bytes of a file, others when they are asked for. A file that is cut meanwhile has ended early."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self.size = size
-        self.data = bytearray()
+        self.end = min(size, _MOST_BYTES)
+        """Of the file, or of patience with it."""
+        self.start = 0
+        """Where `data` lies in the file."""
+        self.data = b""
 
-    def reach(self, end: int) -> None:
-        """Have everything before `end`. Raises DamagedError where the file, or patience with it, ends before."""
-        while len(self.data) < end:
-            if end > min(self.size, _MOST_BYTES):
-                raise DamagedError
-            block = self._file.read(max(_BLOCK_BYTES, end - len(self.data)))
-            if not block:
-                raise DamagedError
-            self.data += block
+    def show(self, at: int, length: int) -> int:
+        """Have so many bytes from there on; where in `data` they begin. Raises DamagedError where they are not."""
+        offset = at - self.start
+        if offset >= 0 and offset + length <= len(self.data):
+            return offset
+        if at + length > self.end:
+            raise DamagedError
+        self._file.seek(at)
+        parts, wanted = [], max(length, min(_BLOCK_BYTES, self.end - at))
+        while wanted > 0 and (block := self._file.read(wanted)):
+            parts.append(block)
+            wanted -= len(block)
+        self.start, self.data = at, b"".join(parts)
+        if len(self.data) < length:
+            raise DamagedError
+        return 0
 
 
 class _Pass:
     """One pass over a header. `hops`: whether large vocabularies are hopped over. `wanted`: arrays to keep whole."""
 
-    def __init__(self, prefix: _Prefix, *, hops: bool, wanted: Collection[str] = ()) -> None:
-        self._prefix = prefix
+    def __init__(self, window: _Window, *, hops: bool, wanted: Collection[str] = ()) -> None:
+        self._window = window
         self._hops = hops
         self._wanted = wanted
         self._whole: dict[str, Array] = {}
@@ -228,7 +245,7 @@ class _Pass:
     def _array(self, key: str, kind: int, length: int) -> None:
         if kind == STRING:
             self._skip_strings(length)
-        elif kind not in SCALARS or length > _MOST_BYTES:
+        elif kind not in SCALARS or length > (_MOST_ELEMENTS if key in self._wanted else _MOST_BYTES):
             raise DamagedError
         elif length <= _KEPT_NUMBERS and SCALARS[kind] not in "fd":
             self._keep(length * _NUMBER_BYTES)
@@ -236,40 +253,54 @@ class _Pass:
         else:
             self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
-    def _array_from(self, at: int, kind: int, length: int) -> Array:
+    def _array_from(self, start: int, kind: int, length: int) -> Array:
         """The whole array that begins there, and has been gone over: its lengths can be believed."""
-        data = self._prefix.data
+        at = self._window.show(start, self._at - start)
+        data = self._window.data
         if kind != STRING:
             return list(struct.unpack_from(f"<{length}{SCALARS[kind]}", data, at))
         strings: list[bytes] = []
-        length_at = struct.Struct("<Q").unpack_from
         for _ in range(length):
-            end = at + 8 + length_at(data, at)[0]
-            strings.append(bytes(data[at + 8 : end]))
+            end = at + 8 + _LENGTH.unpack_from(data, at)[0]
+            strings.append(data[at + 8 : end])
             at = end
         return strings
 
     def _tensors(self, count: int) -> Tensors:
-        weights_in_all, data_bytes = 0, 0
-        by_type, in_layers = Counter[str](), Counter[str]()
+        by_kind, in_layers = Counter[int](), Counter[int]()
+        last, last_weights, last_kind = 0, 0, 0
+        window, data, start = self._window, self._window.data, self._window.start
+        at, safe = self._at - start, -1
+        # Hundreds of times for each of half a hundred files: the bytes are looked at in place.
         for _ in range(count):
-            is_layer = self._take(self._number("Q"), _LONGEST_KEY_BYTES).startswith(b"blk.")
-            dimensions = self._number("I")
-            if dimensions > _MOST_DIMENSIONS:
-                raise DamagedError
-            *shape, kind, offset = self._unpack(f"{dimensions}QIQ")
-            weights = 1
-            for length in shape:
-                weights *= length
+            if at > safe:
+                at = window.show(start + at, max(0, min(_LONGEST_TENSOR_BYTES, window.end - start - at)))
+                data, start = window.data, window.start
+                safe = len(data) - _LONGEST_TENSOR_BYTES
+            try:
+                name_end = at + 8 + _LENGTH.unpack_from(data, at)[0]
+                form = _SHAPES[_NUMBER.unpack_from(data, name_end)[0]]
+                *shape, kind, offset = form.unpack_from(data, name_end + 4)
+            except (struct.error, OverflowError, IndexError):
+                raise DamagedError from None
+            weights = math.prod(shape)
             if weights > LARGEST_NUMBER or offset > LARGEST_NUMBER:
                 raise DamagedError
-            name, per_block, block_bytes = TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))
-            weights_in_all += weights
-            by_type[name] += weights
-            if is_layer:
-                in_layers[name] += weights
-            data_bytes = max(data_bytes, offset + weights // per_block * block_bytes)
-        return Tensors(count, weights_in_all, by_type, in_layers, data_bytes)
+            by_kind[kind] += weights
+            if data.startswith(b"blk.", at + 8):
+                in_layers[kind] += weights
+            if offset >= last:
+                last, last_weights, last_kind = offset, weights, kind
+            at = name_end + 4 + form.size
+        self._at = start + at
+        _, per_block, block_bytes = _tensor_type(last_kind)
+        return Tensors(
+            count=count,
+            weights=sum(by_kind.values()),
+            by_type={_tensor_type(kind)[0]: weights for kind, weights in by_kind.items()},
+            in_layers={_tensor_type(kind)[0]: weights for kind, weights in in_layers.items()},
+            data_bytes=last + last_weights // per_block * block_bytes,
+        )
 
     def _keep(self, size: int) -> None:
         self._kept_bytes += size
@@ -280,52 +311,55 @@ class _Pass:
 
     def _skip_strings(self, count: int) -> None:
         self._strings += count
-        if self._strings > _MOST_STRINGS:
+        if self._strings > _MOST_ELEMENTS:
             raise DamagedError
         if not (self._hops and count >= _WORTH_A_HOP and self._hop(count)):
             self._walk(count)
 
     def _walk(self, count: int) -> None:
-        at, data, length_at = self._at, self._prefix.data, struct.Struct("<Q").unpack_from
         while count:
+            at = self._window.show(self._at, _LENGTH.size)
+            data, start = self._window.data, self._window.start
             try:
                 while count:
-                    at += 8 + length_at(data, at)[0]
+                    at += 8 + _LENGTH.unpack_from(data, at)[0]
                     count -= 1
             except (struct.error, OverflowError):
-                self._prefix.reach(at + 8)
-        self._prefix.reach(at)
-        self._at = at
+                pass
+            self._at = start + at
+        if self._at > self._window.end:
+            raise DamagedError
 
     def _hop(self, count: int) -> bool:
         """Go to the next key that looks like one. False: there is none near."""
-        prefix = self._prefix
-        least = self._at + 8 * count
-        most = min(least + _HOP_BYTES * count, prefix.size, _MOST_BYTES)
-        at = least
-        while at < most:
-            until = min(at + _BLOCK_BYTES, most)
-            prefix.reach(until)
-            found = prefix.data.find(_NEXT_KEY, at, until)
+        window = self._window
+        least, most = (self._at + each * count for each in _HOP_BYTES)
+        at, until = least, min(most, window.end) - len(_NEXT_KEY)
+        while at < until:
+            offset = window.show(at, len(_NEXT_KEY))
+            found = window.data.find(_NEXT_KEY, offset)
             if found < 0:
-                at = until if until == most else until - len(_NEXT_KEY) + 1
-            elif self._is_pair(found - 2):
-                self._at = found - 2
+                at = window.start + len(window.data) - len(_NEXT_KEY) + 1
+                continue
+            key = window.start + found - 2  # the two bytes before are the lower ones of the key's length
+            if self._is_pair(key):
+                self._at = key
                 return True
-            else:
-                at = found + 1
+            at = key + 3
         return False
 
     def _is_pair(self, at: int) -> bool:
         """Whether a pair may begin here."""
-        data = self._prefix.data
-        length = int.from_bytes(data[at : at + 8], "little")
+        offset = self._window.show(at, 8)
+        length = _LENGTH.unpack_from(self._window.data, offset)[0]
         if length > _LONGEST_KEY_BYTES:
             return False
-        end = at + 8 + length
-        self._prefix.reach(end + 4)
-        kind = int.from_bytes(data[end : end + 4], "little")
-        return _KEY_BYTES.issuperset(data[at + 8 : end]) and (kind in SCALARS or kind in (STRING, ARRAY))
+        offset = self._window.show(at + 8, length + 4)
+        key, kind = (
+            self._window.data[offset : offset + length],
+            self._window.data[offset + length : offset + length + 4],
+        )
+        return _KEY_BYTES.issuperset(key) and int.from_bytes(kind, "little") <= max(SCALARS)
 
     # What everything is made of.
 
@@ -334,19 +368,24 @@ class _Pass:
         return value
 
     def _unpack(self, code: str) -> tuple[int, ...]:
-        start = self._at
-        self._skip(struct.calcsize("<" + code))
-        return struct.unpack_from("<" + code, self._prefix.data, start)
+        length = struct.calcsize("<" + code)
+        offset = self._window.show(self._at, length)
+        self._at += length
+        return struct.unpack_from("<" + code, self._window.data, offset)
 
     def _take(self, length: int, most: int) -> bytes:
         if length > most:
             raise DamagedError
-        start = self._at
-        self._skip(length)
-        return bytes(self._prefix.data[start : self._at])
+        offset = self._window.show(self._at, length)
+        self._at += length
+        return self._window.data[offset : offset + length]
 
     def _skip(self, length: int) -> None:
         """Go on by so many bytes, which are there."""
-        end = self._at + length
-        self._prefix.reach(end)
-        self._at = end
+        self._at += length
+        if self._at > self._window.end:
+            raise DamagedError
+
+
+def _tensor_type(kind: int) -> tuple[str, int, int]:
+    return TENSOR_TYPES.get(kind) or (f"type {kind}", 1, 0)

@@ -108,18 +108,19 @@ def _kv_bytes_per_token(keys: _Keys, kind: MemoryKind) -> int:
     recurrent = _recurrent_layers(keys, kind)
     # The last layers of some models take the cells of earlier ones.
     own = max(0, keys.layers - keys.number("attention.shared_kv_layers"))
+    width = keys.number("embedding_length")
+    lengths = keys.number("attention.key_length", -1), keys.number("attention.value_length", -1)
+    in_window = keys.number("attention.key_length_swa", -1), keys.number("attention.value_length_swa", -1)
+    # With latent attention both are made of one vector, which is kept as the key.
+    values = 0 if keys.number("attention.key_length_mla") else 1
     numbers = 0
     for layer in range(own):
         if recurrent[layer] and not _both(keys):
             continue
-        size = keys.number("embedding_length") // heads[layer] if heads[layer] else 0
-        key, value = keys.number("attention.key_length", size), keys.number("attention.value_length", size)
-        if has_windowed and windowed[layer]:
-            key = keys.number("attention.key_length_swa", key)
-            value = keys.number("attention.value_length_swa", value)
-        if keys.number("attention.key_length_mla"):
-            value = 0  # both are made of one latent vector, which is kept as the key
-        numbers += (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer]) * (key + value)
+        key, value = in_window if has_windowed and windowed[layer] else lengths
+        size = width // heads[layer] if heads[layer] else 0
+        each = (key if key >= 0 else size) + values * (value if value >= 0 else size)
+        numbers += (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer]) * each
     return _F16_BYTES * numbers
 
 

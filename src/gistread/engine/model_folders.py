@@ -1,0 +1,201 @@
+"""Where the usual programs keep models, on every system, in their own conventions; and the person's own folders.
+
+Each line here is a fact about another program, as its documentation or source has it. What lies in the folders, this
+does not know. Nothing is written; what other programs have in their settings is believed only as far as it is a path.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gistread.config import load_config
+from gistread.errors import GistreadError
+from gistread.paths import default_paths
+
+_POINTER = ".lmstudio-home-pointer"
+_UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"), Path("/lib/systemd/system"))
+_OLLAMA_VARIABLE = re.compile(r"OLLAMA_MODELS=([^\"'\n]+)")
+_OLLAMA_SYSTEM = (
+    Path("/usr/share/ollama/.ollama/models"),  # the service that Ollama's own script makes
+    Path("/var/lib/ollama/.ollama/models"),
+    Path("/var/lib/ollama/models"),  # NixOS, Fedora
+    Path("/var/lib/ollama"),  # Arch
+    Path("/var/snap/ollama/common/models"),
+)
+
+
+class Place(NamedTuple):
+    """A folder with models in it, perhaps."""
+
+    owner: str
+    """The program that keeps it; empty for the person's own."""
+    path: Path
+
+
+def file_places() -> list[Place]:
+    """Folders in which models lie as files, the person's own first. Most of them do not exist."""
+    places = [Place("", folder) for folder in own_folders()]
+    home = _home()
+    if home is None:
+        return places
+    cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
+    data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
+    places += [Place("", default_paths().models), Place("", home / "models")]
+    places += [Place("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
+    places += [Place("Hugging Face", folder) for folder in _hugging_face(cache)]
+    places += [Place("LM Studio", folder) for folder in _lm_studio(home)]
+    places += [Place("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
+    places += [Place("Jan", folder / "models") for folder in jan_folders()]
+    places += [Place("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
+    return places
+
+
+def own_folders() -> list[Path]:
+    """What `model_folders` in the settings has; nothing where they cannot be read, which others say."""
+    try:
+        folders = load_config(default_paths().config_file).model_folders
+    except GistreadError:
+        return []
+    return [path for folder in folders if (path := _expanded(folder)) is not None]
+
+
+def ollama_folders() -> list[Path]:
+    """Folders that hold Ollama's manifests and blobs: the one that is named, the person's, those of services."""
+    home = _home()
+    named = _from_environment("OLLAMA_MODELS")
+    folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
+    return [folder for folder in folders if folder is not None]
+
+
+def jan_folders() -> list[Path]:
+    """Jan's data folders: its own place on each system, and where its settings say."""
+    home = _home()
+    if home is None:
+        return []
+    if sys.platform == "darwin":
+        places = [home / "Library" / "Application Support" / "Jan"]
+    elif sys.platform == "win32":
+        places = [(_from_environment("APPDATA") or home / "AppData" / "Roaming") / "Jan"]
+    else:
+        config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
+        data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
+        places = [data / "Jan", config / "Jan"]
+    moved = (_text_in(_json(place / "settings.json"), "data_folder") for place in places)
+    named = [path for folder in moved if folder and (path := _expanded(folder)) is not None]
+    return [*named, *(place / "data" for place in places), home / "jan"]
+
+
+def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
+    """As fs_get_cache_directory() of its common.cpp. Newer ones keep the hub's layout in it, or use the hub's cache."""
+    if named := _from_environment("LLAMA_CACHE"):
+        yield named
+    if sys.platform == "darwin":
+        yield home / "Library" / "Caches" / "llama.cpp"
+    if local := _from_environment("LOCALAPPDATA"):
+        yield local / "llama.cpp"
+    yield cache / "llama.cpp"
+
+
+def _hugging_face(cache: Path) -> Iterator[Path]:
+    """As huggingface_hub's constants, the same on every system. One of them is in use, the first."""
+    hub = _from_environment("HF_HUB_CACHE") or _from_environment("HUGGINGFACE_HUB_CACHE")
+    yield hub or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
+
+
+def _lm_studio(home: Path) -> Iterator[Path]:
+    """Its home is where a pointer in the person's home leads; `downloadsFolder` in its settings leads away from it."""
+    pointed = _first_line(home / _POINTER)
+    homes = [_expanded(pointed) if pointed else None, home / ".lmstudio", home / ".cache" / "lm-studio"]
+    roaming = _from_environment("APPDATA")
+    for place in filter(None, [*homes, roaming / "LM Studio" if roaming else None]):
+        named = _text_in(_json(place / "settings.json"), "downloadsFolder")
+        if named and (folder := _expanded(named)) is not None:
+            yield folder
+        yield place / "models"
+
+
+def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
+    """Its documented folders, the one its settings name, and that of its Python package."""
+    roaming = _from_environment("APPDATA")
+    config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
+    named = _in_ini((roaming or config) / "nomic.ai" / "GPT4All.ini", "modelPath")
+    if named and (folder := _expanded(named)) is not None:
+        yield folder
+    if sys.platform == "darwin":
+        yield home / "Library" / "Application Support" / "nomic.ai" / "GPT4All"
+    if local := _from_environment("LOCALAPPDATA"):
+        yield local / "nomic.ai" / "GPT4All"
+    yield data / "nomic.ai" / "GPT4All"
+    yield cache / "gpt4all"
+
+
+def _of_services() -> Iterator[Path]:
+    """What the units of systemd set for the service."""
+    for units in _UNITS:
+        for unit in (units / "ollama.service", *_sorted(units / "ollama.service.d", "*.conf")):
+            for found in _OLLAMA_VARIABLE.finditer(_text(unit)):
+                if (folder := _expanded(found[1].strip())) is not None:
+                    yield folder
+
+
+# What other programs wrote.
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and no such user
+        return None
+
+
+def _from_environment(variable: str) -> Path | None:
+    value = os.environ.get(variable, "")
+    return _expanded(value) if value else None
+
+
+def _expanded(text: str) -> Path | None:
+    """A path as people write it; None where it is none."""
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:
+        return None
+    return path if path.is_absolute() and "\0" not in text else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes()[:1_000_000].decode("utf-8-sig", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _first_line(path: Path) -> str:
+    return next((line.strip() for line in _text(path).splitlines()), "")
+
+
+def _json(path: Path) -> object:
+    try:
+        return json.loads(_text(path) or "null")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text_in(table: object, key: str) -> str:
+    value = table.get(key) if isinstance(table, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _in_ini(path: Path, key: str) -> str:
+    lines = (line.partition("=") for line in _text(path).splitlines())
+    return next((value.strip().strip('"') for name, _, value in lines if name.strip() == key), "")
+
+
+def _sorted(folder: Path, pattern: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []

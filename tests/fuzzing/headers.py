@@ -1,0 +1,184 @@
+"""Headers of models, broken where it hurts: counts, lengths, types and keys, as well as bytes anywhere.
+
+Each is described as the list of models does, and told in words and as JSON. The limits are tighter than a book's: half
+a hundred of them are read at once.
+"""
+
+import os
+import struct
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import orjson
+
+from gistread.cli.model_list import models_document
+from gistread.engine.llama.gguf import read_header, read_values
+from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
+from gistread.engine.model_files import describe, fit_of, standing_of
+from gistread.engine.model_places import FoundModel
+from gistread.engine.model_words import facts, fit_words
+from gistread.errors import GistreadError
+from tests.fuzzing.mutate import mutated
+from tests.fuzzing.run import Cases
+from tests.tiny_architectures import WRITERS
+from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
+
+_HANG_S = 1.0
+_MEMORY_BYTES = 200 * 1024 * 1024
+_HEADER_BYTES = 60_000
+"""Of a seed: all of its header and a little of the weights."""
+_LARGEST_BYTES = 1_000_000
+_FREE_BYTES = 8_000_000_000
+_NUMBERS = (
+    *(0, 1, 2, 3, 4, 5, 7, 8, 31, 255, 256, 1024, 1025, 4096, 4097, 65_535, 65_536, 1_000_000, 16_000_000),
+    *(2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**48, 2**48 + 1, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1),
+)
+_KEYS = (
+    *("general.alignment", "general.architecture", "general.type", "general.file_type", "general.name"),
+    *("split.count", "split.no", "tokenizer.ggml.tokens", "tokenizer.chat_template", "general.license", "", "a" * 1025),
+    *("block_count", "attention.head_count", "attention.head_count_kv", "context_length", "embedding_length"),
+    *("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim", "nextn_predict_layers", "pooling_type"),
+    *("attention.sliding_window", "attention.sliding_window_pattern", "attention.shared_kv_layers"),
+    *("attention.key_length", "attention.key_length_mla", "attention.key_length_swa", "attention.recurrent_layers"),
+    *("full_attention_interval", "feed_forward_length"),
+)
+_ARCHITECTURES = (
+    *("llama", "qwen35", "nemotron_h", "falcon-h1", "lfm2", "gemma4", "rwkv7", "mamba", "bert", "clip", "t5", "dream"),
+    *("", "\x1b[2J", "\0", "\u202ellama", "é" * 200),
+)
+
+
+class HeaderCases(Cases):
+    """Mutated headers: the same index gives the same one."""
+
+    def __init__(self, seed: int) -> None:
+        self.name = "gguf"
+        self._seed = seed
+        self._files = _seeds()
+        self._folder = tempfile.TemporaryDirectory()
+        with suppress(GistreadError):
+            self.check(0)  # what it imports is imported once, before any worker is forked
+
+    @property
+    def hang_s(self) -> float:
+        return _HANG_S
+
+    @property
+    def memory_bytes(self) -> int:
+        return _MEMORY_BYTES
+
+    def suffix(self, index: int) -> str:
+        return "header.gguf"
+
+    def file(self, index: int) -> bytes:
+        random = Random(f"gguf:{self._seed}:{index}")
+        data = random.choice(self._files)
+        for _ in range(random.choice((1, 1, 2, 3, 6))):
+            data = _one(data, random) if random.random() < 0.75 else mutated(data, random, self._files)
+        data = data[:_LARGEST_BYTES]
+        return b"GGUF" + data[4:] if random.random() < 0.95 else data
+
+    def check(self, index: int) -> None:
+        # A worker of its own looks at each few hundred of them: they do not share the file.
+        path = Path(self._folder.name, f"{os.getpid()}.gguf")
+        path.write_bytes(self.file(index))
+        if index % 20 == 0:
+            os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
+        model = describe(FoundModel(path.stem, (path,)))
+        fit = fit_of(model, _FREE_BYTES)
+        told = [*facts(model), fit_words(model, fit), standing_of(model, fit).name, model.problem]
+        assert all(isinstance(words, str) for words in told)
+        assert model.usable or model.problem
+        assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0
+        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES)))["models"]
+        assert document["usable"] == model.usable
+        # What a worker would read of it; refused in words where it is refused.
+        header = read_header(path)
+        assert header.kv_bytes_per_token >= 0
+        assert header.memory.state_bytes >= 0
+        read_values(path, ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type"))
+
+
+def _seeds() -> list[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "seed.gguf")
+        made = [write_tiny_gguf(path).read_bytes()]
+        made += [write(path, 1).read_bytes() for write in WRITERS.values()]
+        many = metadata(tokenizer__ggml__tokens=[f"t{number}" for number in range(2500)])
+        made.append(write_gguf(path, many | {"general.file_type": 7}, {}).read_bytes())
+        split = {"split.count": 3, "split.no": 1, "general.type": "adapter", "general.alignment": 64}
+        made.append(write_gguf(path, metadata() | split, {}).read_bytes())
+        made.append(write_gguf(path, {}, {}).read_bytes())
+    return [data[:_HEADER_BYTES] for data in made]
+
+
+def _one(data: bytes, random: Random) -> bytes:
+    """One thing changed that the format gives a meaning to."""
+    match random.randrange(6):
+        case 0:  # a count of the head
+            return _put(data, random.choice((4, 8, 16)), random)
+        case 1:  # a number somewhere behind a key
+            return _put(data, _after_key(data, random), random)
+        case 2:  # a length or a number anywhere
+            return _put(data, random.randrange(max(1, len(data))), random)
+        case 3:  # one more pair, which the head knows of
+            return _with_pair(data, _pair(data, random))
+        case 4:  # many of them
+            pair = _pair(data, random)
+            count = min(random.choice((30, 30, 30, 30, 300, 4097)), _LARGEST_BYTES // len(pair))
+            return _with_pair(data, pair * count, count)
+        case _:  # the type of a value
+            at = _after_key(data, random)
+            return data[:at] + struct.pack("<I", random.randrange(14)) + data[at + 4 :]
+
+
+def _put(data: bytes, at: int, random: Random) -> bytes:
+    number = random.choice(_NUMBERS)
+    form = random.choice(("<Q", "<I"))
+    put = struct.pack(form, number % (2 ** (8 * struct.calcsize(form))))
+    return data[:at] + put + data[at + len(put) :]
+
+
+def _after_key(data: bytes, random: Random) -> int:
+    """Where the type of a value stands, or near it."""
+    key = random.choice((b"general.", b"tokenizer.", b"llama.", b"mamba.", b"jamba.", b"gemma2.", b"blk.", b"split."))
+    start = data.find(key, random.randrange(max(1, len(data))))
+    if start < 8:
+        return random.randrange(max(1, len(data)))
+    (length,) = struct.unpack_from("<Q", data, start - 8)
+    return min(start + length % 200, len(data)) + random.choice((0, 4, 8, 16))
+
+
+def _with_pair(data: bytes, pairs: bytes, count: int = 1) -> bytes:
+    if len(data) < 24:
+        return data + pairs
+    (known,) = struct.unpack_from("<Q", data, 16)
+    return data[:16] + struct.pack("<Q", (known + count) % 2**64) + pairs + data[24:]
+
+
+def _pair(data: bytes, random: Random) -> bytes:
+    key = random.choice(_KEYS)
+    if "." not in key or not key.startswith(("general", "split", "tokenizer")):
+        key = f"{random.choice(('llama', 'mamba', 'jamba', 'gemma2', *_ARCHITECTURES))}.{key}"
+    kind = random.choice((*SCALARS, STRING, ARRAY))
+    if kind == STRING:
+        value = _text(random.choice((*_ARCHITECTURES, "adapter", "mmproj", "x" * 100_000)))
+    elif kind == ARRAY:
+        inner = random.choice((*SCALARS, STRING, ARRAY))
+        count = random.choice((0, 1, 3, 40, 1024, 5000))
+        body = _text("") * count if inner == STRING else random.randbytes(count * _size(inner))
+        value = struct.pack("<IQ", inner, random.choice((count, count, *_NUMBERS))) + body
+    else:
+        value = random.randbytes(_size(kind)) if random.random() < 0.5 else bytes(_size(kind))
+    return _text(key) + struct.pack("<I", kind) + value
+
+
+def _size(kind: int) -> int:
+    return struct.calcsize("<" + SCALARS[kind]) if kind in SCALARS else 8
+
+
+def _text(text: str) -> bytes:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return struct.pack("<Q", len(encoded)) + encoded
