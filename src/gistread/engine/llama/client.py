@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.embedding_models import check_writes_text
+from gistread.engine.llama.counting import Counting
 from gistread.engine.llama.fast_weights import make_copy
 from gistread.engine.llama.fitting import AS_FITS, Wishes
 from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
@@ -66,6 +67,7 @@ class LlamaEngine:
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
         self._process = SupervisedWorker(self._load_model, log)
+        self._counting = Counting(model_path, self._tokenise)
 
     # State.
 
@@ -91,6 +93,7 @@ class LlamaEngine:
         return await self._process.start()
 
     async def close(self) -> None:
+        await self._counting.close()
         await self._process.close()
 
     async def _load_model(self) -> EngineInfo:
@@ -162,7 +165,15 @@ class LlamaEngine:
     # Requests.
 
     async def count(self, text: str) -> int:
+        """Where the vocabulary is one that is known, without the model being loaded."""
+        tokens = await self._counting.count(text, loaded=self._process.pid is not None)
+        if tokens is not None:
+            return tokens
         return int((await self._process.answer("count", text=text))["tokens"])
+
+    async def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+        tokens: list[list[int]] = (await self._process.answer("tokenise", texts=list(texts)))["tokens"]
+        return tokens
 
     async def measure(self, prompt: Prompt) -> int:
         return int((await self._process.answer("measure", prompt=prompt))["tokens"])

@@ -6,6 +6,7 @@ To the worker:    load {path, wishes, snapshots: {directory, model} or null, fir
                   prepare {id, prompt, priority}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
                   score {id, prompt, continuation, priority}
+                  tokenise {id, texts}
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
@@ -16,6 +17,7 @@ From the worker:  loading {fraction}                      ready {context_tokens,
                   delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
                   prepared {id, usage}                    scored {id, mean, tokens, usage}
+                  tokenised {id, tokens}; a list of them a text
                   embedded {id, vectors, cut, usage}; vectors as base64 of 32-bit numbers, row by row
                   refused {id, prompt_tokens, answer_tokens, context_tokens}
                   error {id, message}                     cancelled {id}

@@ -21,7 +21,7 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
 
-_ANSWERS = ("chosen", "counted", "prepared", "scored", "embedded")
+_ANSWERS = ("chosen", "counted", "tokenised", "prepared", "scored", "embedded")
 """Messages that are all that there is to say to a request."""
 _ENDS = (*_ANSWERS, "done", "cancelled", "error", "refused")
 """The last message to a request is one of these."""

@@ -84,7 +84,7 @@ class Worker:
 
     def _receive(self, message: Message) -> None:
         match message["kind"]:
-            case "count" | "measure":
+            case "count" | "measure" | "tokenise":
                 self._count(message)
             case "cancel":
                 if message["id"] == LOAD_ID:
@@ -101,6 +101,9 @@ class Worker:
 
     def _count(self, message: Message) -> None:
         def answer(model: LoadedModel) -> bytes:
+            if message["kind"] == "tokenise":
+                tokenised = [model.weights.tokens_of(text) for text in message["texts"]]
+                return encode("tokenised", id=message["id"], tokens=tokenised)
             if message["kind"] == "count":
                 tokens = len(model.weights.tokens_of(message["text"]))
             else:

@@ -1,0 +1,201 @@
+"""Tokens counted in this process, with no model loaded: a tiktoken encoding made of a model file's own vocabulary.
+
+Byte-level BPE is fully given by what the file says: bytes, pairs to merge in their order, and the name of the rule that
+first divides a text into words. tiktoken does that many times faster than llama.cpp and holds no lock meanwhile. The
+two must agree on every text, so only vocabularies are taken of which that is known (`counter_of`), and only texts
+(`TokenCounter.tokens`); all others are llama.cpp's. Nothing is downloaded: tiktoken's own encodings are not used.
+"""
+
+import contextlib
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gistread.engine.llama.merging import ALPHABET, merged_tokens, token_bytes
+from gistread.engine.llama.vocabulary import Kind, Vocabulary
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How a text is divided into words."""
+
+    pattern: str
+    """In tiktoken's notation. Matches any text from its beginning to its end: what it left out would be lost."""
+    whole_words: bool = False
+    """A word that is a token is that token, whatever the merges say."""
+
+
+# Letters, digits and marks by the tables of llama.cpp, which are those of Unicode 15.1.
+_L, _N, _M = (rf"[\p{{{name}}}&&\p{{Age:15.1}}]" for name in "LNM")
+_CONTRACTIONS = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+
+# Words are tried first where nothing else can begin as they do: that takes half of the time.
+_GPT2 = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)| ?{_N}+| ?[^\s{_L}{_N}]+|\s+(?!\S)|\s+")
+# In llama.cpp every digit alone, and then what is between them as above: so spaces before a digit stay together.
+_DIGITS_ALONE = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+")
+_LLAMA3 = _Rule(
+    rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}{{1,3}}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}", whole_words=True
+)
+_QWEN2 = _Rule(rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}")
+_QWEN35 = _Rule(rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?[{_L}{_M}]+|{_N}| ?[^\s{_L}{_M}{_N}]+[\r\n]*|{_SPACES}")
+
+_RULES = {
+    "command-r": _DIGITS_ALONE,
+    "gpt-2": _GPT2,
+    "llama-bpe": _LLAMA3,
+    "qwen2": _QWEN2,
+    "qwen35": _QWEN35,
+    "refact": _DIGITS_ALONE,
+    "smollm": _DIGITS_ALONE,
+    "starcoder": _DIGITS_ALONE,
+}
+
+_METHOD = "gpt2"
+_STRANGE = ("phi-3", "phi3", "modern-bert")
+"""In a model's title: llama.cpp then lets added tokens take the spaces beside them."""
+_GAP = 50_000
+"""Characters. A run of a million white ones makes tiktoken panic, and its panic is written over the screen."""
+_WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")
+"""Whatever may be one word by a rule that takes whole words, and more."""
+_PARTS = 3
+"""Of a word that merging does not make, in the end. Of two, tiktoken would make the word."""
+
+_SAMPLED_WORDS = 1000
+_SAMPLES = (
+    "I'm sure WE'LL say it's 'tis; they'Re, don'T, you'vE, 'd, s' ’s ’ll 'ſ",
+    "In 1812, 3.14159 and 1,000,000 or 12th: ½ ² Ⅷ ٣٤٥ १२३ ߁, 007x8 9",
+    "  two   three\n\n\n four\r\n\r\n\tfive \n six  \n  7  8   ",
+    "trailing \u00a0\u2003no-break\u2028line\u2029paragraph\x85next \u200b\ufeff\x1c\x0b\x00\x7f end\n",
+    "“Well,” he said—“…!?”—_so_ *it* <is> [1] {2} #3 ~~~ === ---\n/// \\ @x &c. $5 100% a+b=c^d|e `f`",
+    "naïve café e\u0301te\u0301 Ελληνικά Русский עִבְרִית العَرَبِيَّة हिन्दी ไทย 한국어 İstanbul ǅ ß",
+    "我们读一本长书。第１２３页，「好」吗？ 日本語のカタカナ・ひらがな。",
+    "🙂👩‍👩‍👧🏽 🇫🇷 \U0001f600\ufe0f ♥️ ∑∫√ ←→ \ue000 \U0010ffff",
+    # Letters and digits that Unicode has had since versions 15, 16 and 17: tables of several ages tell them apart.
+    "\U00011f02a\U0001e4d0b 1\u1c89c 2\U00010d40d 3\U00016130 4\U00011bc0 5\ua7cb x\ua7dc 6\u088f 7\U00010940",
+)
+
+CLAIMED = tuple(_RULES)
+"""Names of the rules for which the two agree."""
+
+
+class TokenCounter:
+    """Divides texts into the tokens of one vocabulary, as llama.cpp does that is not to look for control tokens."""
+
+    def __init__(self, encoding: "Encoding", ids: Sequence[int], added: Mapping[str, int]) -> None:
+        """`ids`: of each rank the token in the file; -1 for a byte that the vocabulary lacks, which is left out.
+
+        `added`: tokens that stand for exactly this text wherever it stands.
+        """
+        self._encoding = encoding
+        self._ids = ids
+        self._lacks_bytes = -1 in ids
+        # Where two of them overlap, the longer one is looked for first, in all of the text.
+        self._added = dict(sorted(added.items(), key=lambda item: -len(item[0].encode())))
+        self._any_added = re.compile("|".join(map(re.escape, self._added)) or r"(?!)")
+
+    def count(self, text: str) -> int | None:
+        """Tokens in this text; None: it has to be counted by llama.cpp. May be called from any thread."""
+        pieces = self._pieces(text)
+        return None if pieces is None else sum(1 if isinstance(piece, int) else self._length(piece) for piece in pieces)
+
+    def tokens(self, text: str) -> list[int] | None:
+        """The tokens themselves, in the same way."""
+        pieces = self._pieces(text)
+        if pieces is None:
+            return None
+        tokens: list[int] = []
+        for piece in pieces:
+            tokens += [piece] if isinstance(piece, int) else self._tokens(piece)
+        return tokens
+
+    def samples(self) -> list[str]:
+        """Texts by which to see whether llama.cpp agrees: where rules differ, and out of this vocabulary."""
+        words = [token for token in self._ids if token >= 0]
+        ranks = range(0, len(words), max(1, len(words) // _SAMPLED_WORDS))
+        drawn = [self._encoding.decode_single_token_bytes(rank) for rank in ranks]
+        return [*_SAMPLES, *self._added, b"".join(drawn).decode("utf-8", "replace")]
+
+    def _length(self, piece: str) -> int:
+        return len(self._tokens(piece) if self._lacks_bytes else self._encoding.encode_ordinary(piece))
+
+    def _tokens(self, piece: str) -> list[int]:
+        tokens = [self._ids[rank] for rank in self._encoding.encode_ordinary(piece)]
+        return [token for token in tokens if token >= 0] if self._lacks_bytes else tokens
+
+    def _pieces(self, text: str) -> list[str | int] | None:
+        """The text between added tokens, and these; None where there is too much white space in it."""
+        if any(text[at : at + _GAP].isspace() for at in range(0, len(text) - _GAP, _GAP)):
+            return None
+        # Half of a pair of surrogates is sent to llama.cpp as a question mark (`worker/weights.py`).
+        text = text.encode("utf-8", "replace").decode()
+        if not self._any_added.search(text):
+            return [text]
+        pieces: list[str | int] = [text]
+        for added, token in self._added.items():
+            divided: list[str | int] = []
+            for piece in pieces:
+                if isinstance(piece, int) or added not in piece:
+                    divided.append(piece)
+                    continue
+                before, *others = piece.split(added)
+                divided.append(before)
+                for other in others:
+                    divided += (token, other)
+            pieces = divided
+        return pieces
+
+
+def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
+    """A counter for this vocabulary; None where it would not be sure to agree with llama.cpp.
+
+    A second for 150,000 tokens: for a thread.
+    """
+    rule = _RULES.get(vocabulary.pre)
+    if rule is None or vocabulary.model != _METHOD or any(name in vocabulary.title.lower() for name in _STRANGE):
+        return None
+    try:
+        merged = merged_tokens(vocabulary.merges)
+        ids = {text.decode("utf-8", "replace"): token for token, text in enumerate(vocabulary.tokens)}
+        missing = [text for text in merged if text not in ids]
+        added = [text.decode() for token, text in enumerate(vocabulary.tokens) if _is_added(vocabulary, token)]
+    except ValueError:
+        return None
+    if missing:  # llama.cpp puts something else in their place
+        return None
+    texts = [*ALPHABET, *merged]
+    encoding = _encoding(rule.pattern, texts)
+    if rule.whole_words and (words := _other_words(ids, {*texts, *added})):
+        if any(len(encoding.encode_ordinary(token_bytes(word).decode())) < _PARTS for word in words):
+            return None
+        texts += words
+        encoding = _encoding(rule.pattern, texts)
+    return TokenCounter(encoding, [ids.get(text, -1) for text in texts], {text: ids[text] for text in added if text})
+
+
+def _encoding(pattern: str, texts: Sequence[str]) -> "Encoding":
+    """Of tokens in the order of their ranks."""
+    from tiktoken import Encoding  # not what the package registers: that would be fetched
+
+    ranks = {token_bytes(text): rank for rank, text in enumerate(texts)}
+    return Encoding("gistread", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def _is_added(vocabulary: Vocabulary, token: int) -> bool:
+    """Whether it is found in a text before that is divided."""
+    return vocabulary.kind(token) == Kind.USER_DEFINED
+
+
+def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
+    """Tokens that merging does not make and that may be words."""
+    words: list[str] = []
+    for text in ids:
+        if text not in known:
+            with contextlib.suppress(UnicodeError):  # no word is written like this
+                if _WORD.fullmatch(token_bytes(text).decode()):
+                    words.append(text)
+    return words
