@@ -93,6 +93,13 @@ class Chat:
                     raise
                 self._left_out.add(field)
 
+    async def prompt_tokens(self, prompt: Prompt) -> int:
+        """Of a short prompt, chat template included; 0 where the server does not tell. Raises as `ask`."""
+        body = {**self._body(prompt, Sampling(max_tokens=1), {}, 0), "stream": False}
+        body.pop("stream_options", None)
+        answer = await self._connection.post(self._path, body)
+        return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
+
     async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[Piece | Ended]:
         usage: Json = {}
         finish, pieces, whole = "", 0, False
@@ -133,9 +140,10 @@ class Chat:
             body |= dialect.continues
         if sampling.stop:
             body["stop"] = list(sampling.stop)
-        if sampling.repeat_penalty != 1.0:
-            added = dialect.repetition == "frequency_penalty"
-            body[dialect.repetition] = round(sampling.repeat_penalty - (1.0 if added else 0.0), 3)
+        if dialect.repetition != "frequency_penalty":
+            body[dialect.repetition] = sampling.repeat_penalty  # Named always: the usual value differs.
+        elif sampling.repeat_penalty != 1.0:
+            body["frequency_penalty"] = round(sampling.repeat_penalty - 1.0, 3)
         if dialect.samples_as_llama:
             body |= {**_LLAMA_SAMPLING, "dry_multiplier": sampling.dry_multiplier}
         if likely:

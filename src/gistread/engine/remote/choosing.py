@@ -21,6 +21,8 @@ from gistread.engine.remote.failures import RequestRefusedError
 _OTHERS = 20
 """Tokens that are told beside each, where the server does: no server tells more."""
 _SAID_CHARACTERS = 400
+_UNTOLD = 0.1
+"""Of what legal tokens weigh together, that much may be missing."""
 _TRIED = ("zq7", "vx4")
 """Nobody answers with these unless made to."""
 _DISAPPOINTMENTS = 2
@@ -121,7 +123,7 @@ def _with_task(prompt: Prompt, task: str) -> Prompt:
 def _probability(reply: Reply, options: Sequence[str], index: int) -> float | None:
     """Of the option among all, where the server tells of its tokens: each token's share among those that are legal.
 
-    It is a little too large where legal tokens are so unlikely that they are not told of.
+    None where legal tokens that it does not tell of might make much of a difference.
     """
     text, share = "", 1.0
     start = next((at for at in range(len(reply.likely)) if _spelled(reply.likely[at:]).startswith(options[index])), -1)
@@ -137,6 +139,10 @@ def _probability(reply: Reply, options: Sequence[str], index: int) -> float | No
             if token and any(option.startswith(text + token) for option in left)
         }
         if one.token not in legal or sum(legal.values()) == 0.0:
+            return None
+        untold = sum(not any(option.startswith(text + token) for token in legal) for option in left)
+        least = math.exp(min(one.logarithm, *one.others.values())) if one.others else 0.0
+        if untold * least > _UNTOLD * sum(legal.values()):
             return None
         share *= legal[one.token] / sum(legal.values())
         text += one.token

@@ -41,9 +41,6 @@ from gistread.engine.remote.places import Places
 from gistread.engine.remote.waiting import Waiting
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_UNTOLD_WINDOW = 8192
-"""Tokens that are taken to fit where neither server nor settings say."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Server:
@@ -165,10 +162,11 @@ class RemoteEngine:
             chooser = Chooser(dialect.means)
             await waiting.for_answer(counter.check)
             prompt, tokens = await chooser.try_out(asker.asking(Priority.PERSON))
-            if tokens:
+            if counter.exact:
+                tokens = tokens or await waiting.for_answer(lambda: chat.prompt_tokens(prompt))
                 await waiting.for_answer(lambda: counter.calibrate(prompt, tokens))
             told = await discovery.window_in_use(connection, found) or found.context_tokens
-        window = min(filter(None, (told, self._window)), default=_UNTOLD_WINDOW)
+        window = min(filter(None, (told, self._window)), default=dialect.usual_window)
         info = EngineInfo(
             name=found.name,
             fingerprint=found.fingerprint,
@@ -176,9 +174,9 @@ class RemoteEngine:
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             elsewhere=True,
         )
-        return _Server(info, dialect, places, asker, counter, chooser, self._warning(key, told))
+        return _Server(info, dialect, places, asker, counter, chooser, self._warning(key, told, window))
 
-    def _warning(self, key: str, told: int | None) -> str:
+    def _warning(self, key: str, told: int | None, window: int) -> str:
         """What the person should know of this server, in one line."""
         if key and not self._address.is_encrypted and not self._address.is_loopback:
             return (
@@ -186,7 +184,7 @@ class RemoteEngine:
             )
         if told is None and self._window is None:
             return (
-                f"{self._address.origin} does not tell its window; {_UNTOLD_WINDOW:,} tokens are assumed. "
+                f"{self._address.origin} does not tell its window; {window:,} tokens are assumed. "
                 "Set context_tokens if it is another."
             )
         return ""

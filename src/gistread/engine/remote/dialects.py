@@ -57,6 +57,8 @@ class Dialect:
     """Whether it may end an answer in the middle and say that it has ended in order."""
     keeps_prefixes: bool = False
     """Whether what was evaluated once is found again by its beginning."""
+    usual_window: int = 8192
+    """Tokens that are taken to fit where neither the server nor the settings say."""
     at_first: int = 4
     """Requests at work at the same time before anything is known of what pays."""
     at_most: int = 64
@@ -84,6 +86,7 @@ LLAMA_CPP_PYTHON = Dialect(
     repetition="repeat_penalty",
     # One request at a time, and a second one ends the first in the middle.
     cuts_off=True,
+    usual_window=2048,
     at_first=1,
     at_most=1,
 )
@@ -117,6 +120,7 @@ OLLAMA = Dialect(
     continues={},
     no_thinking={"reasoning_effort": "none"},
     keeps_prefixes=True,
+    usual_window=4096,
     at_first=1,
     at_most=16,
 )
@@ -125,6 +129,7 @@ LM_STUDIO = Dialect(
     means=(Means.JSON_SCHEMA,),
     repetition="repeat_penalty",
     keeps_prefixes=True,
+    usual_window=4096,
     at_first=1,
     at_most=16,
 )

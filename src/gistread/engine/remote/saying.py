@@ -1,10 +1,13 @@
 """What people are told when a server fails: what happened, and what they can do. Never a key."""
 
+import re
+
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError
 from gistread.engine.remote.keys import how_to_give
 from gistread.errors import EngineError
 
+_WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
 _KEPT = "What has been made is kept: the same command goes on from there, with this server or another."
 
 
@@ -44,9 +47,11 @@ def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_
             f"{address.origin} is not where the server is: {said}.", "Name that address, if you trust it."
         )
     if refusal.is_too_long:
+        window = _WINDOW.search(said)
         return EngineError(
             f"The server at {address.origin} says that the prompt is too long: {said}.",
-            "Set context_tokens to the window that its model was loaded with.",
+            "Set context_tokens in the settings to the window that its model was loaded with"
+            + (f": context_tokens = {window[1]}" if window else "."),
         )
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(
