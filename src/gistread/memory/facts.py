@@ -14,6 +14,7 @@ from gistread import prompts
 from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
+from gistread.engine.side_by_side import SideBySide
 from gistread.memory.derived import Grown, key_of
 from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract, shared_terms
@@ -66,7 +67,7 @@ async def gather(
     Goes on where it was stopped. Raises EngineError when the engine fails.
     """
     entries = list(memory.entries)
-    places = asyncio.Semaphore(max(1, engine.info.parallel))
+    places = SideBySide(engine)
     found: dict[int, list[Fact]] = {}
     usage = NO_USAGE
 

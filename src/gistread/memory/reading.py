@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Engine, Priority, Usage
+from gistread.engine.side_by_side import SideBySide
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
 from gistread.memory.kept import KeptMemory
@@ -22,6 +23,8 @@ from gistread.memory.single_pass import SinglePass
 
 _REQUESTS_A_CHAPTER = 8
 """One chapter gives so many requests at once something to do: pages are found faster than they are shortened."""
+_REQUESTS_ELSEWHERE = 2
+"""On a server, where requests do not take turns: one page is found while another is shortened."""
 _PAGES_AT_FIRST = 2
 _PAGES_MORE = 2
 
@@ -105,26 +108,19 @@ def _next_text(memory: GistMemory) -> int:
 
 
 class _UnderWay:
-    """How many pages are being found and shortened: two at first, two more with each that is done, up to `most`.
+    """How many pages are being found and shortened: two at first, two more with each that is done, up to what pays.
 
     So the first gists come soon, and afterwards as many are written together as the device likes.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._places = min(_PAGES_AT_FIRST, most)
-        self._free = asyncio.Semaphore(self._places)
-
-    async def begin(self) -> None:
-        """Wait for a place."""
-        await self._free.acquire()
+    def __init__(self, engine: Engine) -> None:
+        self._pages = SideBySide(engine, _PAGES_AT_FIRST)
+        self.begin = self._pages.begin
 
     def end(self) -> None:
         """Give the place back."""
-        more = min(_PAGES_MORE, self._most - self._places)
-        self._places += more
-        for _ in range(1 + more):
-            self._free.release()
+        self._pages.most = self._pages.places + _PAGES_MORE
+        self._pages.end()
 
 
 class _Reading:
@@ -137,7 +133,10 @@ class _Reading:
         self._engine = engine
         self._priority = priority
         self._tell = tell
-        self._under_way = _UnderWay(engine.info.parallel)
+        self._under_way = _UnderWay(engine)
+        self._chapters = 0
+        """That are being read at this moment."""
+        self._read_more: Callable[[], None] = lambda: None
         self._front = 0
         """Pages found in the chapter that the memory has got to, their gists not made yet."""
         self._faults: dict[int, tuple[Fault, ...]] = {}
@@ -146,13 +145,20 @@ class _Reading:
     async def run(self) -> None:
         memory = self._kept.memory
         waiting = iter([part for part in sections(memory.book) if part[1] > memory.read_until])
-        chapters = max(1, self._engine.info.parallel // _REQUESTS_A_CHAPTER)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(chapters):
-                    tasks.create_task(self._read_sections(waiting, tasks))
+                self._read_more = lambda: self._begin_chapters(waiting, tasks)
+                self._read_more()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
+
+    def _begin_chapters(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
+        """Begin with as many more as pay at this moment."""
+        info = self._engine.info
+        requests = _REQUESTS_ELSEWHERE if info.elsewhere else _REQUESTS_A_CHAPTER
+        while self._chapters < max(1, info.parallel // requests):
+            self._chapters += 1
+            tasks.create_task(self._read_sections(waiting, tasks))
 
     async def _read_sections(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
         for start, end in waiting:
@@ -216,6 +222,7 @@ class _Reading:
             )
         finally:
             self._under_way.end()
+        self._read_more()
         self._faults[page.start] = gisted.faults
         for entry in self._kept.keep(Entry(page, gisted.gist, usage + gisted.usage)):
             self._front = max(0, self._front - 1)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gistread.book.words import count_words
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
+from gistread.engine.side_by_side import SideBySide
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.facts import Facts, gather
@@ -125,7 +126,7 @@ def _choice_of(search: Search, shown: Sequence[Element], chosen: Sequence[int]) 
 async def _side_by_side(search: Search, paths: Sequence[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     """All paths at once, what they say as it comes."""
     said: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
-    places = asyncio.Semaphore(max(1, search.engine.info.parallel))
+    places = SideBySide(search.engine)
 
     async def follow(path: Path) -> None:
         async with places:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.engine.side_by_side import SideBySide
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
@@ -151,11 +152,11 @@ async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncG
     """What the members have to say to a question, as they are ready.
 
     At once are no more than fit one window together: only then does what a member is asked second surely begin with
-    what was evaluated for its first.
+    what was evaluated for its first. On a server each has a window of its own.
     """
     info = team.engine.info
-    at_once = min(info.parallel, info.context_tokens // (team.part_tokens + _TASK_TOKENS + _REPORT_TOKENS))
-    places = asyncio.Semaphore(max(1, at_once))
+    in_window = info.context_tokens // (team.part_tokens + _TASK_TOKENS + _REPORT_TOKENS)
+    places = SideBySide(team.engine, None if info.elsewhere else in_window)
 
     async def member(part: int) -> _Report | None:
         async with places:

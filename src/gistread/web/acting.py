@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.engine.side_by_side import SideBySide
 from gistread.errors import EngineError, PromptTooLongError, UsageError
 from gistread.memory.derived import Derived, Grown, key_of
 from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
@@ -144,7 +145,7 @@ async def _gists(
     snippets: Sequence[Snippet], engine: Engine, derived: Derived
 ) -> AsyncGenerator[tuple[int, str, Usage], None]:
     """(number, gist, cost) of each, as soon as it is there; as many at a time as pay."""
-    places = asyncio.Semaphore(max(1, engine.info.parallel))
+    places = SideBySide(engine)
 
     async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
         key = key_of(engine.info.fingerprint, prompts.version(*_PROMPTS), snippet.text)
