@@ -217,6 +217,13 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=count(0), default=1800, metavar="S", help="seconds a question may take (1800; 0: any)"
     )
+    parser.add_argument(
+        "--at-once",
+        type=count(1),
+        default=0,
+        metavar="N",
+        help="questions asked at the same time (1; on a server: all that pay)",
+    )
     parser.add_argument("--retry", action="store_true", help="ask again what did not end")
     parser.add_argument("--no-closed-book", action="store_true", help="leave out the row without any text")
     parser.add_argument(

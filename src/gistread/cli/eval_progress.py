@@ -10,9 +10,10 @@ from statistics import fmean
 from gistread.cli.progress import ProgressLine, bar, counted, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.evaluation import texts
+from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import OutcomeFile, by_reader
 from gistread.evaluation.remaining import seconds_left
-from gistread.evaluation.running import Begun, Measured, MemoryGrown, MemoryPrepared, Plan, RunEvent, run
+from gistread.evaluation.running import Begun, Measured, MemoryGrown, MemoryPrepared, Plan, RunEvent, places_for, run
 from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.store import MemoryStore
 
@@ -27,8 +28,8 @@ class RunProgress:
         self._line = line
         self._read: set[str] = set()
         """Documents whose memory is there."""
-        self._document = ""
-        """The last that was told of."""
+        self._told: set[str] = set()
+        """Documents that were told of."""
         self._now: Callable[[], str] = lambda: ""
         """What the line says at this moment."""
         self._pace = expected_pace(engine.info, plan.manner.reading)
@@ -61,9 +62,9 @@ class RunProgress:
             case MemoryPrepared(reader=reader, need=need, done=done, total=total):
                 self._now = lambda: f"{self._bar()} · {reader}: {need}, {done} of {total}"
             case Begun(document=document, reader=reader, question=question):
-                if document.id != self._document:
-                    self._document = document.id
-                    self._tell_document()
+                if document.id not in self._told:
+                    self._told.add(document.id)
+                    self._tell_document(document)
                 figure = self._figure(reader)
                 self._now = lambda: f"{self._bar()} · {reader} · {figure}{question.text}"
             case Measured(asked=asked):
@@ -76,7 +77,9 @@ class RunProgress:
         """Reckon again what is done and what is left."""
         known = self._outcomes.known
         self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
-        self._left_s = seconds_left(self._plan, known, self._read, self._pace)
+        self._left_s = seconds_left(
+            self._plan, known, self._read, self._pace, places_for(self._plan, self._engine).places
+        )
 
     def _tell_beginning(self) -> None:
         plan = self._plan
@@ -88,14 +91,15 @@ class RunProgress:
         )
         if self._left_s:
             self._line.say(
-                f"About {duration(self._left_s)} with {self._engine.info.name} on this machine. Ctrl+C stops; the same "
-                "command goes on."
+                f"About {duration(self._left_s)} with {self._engine.info.name}"
+                + (". " if self._engine.info.elsewhere else " on this machine. ")
+                + "Ctrl+C stops; the same command goes on."
             )
 
-    def _tell_document(self) -> None:
+    def _tell_document(self, document: Document) -> None:
         documents = [one.id for one in self._plan.documents]
         left = f" · {duration(self._left_s)} left" if self._left_s else ""
-        self._line.say(f"{documents.index(self._document) + 1} of {len(documents)}: {self._document}{left}")
+        self._line.say(f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{left}")
 
     def _bar(self) -> str:
         left = f" · {duration(self._left_s)} left" if self._left_s else ""

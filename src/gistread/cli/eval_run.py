@@ -129,6 +129,7 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
         ),
         timeout_s=arguments.timeout,
         retry=arguments.retry,
+        at_once=arguments.at_once,
     )
 
 

@@ -12,10 +12,13 @@ from gistread.memory.estimate import Pace
 from gistread.readers.registry import METHODS
 
 
-def seconds_left(plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pace: Pace) -> float | None:
+def seconds_left(
+    plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pace: Pace, at_once: int = 1
+) -> float | None:
     """Seconds that the questions without an outcome, and the memories that they need, will take.
 
-    `read`: documents whose memory is there. None: neither readers nor reading have been timed.
+    `read`: documents whose memory is there. `at_once`: questions asked at the same time. None: neither readers nor
+    reading have been timed.
     """
     todo = plan.todo(known)
     if not todo:
@@ -35,4 +38,4 @@ def seconds_left(plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pa
     # A reader that was not asked yet is taken to be like the others.
     usual = fmean(per_reader.values())
     asking = sum(len(one.questions) * per_reader.get(one.reader, usual) for one in todo)
-    return asking + (sum(words.values()) / speed if words and speed else 0.0)
+    return asking / at_once + (sum(words.values()) / speed if words and speed else 0.0)

@@ -6,13 +6,15 @@ where it was. What the screen shows of it is no affair of this.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 from gistread.engine.protocol import Engine
+from gistread.engine.side_by_side import SideBySide
 from gistread.errors import EngineError, GistreadError
 from gistread.evaluation.asking import Place, ask, failed
+from gistread.evaluation.merging import Tell, merged
 from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
@@ -76,6 +78,8 @@ class Plan:
     """Of a question; 0: none."""
     retry: bool = False
     """Ask again what did not end."""
+    at_once: int = 0
+    """Most questions asked at the same time; 0: one, and on a server as many as pay."""
 
     @property
     def questions(self) -> int:
@@ -144,25 +148,77 @@ async def run(plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeF
 
     Raises EngineError when the engine fails again and again, StorageError when outcomes cannot be written.
     """
-    failures = 0
-    for document, todos in _by_document(plan.todo(outcomes.known)):
-        text = _Text(document, plan, engine, store)
-        for todo in todos:
-            async with aclosing(text.ready_for(todo.reader)) as preparing:
-                async for event in preparing:
-                    yield event
-            failures += todo.reader in text.unready
+    async with aclosing(merged(_Run(plan, engine, store, outcomes).work)) as events:
+        async for event in events:
+            yield event
+
+
+def places_for(plan: Plan, engine: Engine) -> SideBySide:
+    """For questions asked at the same time: one on this machine unless more are wanted, since how long a question
+    takes is one of the figures."""
+    return SideBySide(engine, plan.at_once or (None if engine.info.elsewhere else 1))
+
+
+class _Run:
+    """What is under way: texts, as many as questions are asked at the same time, each with its questions."""
+
+    def __init__(self, plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
+        self._plan = plan
+        self._engine = engine
+        self._store = store
+        self._outcomes = outcomes
+        self._places = places_for(plan, engine)
+        self._texts = 0
+        self._failures = 0
+        """Questions on end at which the engine failed."""
+
+    async def work(self, tell: Tell[RunEvent]) -> None:
+        """Ask all that has no outcome yet, and tell of it."""
+        waiting = iter(_by_document(self._plan.todo(self._outcomes.known)))
+        async with asyncio.TaskGroup() as tasks:
+            self._begin_texts(waiting, tell, tasks)
+
+    def _begin_texts(
+        self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
+    ) -> None:
+        """As many more as pay at this moment."""
+        while self._texts < self._places.places:
+            self._texts += 1
+            tasks.create_task(self._ask_texts(waiting, tell, tasks))
+
+    async def _ask_texts(
+        self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
+    ) -> None:
+        for document, todos in waiting:
+            text = _Text(document, self._plan, self._engine, self._store)
+            for todo in todos:
+                await self._ask_reader(text, todo, tell)
+                self._begin_texts(waiting, tell, tasks)
+
+    async def _ask_reader(self, text: "_Text", todo: Todo, tell: Tell[RunEvent]) -> None:
+        async with aclosing(text.ready_for(todo.reader)) as preparing:
+            async for event in preparing:
+                await tell(event)
+        self._failures += todo.reader in text.unready
+        async with asyncio.TaskGroup() as questions:
             for question in todo.questions:
-                yield Begun(document, todo.reader, question)
-                outcome, lost = await text.ask(question, todo.reader)
-                asked = Asked(question, outcome)
-                outcomes.append(asked)
-                yield Measured(asked)
-                failures = 0 if outcome.ended else failures + (lost is not None)
-                if lost is not None and failures >= FAILURES_IN_A_ROW:
-                    raise lost
-            if failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
-                raise text.unready[todo.reader]
+                await self._places.begin()
+                questions.create_task(self._ask(text, todo, question, tell))
+        if self._failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
+            raise text.unready[todo.reader]
+
+    async def _ask(self, text: "_Text", todo: Todo, question: Question, tell: Tell[RunEvent]) -> None:
+        try:
+            await tell(Begun(todo.document, todo.reader, question))
+            outcome, lost = await text.ask(question, todo.reader)
+            asked = Asked(question, outcome)
+            self._outcomes.append(asked)
+            await tell(Measured(asked))
+            self._failures = 0 if outcome.ended else self._failures + (lost is not None)
+            if lost is not None and self._failures >= FAILURES_IN_A_ROW:
+                raise lost
+        finally:
+            self._places.end()
 
 
 class _Text:

@@ -1,5 +1,7 @@
 """Engines over a server for tests, quick to lose their patience."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -13,6 +15,14 @@ from gistread.engine.remote.connection import Patience
 HURRIED = Patience(connect_s=2, first_s=1, between_s=0.3, short_s=2, attempts=3, back_off_s=0.02, longest_s=0.1)
 
 Connect = Callable[..., RemoteEngine]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what is bound to come."""
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end, "it did not come to that"
+        await asyncio.sleep(0.005)
 
 
 @pytest.fixture(autouse=True)

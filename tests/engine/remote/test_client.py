@@ -1,14 +1,13 @@
 """A model on a server is an engine like any other: it streams, completes, chooses and counts."""
 
 import asyncio
-import time
 from contextlib import aclosing
 
 import pytest
 
 from gistread.engine.protocol import Completion, Message, Phase, Prompt, Restarted, Sampling, TextDelta
 from gistread.errors import EngineError, PromptTooLongError
-from tests.engine.remote.conftest import Connect
+from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Asked, Kind, Server, Status
 
 
@@ -84,14 +83,6 @@ async def test_the_connection_is_closed_when_nobody_waits(connect: Connect) -> N
         task.cancel()
         await until(lambda: server.asked[-1].ended == "closed")
         assert engine.state.phase is Phase.IDLE
-
-
-async def until(holds: object) -> None:
-    assert callable(holds)
-    end = time.monotonic() + 5
-    while not holds():
-        assert time.monotonic() < end, "it did not come to that"
-        await asyncio.sleep(0.01)
 
 
 async def test_the_window_is_held_to_with_both_numbers(connect: Connect) -> None:

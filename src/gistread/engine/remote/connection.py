@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from gistread import __version__
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError
 
@@ -130,7 +131,10 @@ class Connection:
             import httpx2  # takes a tenth of a second, which those without a server need not wait
 
             self._client = httpx2.AsyncClient(
-                headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+                headers={
+                    "User-Agent": f"gistread/{__version__}",
+                    **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
+                },
                 timeout=httpx2.Timeout(None, connect=self.patience.connect_s, write=self.patience.short_s),
                 # How many requests there may be is decided elsewhere.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),

@@ -8,7 +8,7 @@ _FEWEST = 4
 """Requests after which something can be said of how much gets done."""
 _BETTER = 1.1
 """More requests have to get so much more done, or they only wait for one another."""
-_BUSY = 0.7
+_BUSY = 0.5
 """Of the places, taken in the mean: below that it is not known what more of them would do."""
 _STAY = 6
 """Stretches of requests before it is tried again."""

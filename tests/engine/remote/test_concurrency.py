@@ -1,0 +1,194 @@
+"""Requests go side by side as far as that pays, a person's first."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import Message, Priority, Prompt
+from gistread.engine.remote.growth import Growth
+from gistread.engine.remote.places import Places
+from gistread.engine.side_by_side import SideBySide
+from gistread.memory.model import PageSize, Reading
+from gistread.memory.reading import read_book
+from gistread.memory.store import MemoryStore
+from tests.engine.remote.conftest import Connect, until
+from tests.engine.remote.server import Asked, Kind, Server
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book, prose
+
+LLAMA = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2}}
+
+
+def said(text: str) -> Prompt:
+    return (Message("user", text),)
+
+
+async def test_as_many_go_side_by_side_as_are_allowed(connect: Connect) -> None:
+    async with Server(seconds=0.05) as server:
+        engine = connect(server.url, connections=3)
+        await engine.start()
+        server.most_running = 0
+        await asyncio.gather(*(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(24)))
+        assert server.most_running == 3
+        assert engine.info.parallel == 3
+
+
+async def test_more_are_tried_as_long_as_more_gets_done(connect: Connect) -> None:
+    async with Server(seconds=0.05) as server:
+        engine = connect(server.url)
+        assert (await engine.start()).parallel == 4
+        await asyncio.gather(*(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(40)))
+        assert server.most_running >= 8
+        assert engine.info.parallel >= 8
+
+
+async def test_a_server_that_takes_no_more_gets_less(connect: Connect) -> None:
+    async with Server(seconds=0.02) as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.slots = 2
+        answers = [engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)]
+        assert len(await asyncio.gather(*answers)) == 12
+        assert engine.info.parallel <= 2
+
+
+async def test_a_server_that_tells_its_slots_gets_no_more_than_them(connect: Connect) -> None:
+    async with Server(Kind("llamacpp", obeys=("grammar",), pages=LLAMA), seconds=0.02) as server:
+        engine = connect(server.url)
+        await engine.start()
+        await asyncio.gather(*(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)))
+        assert server.most_running == 2
+
+
+async def test_a_person_takes_the_place_of_what_goes_on_in_the_background(connect: Connect) -> None:
+    def says(asked: Asked) -> str:
+        return "one SLOWLY two" if "slow" in asked.text and not freed.is_set() else "At once."
+
+    freed = asyncio.Event()
+    async with Server(Kind("llamacpp", obeys=("grammar",), pages=LLAMA), says) as server:
+        engine = connect(server.url)
+        await engine.start()
+        background = [
+            asyncio.ensure_future(engine.complete(said(f"Be slow {i}."), priority=Priority.BACKGROUND))
+            for i in range(3)
+        ]
+        await until(lambda: server.running == 2)
+        assert (await engine.complete(said("Quick!"))).text == "At once."
+        assert "closed" in [one.ended for one in server.asked]
+        freed.set()
+        for one in background:
+            one.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+
+
+async def test_a_person_does_not_wait_behind_the_background() -> None:
+    places = Places(Growth(1, 1), has_slots=False)
+    order: list[str] = []
+
+    async def work(name: str, priority: Priority) -> None:
+        async with places.place(priority):
+            order.append(name)
+            await asyncio.sleep(0.01)
+
+    running = [asyncio.create_task(work(f"background {i}", Priority.BACKGROUND)) for i in range(3)]
+    await asyncio.sleep(0)
+    await asyncio.gather(work("person", Priority.PERSON), *running)
+    assert order == ["background 0", "person", "background 1", "background 2"]
+
+
+async def test_a_place_that_was_waited_for_in_vain_goes_to_the_next() -> None:
+    places = Places(Growth(1, 1), has_slots=True)
+    async with places.place(Priority.BACKGROUND):
+        waiting = [asyncio.create_task(places._take(Priority.BACKGROUND)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+    waiting[1].cancel()  # Its turn has come, and it does not know yet.
+    await asyncio.wait_for(waiting[2], 1)
+
+
+def simulate(capacity: int, first: int = 4, most: int = 64, requests: int = 3000) -> list[int]:
+    """Limits over time, on a server that works on so many at once, each request taking a second."""
+    growth = Growth(first, most)
+    now, limits = 0.0, []
+    for _ in range(requests):
+        growth.running(growth.limit, now)
+        now += 1.0 / min(growth.limit, capacity)
+        growth.done(1.0, now)
+        limits.append(growth.limit)
+    return limits
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 8, 30])
+def test_the_limit_settles_near_what_the_server_can_do(capacity: int) -> None:
+    limits = simulate(capacity)[500:]
+    usual = sorted(limits)[len(limits) // 2]
+    assert max(capacity, 4) <= usual <= max(4, 2 * capacity)
+
+
+def test_nothing_is_learned_while_there_is_little_to_do() -> None:
+    growth = Growth(8, 64)
+    for second in range(1000):
+        growth.running(1, float(second))
+        growth.done(1.0, second + 0.9)
+    assert growth.limit == 8
+
+
+def test_a_refusal_halves_the_limit() -> None:
+    growth = Growth(16, 64)
+    growth.too_much(1.0)
+    assert growth.limit == 8
+    for _ in range(5):
+        growth.too_much(2.0)
+    assert growth.limit == 1
+
+
+async def test_places_follow_what_pays_at_the_moment() -> None:
+    engine = FakeEngine(parallel=1)
+    places = SideBySide(engine)
+    running = most = 0
+
+    async def work(number: int) -> None:
+        nonlocal running, most
+        async with places:
+            running += 1
+            most = max(most, running)
+            if number == 3:
+                engine._info = FakeEngine(parallel=4).info
+            await asyncio.sleep(0.001)
+            running -= 1
+
+    await asyncio.gather(*(work(number) for number in range(20)))
+    assert most == 4
+
+
+async def index(connect: Connect, server: Server, folder: Path, connections: int, book: object) -> float:
+    engine = connect(server.url, connections=connections)
+    info = await engine.start()
+    began = time.monotonic()
+    with MemoryStore(folder).open(book, info.name, info.fingerprint, PageSize(100, 300), Reading.SINGLE_PASS) as kept:  # type: ignore[arg-type]
+        async for _ in read_book(kept, engine):
+            pass
+        assert kept.memory.complete
+    return time.monotonic() - began
+
+
+async def test_chapters_are_read_side_by_side_and_come_to_the_same(connect: Connect, tmp_path: Path) -> None:
+    book = make_book(*([f"# {n}", *(prose(60, seed=10 * n + i) for i in range(8))] for n in range(6)))
+    asked: list[set[str]] = []
+    for connections in (1, 8):
+        async with Server(Kind(entry={"max_model_len": 4096}), seconds=0.03) as server:
+            await index(connect, server, tmp_path / str(connections), connections, book)
+            assert server.most_running >= min(connections, 5)
+            assert server.most_running <= connections
+            asked.append({one.text for one in server.asked})
+    assert asked[0] == asked[1]
+
+
+async def test_a_page_is_shortened_while_the_next_is_found(connect: Connect, tmp_path: Path) -> None:
+    book = make_book(["# One", *(prose(60, seed=i) for i in range(16))])
+    async with Server(seconds=0.02) as server:
+        await index(connect, server, tmp_path, 8, book)
+        assert server.most_running >= 2

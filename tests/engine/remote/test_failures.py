@@ -1,0 +1,188 @@
+"""What fails in passing is asked again, what does not is told in a line or two, and nobody waits for ever."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import Completion, Message, Priority, Prompt, Restarted, Sampling, TextDelta
+from gistread.engine.remote.connection import Patience
+from gistread.errors import EngineError
+from gistread.memory.model import PageSize, Reading
+from gistread.memory.reading import Gisted, read_book
+from gistread.memory.store import MemoryStore
+from tests.engine.remote.conftest import Connect, until
+from tests.engine.remote.server import Asked, Failure, Kind, Server, Status
+from tests.memory.books import make_book, prose
+
+PROMPT: Prompt = (Message("user", "Say something."),)
+TEXT = "Somebody did something somewhere."
+PASSING: list[Failure | Status] = [
+    "drop",
+    "cut",
+    "stall",
+    "garbage",
+    "page",
+    Status(500, "oops"),
+    Status(502),
+    Status(503, "Loading model"),
+    Status(429, "slow down", {"retry-after": "0"}),
+]
+
+
+@pytest.mark.parametrize("failure", PASSING, ids=str)
+async def test_what_fails_in_passing_is_asked_again(connect: Connect, failure: Failure | Status) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = [failure, failure]
+        text, restarts = "", 0
+        async for event in engine.stream(PROMPT):
+            match event:
+                case TextDelta(new):
+                    text += new
+                case Restarted():
+                    text, restarts = "", restarts + 1
+                case Completion(whole):
+                    assert whole == text == TEXT
+    assert restarts == (2 if failure in ("cut", "stall", "garbage") else 0)
+
+
+async def test_an_end_that_cannot_be_trusted_is_none(connect: Connect) -> None:
+    """llama_cpp.server says that an answer has ended when another request has cut it off."""
+    async with Server(Kind("me", obeys=("grammar",))) as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = ["no end"]
+        assert (await engine.complete(PROMPT)).text == TEXT
+        assert len([one for one in server.asked if "Say something" in one.text]) == 2
+
+
+async def test_it_is_not_tried_for_ever(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failing = Status(500, "out of memory")
+        asked = len(server.asked)
+        with pytest.raises(EngineError) as error:
+            await engine.complete(PROMPT)
+        assert len(server.asked) == asked + 3
+    assert "out of memory" in error.value.message
+    assert "3 times" in error.value.message
+    assert len(str(error.value).splitlines()) == 2
+
+
+async def test_a_server_that_asks_for_a_pause_gets_it(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = [Status(429, "wait", {"retry-after": "0.3"})]
+        began = time.monotonic()
+        await engine.complete(PROMPT)
+        assert time.monotonic() - began >= 0.3
+
+
+async def test_a_server_that_wants_hours_is_not_waited_for(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failing = Status(429, "quota", {"retry-after": "3600"})
+        with pytest.raises(EngineError, match="3,600 s"):
+            await engine.complete(PROMPT)
+
+
+async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None:
+    async with Server() as server:
+        url = server.url
+    began = time.monotonic()
+    with pytest.raises(EngineError, match="Nothing answers at http://127"):
+        await connect(url, patience=Patience()).start()
+    assert time.monotonic() - began < 1.0
+
+
+async def test_a_server_that_is_still_loading_is_waited_for(connect: Connect) -> None:
+    async with Server() as server:
+        server.failures = [Status(503, "Loading model")]
+        assert (await connect(server.url).start()).name == "test-model"
+
+
+async def test_what_a_server_refuses_is_not_asked_again(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failing = Status(400, "I do not like it")
+        asked = len(server.asked)
+        with pytest.raises(EngineError, match="I do not like it"):
+            await engine.complete(PROMPT)
+        assert len(server.asked) == asked + 1
+
+
+async def test_a_redirect_is_not_followed(connect: Connect) -> None:
+    """A key would go to whoever the server names."""
+    async with Server(Kind(pages={"/v1/other": {}})) as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failing = Status(307, "", {"location": "http://elsewhere.example/v1"})
+        with pytest.raises(EngineError, match=r"elsewhere\.example"):
+            await engine.complete(PROMPT)
+
+
+BOOK = make_book(
+    ["# One", *(prose(60, seed=i) for i in range(8))],
+    ["# Two", *(prose(60, seed=i) for i in range(10, 16))],
+)
+
+
+def shorten(asked: Asked) -> str:
+    """A gist that the guard has nothing against: the first words of the page."""
+    return " ".join(asked.text.removeprefix("Passage:\n\n").split()[:20]) + "."
+
+
+async def read(
+    connect: Connect, url: str, store: MemoryStore, stop_after: int = 10**6
+) -> tuple[int, EngineError | None]:
+    """Pages kept, and why it ended before the end of the book."""
+    engine = connect(url)
+    info = await engine.start()
+    with store.open(BOOK, info.name, info.fingerprint, PageSize(100, 300), Reading.CAREFUL) as kept:
+        try:
+            async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
+                if isinstance(event, Gisted) and event.entry.page.number >= stop_after:
+                    break
+        except EngineError as error:
+            return len(kept.memory.entries), error
+        return len(kept.memory.entries), None
+
+
+async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect: Connect, tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path)
+    async with Server(says=shorten, seconds=0.02) as server:
+        reading = asyncio.ensure_future(read(connect, server.url, store))
+        await until(lambda: len(server.asked) >= 8)
+        await server.close()
+        kept, error = await reading
+        assert 0 < kept < 6
+        assert error is not None
+        assert "Nothing answers" in error.message
+        assert "kept" in error.hint
+    async with Server(Kind(models=("/models/Test-Model.gguf",)), says=shorten) as elsewhere:
+        whole, error = await read(connect, elsewhere.url, store)
+        assert error is None
+        gists = [one for one in elsewhere.asked if one.body["max_tokens"] > 30 and "response_format" not in one.body]
+        assert 0 < len(gists) <= whole - kept  # Pages of the second chapter may have been kept, too.
+    assert len(store.find(BOOK)) == 1
+
+
+async def test_it_may_be_started_again_while_it_is_waited_for(connect: Connect) -> None:
+    async with Server(seconds=0.05) as server:
+        engine = connect(server.url, patience=Patience(attempts=8, back_off_s=0.05, longest_s=0.1))
+        await engine.start()
+        answer = asyncio.ensure_future(engine.complete(PROMPT, Sampling()))
+        await asyncio.sleep(0.02)
+        port = server.port
+        await server.close()
+        await asyncio.sleep(0.1)
+        assert "asking again" in engine.state.notice
+        await server.open(port)
+        assert (await answer).text == TEXT
