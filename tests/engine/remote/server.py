@@ -212,7 +212,8 @@ class Server:
         for number, piece in enumerate(pieces):
             choice: dict[str, Any] = {"delta": {"content": piece}, "finish_reason": None}
             if self.kind.likely and asked.body.get("logprobs"):
-                choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": []}]}
+                others = [{"token": token, "logprob": -0.5} for token in "123"]
+                choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": others}]}
             _event(writer, {"choices": [choice]})
             await writer.drain()
             if failure and number >= len(pieces) // 2:

@@ -94,15 +94,17 @@ async def test_nobody_is_asked_where_there_is_one_option(connect: Connect) -> No
 
 async def test_the_probability_is_told_where_the_server_tells_of_its_tokens(connect: Connect) -> None:
     async with Server(Kind("vllm", obeys=("structured_outputs",), likely=True)) as server:
-        assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability == 1.0
+        assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability == pytest.approx(1 / 3)
     async with Server() as server:
         assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability is None
 
 
 def test_a_probability_is_the_share_among_the_legal() -> None:
-    tokens = (Likely("<", -0.1, {"The": -0.5}), Likely("2", -1.0, {"1": -1.0, "7": -0.2}), Likely(">", 0.0, {}))
-    reply = Reply("<2>", "end", NO_USAGE, tokens)
-    assert _probability(reply, OPTIONS, 1) == pytest.approx(0.5)
+    first, last = Likely("<", -0.1, {"The": -0.5}), Likely(">", 0.0, {})
+    told = Likely("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
+    assert _probability(Reply("<2>", "end", NO_USAGE, (first, told, last)), OPTIONS, 1) == pytest.approx(0.5)
+    untold = Likely("2", -1.0, {"1": -1.0})
+    assert _probability(Reply("<2>", "end", NO_USAGE, (first, untold, last)), OPTIONS, 1) is None
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def _probability(reply: Reply, options: Sequence[str], index: int) -> float | No
         if one.token not in legal or sum(legal.values()) == 0.0:
             return None
         untold = sum(not any(option.startswith(text + token) for token in legal) for option in left)
-        least = math.exp(min(one.logarithm, *one.others.values())) if one.others else 0.0
+        least = math.exp(min(one.logarithm, *one.others.values())) if one.others else 1.0
         if untold * least > _UNTOLD * sum(legal.values()):
             return None
         share *= legal[one.token] / sum(legal.values())
