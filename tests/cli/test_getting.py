@@ -78,7 +78,7 @@ def test_the_recommended_one_is_the_first_and_says_why(run: Run, home: Path, mon
     machine(monkeypatch, 6)
     lines = run("models", "catalogue").out.splitlines()
     assert re.match(r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0])
-    assert "does not fit: needs" in "\n".join(lines)
+    assert "too large for now: needs" in "\n".join(lines)
 
 
 def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, model
     here = (default_paths().models / "tiny.gguf.part").stat().st_size
     assert 20_000 < here < len(model)
     hub.always = None
-    assert "are here already" in run("models", "get", "tiny", "--yes").err
+    assert "of which" in run("models", "get", "tiny", "--yes").err
     assert hub.gets()[-1].first == here
 
 

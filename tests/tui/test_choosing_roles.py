@@ -12,6 +12,7 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
 from gistread.tui import model_pair
 from gistread.tui.app import GistreadApp
+from gistread.tui.fetching import Fetching
 from gistread.tui.model_rows import EMBEDDINGS, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -84,7 +85,8 @@ async def test_by_mouse_alone_a_model_for_questions_is_chosen_and_let_go_again(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "large-model answers" in text_of(app)
-        app.push_screen(ModelScreen({Role.READING: app.model, Role.ASKING: app.asking_model}), app._use_model)
+        chosen = {Role.READING: app.model, Role.ASKING: app.asking_model}
+        app.push_screen(ModelScreen(chosen, Fetching(app)), app._use_model)
         await until(pilot, lambda: "small-model" in text_of(app))
         line = app.screen.query_one("#model-role")
         await pilot.click(line, offset=(line.render().plain.index("questions") + 2, 0))

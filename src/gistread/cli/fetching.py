@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,19 +15,15 @@ from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.embedding_models import makes_vectors
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import Got, Plan, begun_bytes, check_disk, get, make_plan
-from gistread.engine.fetching.progress import Progress, Step
+from gistread.engine.fetching.plan import Got, Plan, check_disk, get, make_plan
+from gistread.engine.fetching.progress import Progress
+from gistread.engine.fetching.words import entry_facts, plan_lines, progress_words, room_words, share_of
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.model_words import size_words
 from gistread.engine.recommending import Machine, Recommendation, needed_bytes, recommend, room_for
 from gistread.engine.this_machine import this_machine
 from gistread.errors import ExitStatus, UsageError
 from gistread.paths import default_paths
-
-_VOUCHED = {
-    "catalogue": "its checksum is the catalogue's",
-    "hub": "its checksum is what the hub says it is",
-    "": "nobody says what its checksum should be",
-}
 
 
 def show_catalogue(arguments: argparse.Namespace) -> ExitStatus:
@@ -65,7 +62,8 @@ def fetch(arguments: argparse.Namespace) -> ExitStatus:
         say("From now on it is used.")
     else:
         role = " --for embedding" if setting == "embedding_model" else ""
-        say(f"To use it from now on: gistread models use{role} {got.path.stem}")
+        name = got.path.stem.partition("-00001-of-")[0]
+        say(f"To use it from now on: gistread models use{role} {shlex.quote(name)}")
     return ExitStatus.DONE
 
 
@@ -82,14 +80,9 @@ def _recommended(catalogue: Catalogue) -> str:
 
 def _agree(plan: Plan, folder: Path, *, yes: bool) -> None:
     """Show what is to come and ask. Raises UsageError where nobody can be asked, InterruptError for a no."""
-    size = _bytes(plan.size_bytes) if plan.size_bytes is not None else "of unknown size"
-    parts = f" in {len(plan.files)} files" if len(plan.files) > 1 else ""
-    say(f"{plan.name} · {size}{parts} · {_VOUCHED[plan.voucher]}")
-    say(f"  from     {plan.host}")
-    say(f"  licence  {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}")
-    say(f"  to       {folder}")
-    if begun := begun_bytes(plan, folder):
-        say(f"  {_bytes(begun)} are here already.")
+    say(plan.name)
+    for line in plan_lines(plan, folder):
+        say(f"  {line}")
     if yes:
         return
     if not sys.stdin.isatty():
@@ -112,36 +105,17 @@ async def _fetch(plan: Plan, folder: Path, network: Network) -> Got:
             if reason and reason != noticed:
                 line.say(f"{reason[0].upper()}{reason[1:]}.")
             noticed = reason
-            line.show(progress_line(progress, number, count))
+            line.show(f"{bar(share_of(progress))}  {progress_words(progress, number, count, duration)}")
 
         try:
             return await get(plan, folder, network, tell)
         except asyncio.CancelledError:
             line.clear()
-            of = f" of {_bytes(plan.size_bytes)}" if plan.size_bytes is not None else ""
+            of = f" of {size_words(plan.size_bytes)}" if plan.size_bytes is not None else ""
             raise InterruptError(
-                f"Stopped at {_bytes(seen)}{of}; it is kept in {folder}.",
-                f"`gistread models get {plan.spec}` goes on from there.",
+                f"Stopped at {size_words(seen)}{of}; it is kept in {folder}.",
+                f"`gistread models get {shlex.quote(plan.spec)}` goes on from there.",
             ) from None
-
-
-def progress_line(progress: Progress, number: int, count: int) -> str:
-    """`━━━━──── 1.2 of 2.5 GB · 31 MB/s · 42 s left`"""
-    done = _bytes(progress.done_bytes)
-    parts = [done if progress.total_bytes is None else f"{done} of {_bytes(progress.total_bytes)}"]
-    if count > 1:
-        parts.append(f"file {number} of {count}")
-    if progress.step is Step.CHECKING:
-        parts.append("checking what is here")
-    elif progress.step is Step.WAITING:
-        parts.append(progress.notice)
-    else:
-        if progress.bytes_per_s:
-            parts.append(f"{_bytes(progress.bytes_per_s)}/s")
-        if progress.left_s is not None:
-            parts.append(f"{duration(progress.left_s)} left")
-    share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 0.0
-    return f"{bar(min(1.0, share))}  {' · '.join(parts)}"
 
 
 def _told(plan: Plan, got: Got) -> list[str]:
@@ -168,31 +142,14 @@ def _in_order(catalogue: Catalogue, best: Recommendation | None) -> list[Catalog
 
 def _row(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
-    facts = [_bytes(entry.size_bytes) if entry.size_bytes else "size not known", entry.quantization]
-    if entry.parameters:
-        active = f", {entry.active_parameters / 1e9:.2g} B a token" if entry.active_parameters else ""
-        facts.append(f"{entry.parameters / 1e9:.2g} B parameters{active}")
-    facts.append(entry.licence or "licence not stated")
-    facts.append("embedding model" if entry.kind == "embedding" else "")
-    lines = [f"{entry.name}{recommended}", f"    {' · '.join(filter(None, facts))}"]
-    lines += [f"    {fit(entry, machine)}"] if entry.size_bytes else []
+    lines = [f"{entry.name}{recommended}", f"    {' · '.join(entry_facts(entry))}"]
+    if room := room_words(entry, machine):
+        lines.append(f"    {room}")
     if (folder / Path(entry.file).name).exists():
         lines.append("    is here")
     lines += [f"    {entry.good_for}"] if entry.good_for else []
     lines.append(f"    hf:{entry.repository}:{entry.file}")
     return "\n".join(lines)
-
-
-def fit(entry: CatalogueEntry, machine: Machine) -> str:
-    """Whether it fits this machine now, in words."""
-    room = room_for(entry, machine)
-    if room is None:
-        return "its size is not known"
-    if room.place == "nowhere":
-        classes = f"; for machines of {entry.machine_gb} GB" if entry.machine_gb else ""
-        return f"does not fit: needs {_bytes(needed_bytes(entry))}, {_bytes(machine.free_bytes)} are free{classes}"
-    window = f" with a window of {room.context_tokens:,} tokens" if room.context_tokens else ""
-    return f"fits the {'GPU' if room.place == 'gpu' else 'memory that is free'}{window}"
 
 
 def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
@@ -222,9 +179,3 @@ def _got_document(plan: Plan, got: Got, *, used: bool) -> Json:
         "was_here": got.was_here,
         "used": used,
     }
-
-
-def _bytes(size_bytes: float) -> str:
-    if size_bytes >= 1e9:
-        return f"{size_bytes / 1e9:.1f} GB"
-    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:.0f} kB"

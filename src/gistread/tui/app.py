@@ -35,6 +35,7 @@ from gistread.tui.text.cells import clean
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
+    from gistread.tui.fetching import Fetching
     from gistread.tui.model_rows import ModelChoice
 
 Opened = Path | Book
@@ -79,6 +80,8 @@ class GistreadApp(App[None]):
         self.config = config
         self.shelf = Shelf(paths.books)
         self.make_engine = make_engine or self._new_engine
+        self.fetching: Fetching | None = None
+        """Of models; None until somebody looks at them."""
         self.failure: GistreadError | None = None
         """Why the app ended, where the person named something that cannot be used."""
         self._first = book
@@ -292,15 +295,17 @@ class GistreadApp(App[None]):
             await self.reading.session.use_reader(reader)
 
     async def action_choose_model(self) -> None:
+        from gistread.tui.fetching import Fetching
         from gistread.tui.model_rows import Role
         from gistread.tui.screens.model import ModelScreen
 
+        self.fetching = self.fetching or Fetching(self)
         chosen = {
             Role.READING: self.model,
             Role.ASKING: self.asking_model,
             Role.EMBEDDING: self.config.embedding_model,
         }
-        self.push_screen(ModelScreen(chosen), self._use_model)
+        self.push_screen(ModelScreen(chosen, self.fetching), self._use_model)
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
         """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""
@@ -334,12 +339,19 @@ class GistreadApp(App[None]):
 
     async def action_quit(self) -> None:
         """At once; what is slow to end has two seconds."""
+        parting = ""
+        if self.fetching is not None:
+            with contextlib.suppress(TimeoutError):
+                parting = await asyncio.wait_for(self.fetching.close(), QUIT_S)
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
-            self.exit(message=self.reading.parting_words or None)
-            return
-        self.exit()
+            parting = "\n".join(filter(None, [self.reading.parting_words, parting]))
+        self.exit(message=parting or None)
+
+    def on_unmount(self) -> None:
+        if self.fetching is not None:
+            self.fetching.downloads.halt()
 
     # What is wrong
 

@@ -156,7 +156,9 @@ class Hearing:
         screen = self._screen
         session = screen.session
         status = status_of(session.activity) if session is not None else Status(("",), " ")
-        screen.query_one("#status", StatusLine).show_status(status, screen.search_note)
+        fetching = screen.gistread.fetching
+        note = screen.search_note or (fetching.note if fetching is not None else "")
+        screen.query_one("#status", StatusLine).show_status(status, note)
         self.show_keys()
         if session is not None:
             self._show_strip(session.activity.asking is not news.Asking.NONE)

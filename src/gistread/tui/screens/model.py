@@ -1,4 +1,5 @@
-"""Choose a model, and for what: those on this machine as their headers are read, a path or an address, or none."""
+"""Choose a model, and for what: those on this machine as their headers are read, one that is fetched, a path or an
+address, or none."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,12 +15,25 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gistread.engine.catalogue import Kind
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
-from gistread.tui.model_rows import NO_MODEL, ModelChoice, ModelRow, Role, Section, matching, sections, without
+from gistread.tui.fetching import FETCH, MORE, Fetching
+from gistread.tui.model_rows import (
+    EMBEDDINGS,
+    NO_MODEL,
+    READY,
+    ModelChoice,
+    ModelRow,
+    Role,
+    Section,
+    matching,
+    sections,
+    without,
+)
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Choices
 
@@ -43,17 +57,22 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     ]
     AUTO_FOCUS = "#model-filter"
 
-    def __init__(self, current: Mapping[Role, str]) -> None:
+    def __init__(self, current: Mapping[Role, str], fetching: Fetching) -> None:
         """`current`: what the settings have for each."""
         super().__init__()
         self._chosen = current
+        self._fetching = fetching
         self._role = Role.READING
         self._found: list[ModelFile] = []
         """Grows while headers are read, in another thread."""
         self._starter: Path | None = None
         self._free_bytes = 0
-        self._drawn = -1
-        """Models in the list as it was drawn last."""
+        self._drawn: object = None
+        """What the list was drawn from last."""
+        self._whole = False
+        """Whether everything that can be fetched is shown, and not the recommended one alone."""
+        self._wanted = ""
+        """Row to put the cursor on as soon as it is there: a model that has just come."""
         self._reading = True
         self._moved = False
         """Whether the person has moved the cursor: until then it waits for the current model."""
@@ -65,7 +84,9 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             yield Choices(id="model-role")
             yield Static("", classes="panel-note", id="model-note", markup=False)
             yield Input(
-                placeholder="letters filter · or type a path to a GGUF file · Enter", compact=True, id="model-filter"
+                placeholder="letters filter · or type a path, hf:owner/repository, an address · Enter",
+                compact=True,
+                id="model-filter",
             )
             rows = OptionList(id="model-rows", markup=False)
             rows.can_focus = False
@@ -73,6 +94,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             yield Static("", id="model-detail", markup=False)
 
     def on_mount(self) -> None:
+        self._fetching.came = self._came
         self.set_interval(_REDRAW_S, self._draw_found)
         self.run_worker(self._find())
         self._show_role()
@@ -80,9 +102,18 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
     def on_unmount(self) -> None:
         self._reading = False
+        self._fetching.came = None
 
-    async def _find(self) -> None:
+    def _came(self, path: Path) -> None:
+        """A model has been fetched: it is among the others now, and the cursor on it."""
+        self._wanted = str(path)
+        if not self._reading:
+            self.run_worker(self._find(again=True))
+
+    async def _find(self, *, again: bool = False) -> None:
         """Read the headers aside; the timer shows what there is."""
+        self._reading = True
+        self._found.clear()
 
         def read() -> None:
             self._free_bytes, self._starter = available_bytes(), starter_path()
@@ -90,6 +121,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 if not self._reading:
                     return
                 self._found.append(model)
+            self._fetching.look()
 
         try:
             await asyncio.to_thread(read)
@@ -97,27 +129,51 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             self._reading = False
             if self.is_mounted:
                 self._draw()
+        if self._wanted and self.is_mounted and not again:
+            await self._find(again=True)  # it came when its folder had been read already
 
     # Drawing
 
     def _sections(self) -> list[Section]:
         """Everything there is to choose, in the order in which it is shown."""
         current = self._chosen.get(self._role, "")
-        found = sections(list(self._found), self._free_bytes, current, self._starter, self._role)
-        return [*found, without(self._role, current)]
+        there = sections(list(self._found), self._free_bytes, current, self._starter, self._role)
+        fetched = self._fetch_section
+        at = 1 if there and there[0].title in (READY, EMBEDDINGS) else 0
+        return [*there[:at], *([fetched] if fetched else []), *there[at:], without(self._role, current)]
+
+    @property
+    def _fetch_section(self) -> Section | None:
+        kind: Kind = "embedding" if self._role is Role.EMBEDDING else "text"
+        return self._fetching.section(kind, whole=self._whole or bool(self._typed))
+
+    @property
+    def _drawn_from(self) -> object:
+        section = self._fetch_section
+        return len(self._found), [row.id for row in section.rows] if section else []
 
     def _draw_found(self) -> None:
-        if self._drawn != len(self._found):
+        if self._drawn != self._drawn_from:
             self._draw()
+            return
+        # What only tells of a download in other words does not move the list.
+        section = self._fetch_section
+        for row in section.rows if section else ():
+            if row.id in self._rows and self._rows[row.id] != row:
+                self._rows[row.id] = row
+                self._options.replace_option_prompt(row.id, _content(row))
+                self._show_detail()
 
     def _draw(self) -> None:
         """The list anew, the cursor where it was."""
-        self._drawn = len(self._found)
+        self._drawn = self._drawn_from
         shown = matching(self._sections(), self._typed)
         self._rows = {row.id: row for section in shown for row in section.rows}
         options = self._options
         at = options.highlighted_option
         wanted = at.id if at is not None and self._moved else None
+        if self._wanted and any(str(model.path) == self._wanted for model in self._found):
+            wanted, self._wanted, self._moved = self._wanted, "", True
         options.clear_options()
         for section in shown:
             if section.title:
@@ -138,7 +194,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
     def _say(self) -> None:
         usable = sum(model.usable for model in self._found)
-        free = f"{size_words(self._free_bytes)} of memory are free. Nothing is downloaded."
+        free = f"{size_words(self._free_bytes)} of memory are free."
         if self._reading:
             note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:
@@ -157,7 +213,12 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         if row is not None:
             told = row.detail
         else:
-            told = f"No model here is called that. Enter takes it as a path or an address: {self._typed}"
+            fetched = (
+                "Enter asks what is there to fetch"
+                if is_fetched(self._typed)
+                else "Enter takes it as a path or address"
+            )
+            told = f"No model here is called that. {fetched}: {self._typed}"
         self.query_one("#model-detail", Static).update(clean(told))
 
     @property
@@ -177,7 +238,9 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     @on(Input.Submitted)
     def _entered(self) -> None:
         option = self._options.highlighted_option
-        if _is_place(self._typed) or (self._typed and not self._rows):
+        if is_fetched(self._typed):
+            self._choose(f"{FETCH}{self._typed}")
+        elif _is_place(self._typed) or (self._typed and not self._rows):
             self.dismiss(ModelChoice(self._role, self._typed))
         elif option is not None and option.id is not None:
             self._choose(option.id)
@@ -188,7 +251,13 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             self._choose(event.option.id)
 
     def _choose(self, row: str) -> None:
-        self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
+        if row == MORE:
+            self._whole = True
+            self._draw()
+        elif row.startswith(FETCH):
+            self.run_worker(self._fetching.choose(row.removeprefix(FETCH)), exclusive=True, group="fetch")
+        else:
+            self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
 
     def action_step_role(self, step: int) -> None:
         """To choose a model for something else."""
@@ -221,6 +290,12 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         """A click beside the panel closes it, as Esc does."""
         if event.widget is self:
             self.dismiss(None)
+
+
+def is_fetched(typed: str) -> bool:
+    """Whether these words name a file to fetch: a repository of the hub, or the address of a GGUF file."""
+    path = typed.partition("?")[0].casefold()
+    return path.startswith("hf:") or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))
 
 
 def _is_place(typed: str) -> bool:

@@ -1,0 +1,78 @@
+"""What can be fetched and what comes of it, in words for people: the command line and the screen say the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gistread.engine.catalogue import CatalogueEntry
+from gistread.engine.fetching.plan import Plan, begun_bytes
+from gistread.engine.fetching.progress import Progress, Step
+from gistread.engine.model_words import count_words, size_words
+from gistread.engine.recommending import Machine, needed_bytes, room_for
+
+_VOUCHED = {
+    "catalogue": "the catalogue's",
+    "hub": "what the hub says it is",
+    "": "not known: nobody says what it should be",
+}
+
+
+def entry_facts(entry: CatalogueEntry) -> list[str]:
+    """What an entry of the catalogue is, the most telling first."""
+    told = [size_words(entry.size_bytes) if entry.size_bytes else "size not known"]
+    told.append("embedding model" if entry.kind == "embedding" else "")
+    told.append(entry.quantization)
+    if entry.parameters:
+        active = f", {count_words(entry.active_parameters)} of them a token" if entry.active_parameters else ""
+        told.append(f"{count_words(entry.parameters)} parameters{active}")
+    told.append(entry.licence or "licence not stated")
+    return [fact for fact in told if fact]
+
+
+def room_words(entry: CatalogueEntry, machine: Machine) -> str:
+    """Whether it fits this machine now; empty where that cannot be told."""
+    room = room_for(entry, machine)
+    if room is None:
+        return ""
+    if room.place == "nowhere":
+        classes = f"; for machines of {entry.machine_gb} GB" if entry.machine_gb else ""
+        needed = size_words(needed_bytes(entry))
+        return f"too large for now: needs {needed}, {size_words(machine.free_bytes)} are free{classes}"
+    window = f", with {room.context_tokens:,} tokens of context" if room.context_tokens and entry.kind == "text" else ""
+    return f"fits the {'GPU' if room.place == 'gpu' else 'memory that is free'}{window}"
+
+
+def plan_lines(plan: Plan, folder: Path) -> list[str]:
+    """What one agrees to."""
+    size = size_words(plan.size_bytes) if plan.size_bytes is not None else "not known"
+    begun = begun_bytes(plan, folder)
+    return [
+        f"size      {size}{f' in {len(plan.files)} files' if len(plan.files) > 1 else ''}"
+        f"{f', of which {size_words(begun)} are here' if begun else ''}",
+        f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
+        f"from      {plan.host}",
+        f"to        {folder}",
+        f"checksum  {_VOUCHED[plan.voucher]}",
+    ]
+
+
+def progress_words(progress: Progress, number: int, count: int, duration: Callable[[float], str]) -> str:
+    """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
+    done = size_words(progress.done_bytes)
+    parts = [done if progress.total_bytes is None else f"{done} of {size_words(progress.total_bytes)}"]
+    if count > 1:
+        parts.append(f"file {number} of {count}")
+    if progress.step is Step.CHECKING:
+        parts.append("checking what is here")
+    elif progress.step is Step.WAITING:
+        parts.append(progress.notice)
+    else:
+        if progress.bytes_per_s:
+            parts.append(f"{size_words(round(progress.bytes_per_s))}/s")
+        if progress.left_s is not None:
+            parts.append(f"{duration(progress.left_s)} left")
+    return " · ".join(parts)
+
+
+def share_of(progress: Progress) -> float:
+    """From 0 to 1; 0 where the size is not known."""
+    return min(1.0, progress.done_bytes / progress.total_bytes) if progress.total_bytes else 0.0

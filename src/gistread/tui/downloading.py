@@ -1,0 +1,147 @@
+"""One download in the background of the app: in a thread with a loop of its own, so that disks and checksums never
+hold up the screen. What is fetched was agreed to before; who shows it looks at `state`.
+"""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+from gistread.engine.fetching.network import Network
+from gistread.engine.fetching.plan import Got, Plan, discard, get
+from gistread.engine.fetching.progress import Progress
+from gistread.engine.fetching.words import progress_words, share_of
+from gistread.errors import GistreadError
+from gistread.tui.status import minutes
+
+
+class Course(Enum):
+    RUNNING = "running"
+    PAUSED = "paused"
+    FAILED = "failed"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """How it stands at one moment."""
+
+    plan: Plan
+    course: Course = Course.RUNNING
+    progress: Progress | None = None
+    number: int = 1
+    """Of the file that is being fetched."""
+    problem: str = ""
+    """Why it failed, for the person."""
+    got: Got | None = None
+
+    @property
+    def words(self) -> str:
+        """One line."""
+        match self.course:
+            case Course.RUNNING:
+                if self.progress is None:
+                    return "beginning"
+                count = len(self.plan.files)
+                return f"{self.share:.0%} · {progress_words(self.progress, self.number, count, minutes)}"
+            case Course.PAUSED:
+                return f"paused at {self.share:.0%}"
+            case Course.FAILED:
+                return f"stopped: {self.problem}"
+        return "is here"
+
+    @property
+    def share(self) -> float:
+        return share_of(self.progress) if self.progress else 0.0
+
+
+class Downloads:
+    """Owns the thread. One download at a time; a paused one goes on where it was, today or another day."""
+
+    def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
+        """`changed` is called in the loop of the app when the course of a download is another."""
+        self.folder = folder
+        self.state: Download | None = None
+        self._changed = changed
+        self._stop: Callable[[], None] = lambda: None
+        self._ended: asyncio.Future[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.state is not None and self.state.course is Course.RUNNING
+
+    def start(self, plan: Plan, network: Network) -> None:
+        """Begin, or go on with it. Only while none is running."""
+        assert not self.running
+        loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
+        self.state = Download(plan)
+        stopped = threading.Event()
+        inner: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Got]]] = []
+
+        def stop() -> None:
+            stopped.set()
+            for own_loop, task in inner:
+                with contextlib.suppress(RuntimeError):  # it has ended in this moment
+                    own_loop.call_soon_threadsafe(task.cancel)
+
+        async def work() -> Got:
+            task = asyncio.current_task()
+            assert task is not None
+            inner.append((asyncio.get_running_loop(), task))
+            if stopped.is_set():
+                task.cancel()
+            return await get(plan, self.folder, network, self._tell)
+
+        def thread() -> None:
+            got, problem, defect = None, "", None
+            try:
+                got = asyncio.run(work())
+            except asyncio.CancelledError:
+                pass
+            except GistreadError as error:
+                problem = str(error).replace("\n", " ")
+            except Exception as error:
+                defect = error
+            with contextlib.suppress(RuntimeError):  # the app has ended
+                loop.call_soon_threadsafe(self._end, got, problem, defect)
+
+        self._stop = stop
+        threading.Thread(target=thread, name="download", daemon=True).start()
+        self._changed()
+
+    def halt(self) -> None:
+        """Have it stop soon; what has come is kept."""
+        self._stop()
+
+    async def pause(self) -> None:
+        """Stop it; what has come is kept. Idempotent."""
+        self.halt()
+        if self._ended is not None:
+            await asyncio.shield(self._ended)
+
+    async def cancel(self) -> None:
+        """Stop it and throw away what has come. Raises FetchError while another process fetches it."""
+        await self.pause()
+        if self.state is not None and self.state.course is not Course.DONE:
+            await asyncio.to_thread(discard, self.state.plan, self.folder)
+        self.state = None
+        self._changed()
+
+    def _tell(self, progress: Progress, number: int, count: int) -> None:
+        """In the thread: who looks sees it at the next look."""
+        if self.state is not None:
+            self.state = replace(self.state, progress=progress, number=number)
+
+    def _end(self, got: Got | None, problem: str, defect: Exception | None) -> None:
+        assert self.state is not None
+        assert self._ended is not None
+        course = Course.DONE if got else Course.FAILED if problem else Course.PAUSED
+        self.state = replace(self.state, course=course, got=got, problem=problem)
+        self._ended.set_result(None)
+        if defect is not None:
+            raise defect
+        self._changed()
