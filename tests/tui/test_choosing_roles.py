@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, load_config
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_kinds import ModelKind
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
 from gistread.tui import model_pair
 from gistread.tui.app import GistreadApp
 from gistread.tui.fetching import Fetching
-from gistread.tui.model_rows import EMBEDDINGS, Role, sections, without
+from gistread.tui.model_rows import TITLES, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
@@ -106,7 +106,7 @@ async def test_a_model_to_search_with_is_remembered_and_used_in_the_open_book(
         assert screen.session is not None
         before = screen.session.asking._options.embedder
         await pilot.press("m", "shift+tab")
-        await until(pilot, lambda: EMBEDDINGS in text_of(app))
+        await until(pilot, lambda: TITLES[Standing.EMBEDDINGS] in text_of(app))
         assert "large-model" not in text_of(app)
         await pilot.press(*"vectors", "enter")
         await until(pilot, lambda: settings_in(tmp_path).embedding_model == str(models[2].path))

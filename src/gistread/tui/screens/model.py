@@ -17,23 +17,12 @@ from textual.widgets.option_list import Option
 
 from gistread.engine.catalogue import Kind
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile
+from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
 from gistread.tui.fetching import FETCH, MORE, Fetching
-from gistread.tui.model_rows import (
-    EMBEDDINGS,
-    NO_MODEL,
-    READY,
-    ModelChoice,
-    ModelRow,
-    Role,
-    Section,
-    matching,
-    sections,
-    without,
-)
+from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Choices
 
@@ -139,7 +128,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         current = self._chosen.get(self._role, "")
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role)
         fetched = self._fetch_section
-        at = 1 if there and there[0].title in (READY, EMBEDDINGS) else 0
+        at = 1 if there and there[0].title in (TITLES[Standing.READY], TITLES[Standing.EMBEDDINGS]) else 0
         return [*there[:at], *([fetched] if fetched else []), *there[at:], without(self._role, current)]
 
     @property
