@@ -13,6 +13,7 @@ import platformdirs
 _APP = "gistread"
 WEIGHTS = "weights"
 MEASUREMENTS = "measured.json"
+VERDICTS = "tried.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ class Paths:
     def measurements(self) -> Path:
         """How fast models are on this machine."""
         return self.cache / MEASUREMENTS
+
+    @property
+    def verdicts(self) -> Path:
+        """What models were found to be good for."""
+        return self.cache / VERDICTS
 
     @property
     def books(self) -> Path:

@@ -167,6 +167,12 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     get.add_argument("--yes", action="store_true", help="agree to the licence and the size without being asked")
     get.add_argument("--use", action="store_true", help="use it from now on")
     add_formats(get)
+    check = actions.add_parser("check", help="try a model: is it good for reading?", allow_abbrev=False)
+    check.add_argument(
+        "model", metavar="NAME", nargs="?", help="a name from the list, a path, or `starter`; without it the one in use"
+    )
+    check.add_argument("--again", action="store_true", help="try it anew, whatever is known of it")
+    add_formats(check)
     convert = actions.add_parser("convert", help="make a faster copy of a model, if it is one", allow_abbrev=False)
     convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
     add_formats(convert)

@@ -18,7 +18,14 @@ from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    actions = {"list": show_models, "use": _use, "convert": _convert, "catalogue": _catalogue, "get": _get}
+    actions = {
+        "list": show_models,
+        "use": _use,
+        "check": _check,
+        "convert": _convert,
+        "catalogue": _catalogue,
+        "get": _get,
+    }
     return actions[arguments.action](arguments)
 
 
@@ -86,6 +93,13 @@ def _get(arguments: argparse.Namespace) -> ExitStatus:
     from gistread.cli.fetching import fetch  # nobody else is to wait for what speaks to the network
 
     return fetch(arguments)
+
+
+def _check(arguments: argparse.Namespace) -> ExitStatus:
+    from gistread.cli.checking import check  # slow to import, too
+
+    config = load_config(default_paths().config_file)
+    return check(find_source(arguments.model or config.model), config, again=arguments.again, json=arguments.json)
 
 
 def _convert(arguments: argparse.Namespace) -> ExitStatus:

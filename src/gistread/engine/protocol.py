@@ -185,6 +185,8 @@ class EngineInfo:
     """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
     fit: Fit | None = None
     """None: it runs elsewhere."""
+    has_template: bool = True
+    """False: it was trained to go on with text, not to follow tasks, and prompts are laid out plainly for it."""
 
 
 class Phase(StrEnum):

@@ -109,6 +109,7 @@ class LlamaEngine:
             rates=chosen.measured.rates,
             weights=chosen.weights,
             fit=chosen.loaded.fit,
+            has_template=bool(header.chat_template),
         )
 
     async def _load_fastest(self, header: GgufHeader) -> Chosen:

@@ -6,12 +6,14 @@ The library is asked in a process of its own (`worker/describing.py`). The advic
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import metadata
 
 import orjson
 
 from gistread.engine.llama.fitting import Gpu
 from gistread.errors import EngineError
 
+_PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.describing"
 _DESCRIBE_WITHIN_S = 60
 _NO_GPU = {"CPU", "BLAS", "RPC"}
@@ -50,6 +52,14 @@ class Advice:
 
     what: str
     how: str
+
+
+def installed_version() -> str:
+    """Of llama-cpp-python, without importing it; empty where it is not installed."""
+    try:
+        return metadata.version(_PACKAGE)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def ask_library() -> Library:

@@ -1,0 +1,125 @@
+"""`gistread models check NAME`: whether a model is good for reading, found out by trying it; and the same by the way.
+
+A model that was tried is known from then on. While `index` reads with one that was not, it is tried beside the reading,
+once the first page is there: what a person waits for comes first.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.loading import loaded
+from gistread.cli.output import fail, write, write_json
+from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.shapes import Json
+from gistread.config import Config
+from gistread.engine.llama.library import installed_version
+from gistread.engine.opening import ModelSource, fingerprint_of
+from gistread.engine.protocol import Engine, EngineInfo, Priority
+from gistread.errors import EngineError, ExitStatus
+from gistread.memory.estimate import expected_pace
+from gistread.memory.model import DEFAULT_READING, GistMemory
+from gistread.memory.trust import try_model
+from gistread.memory.verdicts import Verdict, Verdicts, Worth
+from gistread.paths import default_paths
+
+_NOVEL_WORDS = 100_000
+_FIRST_PAGE_EVERY_S = 0.5
+
+
+def kept_verdicts() -> Verdicts:
+    return Verdicts(default_paths().verdicts, installed_version())
+
+
+def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:
+    """Say what is known of a model, trying it where nothing is, or `again`. Raises EngineError where it cannot be."""
+    kept = kept_verdicts()
+    fingerprint = fingerprint_of(model)
+    known = kept.of(fingerprint) if fingerprint and not again else None
+    info: EngineInfo | None = None
+    if known is None:
+        try:
+            known, info = run_until_interrupted(_try(model, config))
+        except EngineError as error:
+            known = Verdict(Worth.NONE, f"cannot be used: {error.message.rstrip('.')}")
+            if json:
+                write_json(_document(model.name, fingerprint, known))
+            fail(str(error))
+            return ExitStatus.ENGINE
+        fingerprint = info.fingerprint
+        kept.keep(fingerprint, model.path, known)
+    name = info.name if info else model.name
+    if json:
+        write_json(_document(name, fingerprint, known))
+    else:
+        write(f"{name}: {known.line}.")
+        for label, value in _rows(known, info):
+            write(f"  {label:9}{value}")
+    return ExitStatus.ENGINE if known.worth is Worth.NONE else ExitStatus.DONE
+
+
+@contextlib.asynccontextmanager
+async def tried_beside(
+    memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine
+) -> AsyncIterator[None]:
+    """Try the model while it reads, if nothing is known of it, from the first page on; what comes of it is said."""
+    unknown = engine.info.fit is not None and kept_verdicts().of(engine.info.fingerprint) is None
+    task = asyncio.create_task(_beside(memory, engine, model, line), name="try model") if unknown else None
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def _beside(memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine) -> None:
+    pages = len(memory.entries)
+    while len(memory.entries) == pages:  # noqa: ASYNC110 - a memory tells nobody that it grows
+        await asyncio.sleep(_FIRST_PAGE_EVERY_S)
+    with contextlib.suppress(EngineError):  # It reads on, and is tried another time.
+        verdict = await try_model(engine)
+        await asyncio.to_thread(kept_verdicts().keep, engine.info.fingerprint, model.path, verdict)
+        line.say(f"{engine.info.name}: {verdict.line}.")
+
+
+async def _try(model: ModelSource, config: Config) -> tuple[Verdict, EngineInfo]:
+    with ProgressLine() as line:
+        async with loaded(model, config, line) as engine:
+            line.show(f"trying {engine.info.name} …")
+            return await try_model(engine, Priority.PERSON), engine.info
+
+
+def _rows(verdict: Verdict, info: EngineInfo | None) -> list[tuple[str, str]]:
+    if not verdict.choices:
+        return []
+    faults = f" ({'; '.join(verdict.faults)})" if verdict.faults else ""
+    rows = [
+        ("choices", f"{verdict.chosen} of {verdict.choices} right"),
+        ("turns", "end by themselves" if verdict.ends_turns else "run on, or leave marks of the chat template"),
+        ("gists", f"{verdict.gists} of {verdict.passages} its own{faults}"),
+    ]
+    if info is not None and (pace := expected_pace(info, DEFAULT_READING).words_per_s):
+        rows.append(("speed", f"reads {_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / pace)} here"))
+    when = "before; `--again` tries it anew" if info is None else f"in {duration(verdict.seconds)}"
+    return [*rows, ("tried", when)]
+
+
+def _document(name: str, fingerprint: str, verdict: Verdict) -> Json:
+    return {"model": name, "fingerprint": fingerprint, **verdict_document(verdict)}
+
+
+def verdict_document(verdict: Verdict) -> Json:
+    return {
+        "worth": verdict.worth.value,
+        "verdict": verdict.line,
+        "choices": verdict.choices,
+        "right": verdict.chosen,
+        "by_place": verdict.by_place,
+        "ends_turns": verdict.ends_turns,
+        "passages": verdict.passages,
+        "gists": verdict.gists,
+        "faults": list(verdict.faults),
+        "seconds": verdict.seconds,
+    }
