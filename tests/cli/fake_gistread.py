@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gistread.cli import main
 from gistread.engine.llama import client
+from gistread.engine.llama.fitting import Wishes
 from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
 from tests.fake_engine import FakeEngine
 
@@ -22,8 +23,8 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 class SlowEngine(FakeEngine):
     """Takes its time for everything, and says what a gist could say."""
 
-    def __init__(self, model_path: Path, *, context_tokens: int | None = None, **places: object) -> None:
-        super().__init__(context_tokens=context_tokens or 8192)
+    def __init__(self, model_path: Path, *, wishes: Wishes, **places: object) -> None:
+        super().__init__(context_tokens=wishes.context_tokens or 8192)
 
     async def start(self) -> EngineInfo:
         if LOADING:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import save_setting
-from gistread.engine.llama import fast_weights
+from gistread.engine.llama import fast_weights, machine
 from gistread.engine.llama.fitting import Gpu
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import Library, build_advice
@@ -37,13 +37,28 @@ def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:
     ran = run("doctor", "--model", tiny, "--json")
     assert ran.status == ExitStatus.DONE
     document = ran.json
-    assert set(document) == {"gistread", "library", "machine", "model", "engine", "rates", "advice", "problem"}
+    assert set(document) == {
+        "gistread",
+        "library",
+        "machine",
+        "model",
+        "engine",
+        "rates",
+        "verdict",
+        "advice",
+        "problem",
+    }
     assert set(document["library"]) == {"version", "kernels", "backends", "gpus", "gpu_support"}
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["memory_free"] > 0
     assert document["model"]["quantization"] == "F32"
     assert document["model"]["kv_bytes_per_token"] == 2 * 2 * (64 + 64)
     assert document["engine"]["parallel"] >= 1
+    fit = document["engine"]["fit"]
+    assert fit["gpu_layers"] == 0
+    assert fit["cells"] >= document["engine"]["context_tokens"]
+    assert (fit["kv_type"], fit["notice"]) == ("f16", "")
+    assert document["verdict"] is None
     assert document["rates"]["prefill"] > 0
     assert [entry["sequences"] for entry in document["rates"]["decode"]][:2] == [1, 2]
     assert document["problem"] == ""
@@ -55,6 +70,8 @@ def test_for_people_it_is_a_line_each_and_nothing_on_stderr(run: Run, tiny: Path
     for word in ("llama-cpp-python", "kernels", "GPU", "cores", "memory free", "weights in use", "prefill", "decode"):
         assert f"\n{word}" in ran.out
     assert "100,000 words in about" in ran.out
+    assert "0 of 3 on a graphics card" in ran.out
+    assert "gistread models check tiny" in ran.out
 
 
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
@@ -147,13 +164,48 @@ def test_kernels_that_the_processor_has_and_the_build_lacks_come_with_the_comman
     assert build_advice(LIBRARY, frozenset({"avx2", "fma"}), "") == []
 
 
-@pytest.mark.parametrize(("maker", "option"), [("NVIDIA", "CUDA"), ("AMD", "HIP"), ("Apple", "METAL")])
-def test_a_graphics_card_that_the_build_cannot_use_is_told(maker: str, option: str) -> None:
+@pytest.mark.parametrize(
+    ("maker", "option", "tool"),
+    [
+        (machine.NVIDIA, "-DGGML_CUDA=ON", "nvcc"),
+        (machine.AMD, "-DGGML_HIP=ON", "hipcc"),
+        (machine.AMD_WITHOUT_ROCM, "-DGGML_VULKAN=ON", "glslc"),
+        (machine.INTEL, "-DGGML_VULKAN=ON", "glslc"),
+        (machine.APPLE, "-DGGML_METAL=ON", "Xcode"),
+    ],
+)
+def test_a_graphics_card_that_the_build_cannot_use_is_told(maker: str, option: str, tool: str) -> None:
     (advice,) = build_advice(LIBRARY, frozenset(), maker)
     assert maker in advice.what
-    assert f"-DGGML_{option}=ON" in advice.how
+    assert tool in advice.how
+    assert f'CMAKE_ARGS="{option}" python3 -m pip install' in advice.how
+
+
+def test_what_is_missing_is_had_with_one_command() -> None:
+    (advice,) = build_advice(LIBRARY, frozenset({"avx512f"}), machine.NVIDIA)
+    assert 'CMAKE_ARGS="-DGGML_CUDA=ON -DGGML_NATIVE=ON"' in advice.how
+    assert advice.how.count("pip install") == 1
+
+
+def test_a_build_for_a_card_that_it_does_not_find_is_told() -> None:
+    (advice,) = build_advice(replace(LIBRARY, backends=("CUDA", "CPU")), frozenset(), machine.NVIDIA)
+    assert "finds none" in advice.what
 
 
 def test_where_a_graphics_card_does_the_work_the_processor_does_not_matter() -> None:
     library = replace(LIBRARY, backends=("CUDA", "CPU"), gpus=(Gpu("NVIDIA H100", 80_000_000_000, 80_000_000_000),))
-    assert build_advice(library, frozenset({"avx512f"}), "NVIDIA") == []
+    assert build_advice(library, frozenset({"avx512f"}), machine.NVIDIA) == []
+
+
+def test_cards_without_a_driver_of_their_own_are_known_by_who_made_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "_DRIVERS", {})
+    monkeypatch.setattr(machine, "_CARDS", tmp_path)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert machine.gpu_maker() == ""
+    for number, vendor in enumerate(("0x1af4", "0x8086")):
+        card = tmp_path / f"renderD{128 + number}" / "device"
+        card.mkdir(parents=True)
+        (card / "vendor").write_text(f"{vendor}\n")
+        assert machine.gpu_maker() == ("" if number == 0 else machine.INTEL)

@@ -20,7 +20,7 @@ from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING, GistMemory
-from gistread.memory.trust import try_model
+from gistread.memory.trust import TooSlowError, try_model
 from gistread.memory.verdicts import Verdict, Verdicts, Worth
 from gistread.paths import default_paths
 
@@ -41,6 +41,8 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     if known is None:
         try:
             known, info = run_until_interrupted(_try(model, config))
+        except TooSlowError:
+            raise
         except EngineError as error:
             known = Verdict(Worth.NONE, f"cannot be used: {error.message.rstrip('.')}")
             if json:

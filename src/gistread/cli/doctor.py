@@ -5,6 +5,7 @@ import asyncio
 from dataclasses import asdict, dataclass, field
 
 from gistread import __version__
+from gistread.cli.checking import kept_verdicts, verdict_document
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
@@ -13,15 +14,17 @@ from gistread.cli.progress import ProgressLine, duration
 from gistread.cli.shapes import Json
 from gistread.config import Config
 from gistread.engine.llama.fast_weights import FAST, may_pay, obstacle
+from gistread.engine.llama.fitting import Gpu
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measured import Measurements
 from gistread.engine.opening import ModelSource
-from gistread.engine.protocol import EngineInfo
+from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import Reading
+from gistread.memory.verdicts import Verdict
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000
@@ -38,6 +41,8 @@ class _Findings:
     library: Library | None = None
     header: GgufHeader | None = None
     info: EngineInfo | None = None
+    verdict: Verdict | None = None
+    """What the model was found to be good for; None: it was not tried."""
     advice: list[Advice] = field(default_factory=list)
     no_model: EngineError | None = None
     """There is none, or a choice to be made among several."""
@@ -97,11 +102,12 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             found.info = engine.info
-    on_gpu = bool(found.library and found.library.gpus)
+    found.verdict = kept_verdicts().of(header.fingerprint)
+    on_gpu = bool(found.info.fit and found.info.fit.gpu_layers)
     if may_pay(header) and not on_gpu:
         compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
         found.advice += _advice_on_form(header, config, compared=compared)
-    found.advice += _advice_on_room(found, header, found.info, on_gpu=on_gpu)
+    found.advice += _advice_on_room(found, found.info)
 
 
 def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
@@ -119,12 +125,11 @@ def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> li
     return [Advice(f"{what}; {why}." if why else f"{what}.", f"Let one be made: gistread models convert {header.name}")]
 
 
-def _advice_on_room(found: _Findings, header: GgufHeader, info: EngineInfo, *, on_gpu: bool) -> list[Advice]:
+def _advice_on_room(found: _Findings, info: EngineInfo) -> list[Advice]:
     advice: list[Advice] = []
-    needed = header.file_bytes + info.context_tokens * header.kv_bytes_per_token
-    if needed > found.memory_free and not on_gpu:
-        what = f"The model needs {_gib(needed)} of memory, and {_gib(found.memory_free)} are free."
-        advice.append(Advice(what, "Choose a smaller model or quantisation, or a smaller window (context_tokens)."))
+    if info.fit and info.fit.notice:
+        how = "Choose a smaller model or quantisation, end other programs, or set context_tokens or kv_cache yourself."
+        advice.append(Advice(info.fit.notice, how))
     if info.rates is None:
         what = f"Other programs have the cores (load {found.load:.1f} on {found.cores}), or memory is short."
         advice.append(Advice(what, "Ask again when the machine is quiet; until then nothing is known of its speed."))
@@ -135,7 +140,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
     rows = [("gistread", __version__)]
     if library := found.library:
         support = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "not in this build"
-        card = ", ".join(gpu.name for gpu in library.gpus) or (f"{found.gpu} card" if found.gpu else "no card")
+        card = ", ".join(map(_card, library.gpus)) or found.gpu or "no card"
         rows += [
             ("llama-cpp-python", library.version),
             ("kernels", " ".join(library.kernels)),
@@ -160,9 +165,27 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
                 "window",
                 f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
             ),
+            *(_fit_rows(info.fit) if info.fit else []),
+            ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.name}"),
         ]
         rows += _rates_rows(info)
     return rows
+
+
+def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
+    """How it was laid into this machine; the settings may have it otherwise."""
+    attention = f"flash attention {'on' if fit.flash_attention else 'off'}"
+    return [
+        ("layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"),
+        ("KV cache", f"room for {fit.cells:,} tokens, as {fit.kv_type}"),
+        ("work", f"{fit.threads} threads · batches of {fit.batch_tokens} tokens · {attention}"),
+    ]
+
+
+def _card(gpu: Gpu) -> str:
+    """`NVIDIA H100 (75.1 of 79.6 GiB free)`"""
+    room = f" ({gpu.free_bytes / 2**30:.1f} of {_gib(gpu.total_bytes)} free)" if gpu.total_bytes else ""
+    return f"{gpu.name}{room}"
 
 
 def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
@@ -218,7 +241,9 @@ def _document(found: _Findings) -> Json:
             "weights": info.weights,
             "context_tokens": info.context_tokens,
             "parallel": info.parallel,
+            "fit": asdict(info.fit) if info.fit else None,
         },
+        "verdict": verdict_document(found.verdict) if found.verdict else None,
         "rates": rates
         and {
             "prefill": rates.prefill,

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.checking import tried_beside
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
@@ -48,7 +49,8 @@ async def _index(
                 needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
                 await estimate_needs(kept.memory, models, needs, line)
                 began = time.monotonic()
-                resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
+                async with tried_beside(kept.memory, engine, model, line):
+                    resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
                 line.say(_summary(kept.memory, resumed_pages, time.monotonic() - began))
                 document = index_document(
                     kept.memory,

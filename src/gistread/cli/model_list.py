@@ -10,27 +10,30 @@ from typing import Any
 
 from gistread.cli.output import say, write, write_json
 from gistread.config import load_config
+from gistread.engine.llama.library import installed_version
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError
+from gistread.memory.verdicts import FileVerdicts, Verdict, Verdicts
 from gistread.paths import default_paths
 
 
 def show_models(arguments: argparse.Namespace) -> ExitStatus:
     """The action `list`."""
     models, free = find_models(), available_bytes()
+    tried = Verdicts(default_paths().verdicts, installed_version()).of_files()
     if arguments.json:
-        write_json(models_document(models, free))
+        write_json(models_document(models, free, tried))
         return ExitStatus.DONE
     chosen = _chosen()
     if isinstance(chosen, str):
         write(f"* {chosen}")
     # Those that fit before those that do not; each by name, as they were found.
     for model in sorted(models, key=lambda model: standing_of(model, fit_of(model, free))):
-        write("\n".join(_lines(model, free, chosen)))
+        write("\n".join(_lines(model, free, chosen, tried.of(model.path))))
     if not models:
         say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")
     else:
@@ -40,12 +43,13 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def models_document(models: Sequence[ModelFile], free_bytes: int) -> dict[str, Any]:
+def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileVerdicts) -> dict[str, Any]:
     """What `models list --json` prints. Sizes are in bytes; what is not known is null."""
-    return {"models": [_document(model, free_bytes) for model in models], "memory_free": free_bytes}
+    documents = [_document(model, free_bytes, tried.of(model.path)) for model in models]
+    return {"models": documents, "memory_free": free_bytes}
 
 
-def _document(model: ModelFile, free_bytes: int) -> dict[str, Any]:
+def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dict[str, Any]:
     fit = fit_of(model, free_bytes)
     return {
         "name": model.name,
@@ -66,16 +70,20 @@ def _document(model: ModelFile, free_bytes: int) -> dict[str, Any]:
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
+        "worth": verdict.worth.value if verdict else None,
+        "verdict": verdict.line if verdict else None,
     }
 
 
-def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None) -> Iterator[str]:
+def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict: Verdict | None) -> Iterator[str]:
     is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
     yield f"{'*' if is_chosen else ' '} {model.name}"
     if model.usable or model.embeds:
         yield f"    {' · '.join(facts(model))}"
         if told := fit_words(model, fit_of(model, free_bytes)):
             yield f"    {told}"
+        if verdict is not None:
+            yield f"    tried here: {verdict.line}"
     else:
         yield f"    {size_words(model.size_bytes)} · not usable: {model.problem}"
     yield f"    {model.path}"

@@ -58,8 +58,12 @@ _QUESTIONS = (
 )
 
 
+class TooSlowError(EngineError):
+    """Nothing was found out in the time there is."""
+
+
 async def try_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> Verdict:
-    """Try a loaded model. Takes a few seconds, on a slow machine up to `WITHIN_S`. Raises EngineError."""
+    """Try a loaded model. Takes a few seconds, on a slow machine up to `WITHIN_S`. Raises TooSlowError, EngineError."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(WITHIN_S):
@@ -67,7 +71,7 @@ async def try_model(engine: Engine, priority: Priority = Priority.BACKGROUND) ->
             turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
     except TimeoutError:
-        raise EngineError(
+        raise TooSlowError(
             f"{engine.info.name} could not be tried within {WITHIN_S:.0f} s: it is slow here, or the machine is busy.",
             "It is tried again at its next start, or with `gistread models check`.",
         ) from None

@@ -295,6 +295,8 @@ class GistreadApp(App[None]):
             await self.reading.session.use_reader(reader)
 
     async def action_choose_model(self) -> None:
+        from gistread.engine.llama.library import installed_version
+        from gistread.memory.verdicts import Verdicts
         from gistread.tui.fetching import Fetching
         from gistread.tui.model_rows import Role
         from gistread.tui.screens.model import ModelScreen
@@ -305,7 +307,8 @@ class GistreadApp(App[None]):
             Role.ASKING: self.asking_model,
             Role.EMBEDDING: self.config.embedding_model,
         }
-        self.push_screen(ModelScreen(chosen, self.fetching), self._use_model)
+        verdicts = Verdicts(self.paths.verdicts, installed_version())
+        self.push_screen(ModelScreen(chosen, self.fetching, verdicts), self._use_model)
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
         """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""

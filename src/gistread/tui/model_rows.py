@@ -3,7 +3,7 @@
 Data in, data out: this knows no widgets. Whoever has more to say of models adds a section, or words to a row.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -77,14 +77,24 @@ def without(role: Role, current: str) -> Section:
 
 
 def sections(
-    models: Iterable[ModelFile], free_bytes: int, current: str, starter: Path | None, role: Role = Role.READING
+    models: Iterable[ModelFile],
+    free_bytes: int,
+    current: str,
+    starter: Path | None,
+    role: Role = Role.READING,
+    tried: Mapping[Path, str] | None = None,
 ) -> list[Section]:
-    """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out."""
+    """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out.
+
+    `tried`: what models were found to be good for, in words.
+    """
     shown = (Standing.EMBEDDINGS, Standing.UNUSABLE) if role is Role.EMBEDDING else tuple(Standing)
     rows: dict[Standing, list[ModelRow]] = {standing: [] for standing in shown}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
         fit = fit_of(model, free_bytes)
         row = _row(model, fit, current, is_starter=model.path == starter, role=role)
+        if worth := (tried or {}).get(model.path):
+            row = replace(row, about=f"{worth} · {row.about}", detail=f"Tried here: {worth}.\n{row.detail}")
         rows.get(standing_of(model, fit), []).append(row)
     return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
 

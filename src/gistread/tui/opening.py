@@ -67,12 +67,15 @@ def make_session(
     make_embedder: "Callable[[], Embedder]",
 ) -> "Session":
     """The session of a book; nothing has begun."""
+    from gistread.engine.llama.library import installed_version
     from gistread.memory.store import MemoryStore
+    from gistread.memory.verdicts import Verdicts
     from gistread.tui.session import Session
+    from gistread.tui.trying import Trying
 
-    return Session(
-        book, MemoryStore(paths.memories), config, make_engine, tell, make_embedder(), presets=paths.user_presets
-    )
+    trying = Trying(tell, make_engine, Verdicts(paths.verdicts, installed_version()))
+    memories, presets = MemoryStore(paths.memories), paths.user_presets
+    return Session(book, memories, config, trying.make_engine, trying.tell, make_embedder(), presets=presets)
 
 
 def kept_zoom(book: Book, shelf: Shelf) -> str:

@@ -11,6 +11,7 @@ from importlib import metadata
 import orjson
 
 from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, NVIDIA
 from gistread.errors import EngineError
 
 _PACKAGE = "llama-cpp-python"
@@ -24,8 +25,17 @@ _KERNELS = {
     **{"AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi", "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16"},
     **{"AMX_INT8": "amx_int8", "DOTPROD": "asimddp", "MATMUL_INT8": "i8mm", "SVE": "sve"},
 }
-_GPU_BUILDS = {"NVIDIA": "-DGGML_CUDA=ON", "AMD": "-DGGML_HIP=ON", "Apple": "-DGGML_METAL=ON"}
+_HIP = "-DGGML_HIP=ON"
+# CMake's options of llama.cpp, and what has to be installed to build with them.
+_GPU_BUILDS = {
+    NVIDIA: ("-DGGML_CUDA=ON", "CUDA's toolkit (nvcc)"),
+    AMD: (_HIP, "ROCm with its compiler (hipcc)"),
+    AMD_WITHOUT_ROCM: ("-DGGML_VULKAN=ON", "the headers of Vulkan and its compiler (glslc)"),
+    INTEL: ("-DGGML_VULKAN=ON", "the headers of Vulkan and its compiler (glslc)"),
+    APPLE: ("-DGGML_METAL=ON", "Xcode's command line tools"),
+}
 _NATIVE_BUILD = "-DGGML_NATIVE=ON"
+_COMPILER = "a C++ compiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Advice:
 
 
 def installed_version() -> str:
-    """Of llama-cpp-python, without importing it; empty where it is not installed."""
+    """Of llama-cpp-python, without loading it; empty where it is not installed."""
     try:
         return metadata.version(_PACKAGE)
     except metadata.PackageNotFoundError:
@@ -80,29 +90,50 @@ def ask_library() -> Library:
 def _unusable(reason: str) -> EngineError:
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
-        "Install it again: python3 -m pip install --force-reinstall --no-cache-dir llama-cpp-python",
+        f"Install it again: python3 -m pip install --force-reinstall --no-cache-dir {_wanted()}",
     )
 
 
-def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
-    """What another build of the library would do better here.
+def _wanted() -> str:
+    """The version that gistread is made for, as pip takes it."""
+    try:
+        required = metadata.requires("gistread") or []
+    except metadata.PackageNotFoundError:
+        required = []
+    return f"'{next((one for one in required if one.startswith(_PACKAGE)), _PACKAGE)}'"
 
-    `gpu_maker`: of a card in this machine, or empty. A GPU that is used makes the processor's kernels unimportant.
+
+def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
+    """What another build of the library would do better here: one command, with all that is missing.
+
+    `gpu_maker`: of a card in this machine (`machine.gpu_maker`), or empty. A GPU that is used makes the processor's
+    kernels unimportant.
     """
     if library.gpus:
         return []
-    advice: list[Advice] = []
-    if gpu_maker in _GPU_BUILDS and not library.has_gpu_support:
-        what = f"There is a graphics card ({gpu_maker}) that this build of llama.cpp cannot use."
-        advice.append(Advice(what, f"Rebuild it: {rebuild(library, _GPU_BUILDS[gpu_maker])}"))
+    what: list[str] = []
+    options: list[str] = []
+    tools = _COMPILER
+    if gpu_maker in _GPU_BUILDS:
+        option, toolkit = _GPU_BUILDS[gpu_maker]
+        if library.has_gpu_support:
+            built = ", ".join(library.backends)
+            what.append(f"There is a graphics card ({gpu_maker}), and this build of llama.cpp ({built}) finds none.")
+        else:
+            what.append(f"There is a graphics card ({gpu_maker}) that this build of llama.cpp cannot use.")
+        options.append(option)
+        tools = f"{_COMPILER} and {toolkit}"
     unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
     if unused:
-        what = f"The processor has {', '.join(unused)}, which this build of llama.cpp does not use."
-        advice.append(Advice(what, f"Rebuild it: {rebuild(library, _NATIVE_BUILD)}"))
-    return advice
+        what.append(f"The processor has {', '.join(unused)}, which this build of llama.cpp does not use.")
+        options.append(_NATIVE_BUILD)
+    if not options:
+        return []
+    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {rebuild(library, *options)}")]
 
 
-def rebuild(library: Library, option: str) -> str:
-    """The command that builds the same version with another option of CMake."""
-    pip = "python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary llama-cpp-python"
-    return f'CMAKE_ARGS="{option}" {pip} llama-cpp-python=={library.version}'
+def rebuild(library: Library, *options: str) -> str:
+    """The command that builds the same version with other options of CMake."""
+    compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
+    pip = f"python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
+    return f'{compiler}CMAKE_ARGS="{" ".join(options)}" {pip} {_PACKAGE}=={library.version}'

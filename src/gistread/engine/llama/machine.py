@@ -14,12 +14,18 @@ import psutil
 _CPU_INFO = Path("/proc/cpuinfo")
 _GROUP = Path("/sys/fs/cgroup")
 
+NVIDIA, AMD, AMD_WITHOUT_ROCM, INTEL, APPLE = "NVIDIA", "AMD", "AMD, without ROCm's driver", "Intel", "Apple"
+
 # A sign that is there when the card's driver is loaded: who made the card.
-_GPU_SIGNS = {
-    "/proc/driver/nvidia/version": "NVIDIA",
-    "/dev/nvidiactl": "NVIDIA",
-    "/dev/kfd": "AMD",
+_DRIVERS = {
+    "/proc/driver/nvidia/version": NVIDIA,
+    "/dev/nvidiactl": NVIDIA,
+    "/usr/lib/wsl/lib/libcuda.so.1": NVIDIA,
+    "/dev/kfd": AMD,
 }
+_CARDS = Path("/sys/class/drm")
+_VENDORS = {"0x1002": AMD_WITHOUT_ROCM, "0x8086": INTEL}
+"""By their numbers on the PCI bus, of cards that can be computed with though no driver of their own was found."""
 
 
 def available_bytes() -> int:
@@ -68,10 +74,18 @@ def cpu_flags() -> frozenset[str]:
 
 
 def gpu_maker() -> str:
-    """`NVIDIA`, `AMD`, `Apple`, or empty where there is no sign of a card that llama.cpp could use."""
-    if sys.platform == "darwin" and platform.machine() == "arm64":
-        return "Apple"
-    return next((maker for sign, maker in _GPU_SIGNS.items() if Path(sign).exists()), "")
+    """Who made a card here that llama.cpp could use: one of the names above; empty where there is no sign of one."""
+    if sys.platform == "darwin":
+        return APPLE if platform.machine() == "arm64" else ""
+    if driven := next((maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""):
+        return driven
+    for vendor in sorted(_CARDS.glob("renderD*/device/vendor")):
+        try:
+            if maker := _VENDORS.get(vendor.read_text().strip(), ""):
+                return maker
+        except OSError:
+            continue
+    return ""
 
 
 def load_average() -> float:

@@ -21,6 +21,7 @@ from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
+from gistread.memory.verdicts import Verdicts
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
@@ -46,8 +47,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     ]
     AUTO_FOCUS = "#model-filter"
 
-    def __init__(self, current: Mapping[Role, str], fetching: Fetching) -> None:
-        """`current`: what the settings have for each."""
+    def __init__(self, current: Mapping[Role, str], fetching: Fetching, verdicts: Verdicts | None = None) -> None:
+        """`current`: what the settings have for each. `verdicts`: what is known of models that were tried."""
         super().__init__()
         self._chosen = current
         self._fetching = fetching
@@ -66,6 +67,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._moved = False
         """Whether the person has moved the cursor: until then it waits for the current model."""
         self._rows: dict[str, ModelRow] = {}
+        self._verdicts = verdicts
+        self._tried: dict[Path, str] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
@@ -106,9 +109,12 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
         def read() -> None:
             self._free_bytes, self._starter = available_bytes(), starter_path()
+            tried = self._verdicts.of_files() if self._verdicts else None
             for model in each_model():
                 if not self._reading:
                     return
+                if tried and (verdict := tried.of(model.path)):
+                    self._tried[model.path] = verdict.line
                 self._found.append(model)
             self._fetching.look()
 
@@ -126,7 +132,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     def _sections(self) -> list[Section]:
         """Everything there is to choose, in the order in which it is shown."""
         current = self._chosen.get(self._role, "")
-        there = sections(list(self._found), self._free_bytes, current, self._starter, self._role)
+        there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._tried)
         fetched = self._fetch_section
         at = 1 if there and there[0].title in (TITLES[Standing.READY], TITLES[Standing.EMBEDDINGS]) else 0
         return [*there[:at], *([fetched] if fetched else []), *there[at:], without(self._role, current)]
