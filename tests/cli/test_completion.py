@@ -52,7 +52,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("bo",), ["books"]),
         (("index", "--rea"), ["--reading"]),
         (("index", "--reading", ""), ["careful", "single-pass"]),
-        (("models", ""), ["catalogue", "convert", "get", "list", "use"]),
+        (("models", ""), ["catalogue", "check", "convert", "get", "list", "use"]),
         (("completion", ""), ["bash", "fish", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
         (("frankenstein.epub", "--mod"), ["--model"]),

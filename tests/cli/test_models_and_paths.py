@@ -45,6 +45,8 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "fits": True,
                 "fitting_context": 2048,
                 "memory_needed": document["models"][0]["memory_needed"],
+                "worth": None,
+                "verdict": None,
             }
         ],
         "memory_free": document["memory_free"],
