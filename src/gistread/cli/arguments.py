@@ -167,7 +167,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     get.add_argument("--yes", action="store_true", help="agree to the licence and the size without being asked")
     get.add_argument("--use", action="store_true", help="use it from now on")
     add_formats(get)
-    check = actions.add_parser("check", help="try a model: is it good for reading?", allow_abbrev=False)
+    check = actions.add_parser("check", help="try whether a model is good for reading", allow_abbrev=False)
     check.add_argument(
         "model", metavar="NAME", nargs="?", help="a name from the list, a path, or `starter`; without it the one in use"
     )
