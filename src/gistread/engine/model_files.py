@@ -8,17 +8,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from gistread.engine.llama.fitting import DEFAULT_CONTEXT_TOKENS, LEAST_WINDOW
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.memory_kind import MemoryKind
 from gistread.engine.llama.memory_needed import Sizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_places import FoundModel
 from gistread.errors import EngineError
-
-USUAL_WINDOW = 8192
-"""Tokens: the window that a model is loaded with when none is asked for, and it was trained for as many."""
-LEAST_WINDOW = 2048
-"""Tokens: a page, its gists and an answer need as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +82,8 @@ def fit_of(model: ModelFile, free_bytes: int) -> Fit | None:
     """How this model fits into so many free bytes; None where its header does not tell."""
     if model.sizes is None:
         return None
-    trained = model.context_length or USUAL_WINDOW
-    needed = needed_bytes(model.sizes, min(USUAL_WINDOW, trained))
+    trained = model.context_length or DEFAULT_CONTEXT_TOKENS
+    needed = needed_bytes(model.sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
     room = cells_that_fit(model.sizes, free_bytes)
     context = trained if room is None else min(room, trained)
     return Fit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))

@@ -73,6 +73,11 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
         yield _named_by_file(starter)
 
 
+def parts_of(path: Path) -> tuple[Path, ...]:
+    """All files of the model that this one begins, or is; not every one need exist."""
+    return _named_by_file(path).parts
+
+
 def _named_by_file(path: Path) -> FoundModel:
     stem = path.name[: -len(SUFFIX)]
     if stem.casefold() in _SAY_NOTHING:

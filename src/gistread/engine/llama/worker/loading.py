@@ -23,6 +23,7 @@ from gistread.engine.llama.worker.describing import gpus, library
 from gistread.engine.llama.worker.saying import LlamaLog
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.llama.worker.weights import Weights
+from gistread.engine.model_places import parts_of
 from gistread.engine.protocol import Fit
 from gistread.errors import EngineError
 
@@ -95,10 +96,11 @@ def load(
     header = read_header(path)
     check_file(header)
     cards = gpus()
-    batch_tokens = wishes.batch_tokens or batch_tokens_of(
-        header.parameters, on_gpu=bool(cards) and wishes.gpu_layers != 0
-    )
-    sizes = sizes_of(header, batch_tokens)
+    whole = _whole(header)
+    parameters = sum(part.parameters for part in whole)
+    on_gpu = bool(cards) and wishes.gpu_layers != 0
+    batch_tokens = wishes.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
+    sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
     room = fitting.room_of(available_bytes(), cards)
     every = fitting.layouts(sizes, header.context_length, wishes, room)
     best = every[0]
@@ -124,6 +126,14 @@ def load(
             model.snapshots = _snapshots(snapshots, layout.kv_type)
             return model
     raise error or _no_room(header, best)
+
+
+def _whole(header: GgufHeader) -> list[GgufHeader]:
+    """The headers of all files of a model."""
+    if header.split_count == 1:
+        return [header]
+    others = [part for part in parts_of(header.path) if part != header.path and part.exists()]
+    return [header, *(read_header(part, fingerprint=False) for part in others)]
 
 
 class _Loading:

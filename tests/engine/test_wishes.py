@@ -1,0 +1,68 @@
+"""What the person's settings ask of the loading of a model, and what is said of how it was loaded."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.config import Config
+from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.machine import physical_cores
+from gistread.engine.llama.worker import loading
+from gistread.engine.opening import ModelSource, new_engine
+from gistread.engine.protocol import Fit, Message, Sampling
+from gistread.errors import EngineError
+from gistread.paths import default_paths
+from tests.engine.conftest import StartEngine
+from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
+
+
+async def test_what_is_chosen_is_told(tiny: Path, start: StartEngine) -> None:
+    engine = await start(tiny)
+    assert engine.info.fit == Fit(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
+    assert engine.info.has_template
+
+
+async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None:
+    wishes = Wishes(1024, gpu_layers=99, kv_cache="f16", flash_attention="off", batch_tokens=64, threads=1)
+    engine = await start(tiny, wishes=wishes)
+    assert engine.info.context_tokens == 1024
+    assert engine.info.fit == Fit(0, 3, 2048, "f16", 64, 1, flash_attention=False)
+    said = await engine.complete((Message("user", "abc " * 100),), Sampling(max_tokens=2))
+    assert said.usage.generated == 2
+
+
+async def test_numbers_that_attention_cannot_be_computed_with_are_an_error(tiny: Path, start: StartEngine) -> None:
+    with pytest.raises(EngineError, match="Not every model can do with kv_cache"):
+        await start(tiny, wishes=Wishes(kv_cache="q8_0"))  # its heads are smaller than a block of numbers
+
+
+async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    config = Config(context_tokens=512, threads=1, batch_tokens=128, flash_attention="off", fast_weights="never")
+    engine = new_engine(ModelSource("tiny", tiny), config, default_paths())
+    try:
+        info = await engine.start()
+        assert info.fit
+        assert (info.context_tokens, info.fit.threads, info.fit.batch_tokens) == (512, 1, 128)
+        assert not info.fit.flash_attention
+    finally:
+        await engine.close()
+
+
+async def test_a_model_without_a_template_reads_prompts_laid_out_plainly(tmp_path: Path, start: StartEngine) -> None:
+    base = write_tiny_gguf(tmp_path / "base.gguf", tokenizer__chat_template=None)
+    engine = await start(base)
+    assert not engine.info.has_template
+    assert await engine.measure((Message("user", "abc"),)) == len("abc\n\nAnswer:")
+    assert (await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))).usage.generated == 2
+
+
+def test_a_model_in_several_files_is_as_large_as_all_of_them(tmp_path: Path) -> None:
+    paths = [tmp_path / f"m-0000{number}-of-00002.gguf" for number in (1, 2)]
+    for number, path in enumerate(paths):
+        write_gguf(path, metadata(split__count=2, split__no=number), {})
+        path.write_bytes(path.read_bytes() + bytes(1000 * number))
+    whole = loading._whole(read_header(paths[0]))
+    assert sum(header.file_bytes for header in whole) == sum(path.stat().st_size for path in paths)
