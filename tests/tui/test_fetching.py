@@ -59,7 +59,7 @@ def only_fetched(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
         "gistread.engine.models.found_models",
         lambda *_, **__: [one for one in found_models() if one.parts[0].is_relative_to(paths.models)],
     )
-    monkeypatch.setattr("gistread.engine.model_places.default_paths", lambda: paths)
+    monkeypatch.setattr("gistread.engine.model_folders.default_paths", lambda: paths)
 
 
 def app_in(tmp_path: Path, asked_for: list[str] | None = None) -> GistreadApp:
