@@ -49,6 +49,7 @@ PARTS = {
     "moving": ["a key of an exact search", "a jump anywhere"],
     "listing": ["models listed, headers of", "models listed"],
     "pdf": ["pages, 58 entries", "a PDF of 352 pages opened"],
+    "tokens": ["the same ones by both", "tokens counted without the model"],
     "typesetting": ["justified, words parted", "laid out at another width"],
 }
 """Those that take a few seconds, and what they must speak of."""

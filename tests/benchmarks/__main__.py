@@ -33,6 +33,7 @@ from tests.benchmarks import (
     reaching,
     recall,
     screen,
+    tokens,
     typesetting,
     worker_memory,
 )
@@ -58,6 +59,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "moving": moving.measure,
         "typesetting": typesetting.measure,
         "pdf": pdf.measure,
+        "tokens": tokens.measure,
         "others": others.measure,
         "listing": listing.measure,
         "reaching": reaching.measure,

@@ -52,6 +52,15 @@ def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
     assert left.seconds_left == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
 
 
+def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
+    memory = make_memory(4, read=0)
+    usual, longer = (
+        estimate(memory, expected_pace(MEASURED, Reading.SINGLE_PASS, tokens)).seconds_left or 0
+        for tokens in (TOKENS_PER_WORD, 2 * TOKENS_PER_WORD)
+    )
+    assert longer == pytest.approx(2 * usual)
+
+
 def test_careful_reading_is_expected_to_take_longer() -> None:
     memory = make_memory(4, read=0)
     single, careful = (estimate(memory, expected_pace(MEASURED, way)).seconds_left or 0 for way in reversed(Reading))

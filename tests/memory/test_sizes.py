@@ -55,4 +55,7 @@ def test_a_window_too_small_for_one_page_is_an_error_with_both_numbers(context: 
 async def test_tokens_for_a_word_are_measured_on_the_book() -> None:
     book = make_book([prose(3_000)])
     assert await measure_tokens_per_word(book, FakeEngine(count=lambda text: 3 * len(text.split()))) == pytest.approx(3)
+    half = make_book([prose(3_000).replace("w", "q"), prose(3_000)])
+    doubled = FakeEngine(count=lambda text: len(text.split()) + sum("q" in word for word in text.split()))
+    assert 1.1 < await measure_tokens_per_word(half, doubled) < 1.9, "of more than one place in the book"
     assert await measure_tokens_per_word(make_book(["x"]), FakeEngine(count=lambda text: 0)) == 1

@@ -13,6 +13,7 @@ from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
 from gistread.memory.kept import KeptMemory
 from gistread.memory.reading import Finished, Gisted, Resumed, read_book
+from gistread.memory.sizes import measure_tokens_per_word
 from gistread.readers.lookups import prepare
 
 
@@ -25,7 +26,7 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
     memory = kept.memory
     notice = kept.notice
     resumed_pages = 0
-    expected = expected_pace(engine.info, memory.reading)
+    expected = expected_pace(engine.info, memory.reading, await measure_tokens_per_word(memory.book, engine))
     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
     if left_s:
         left = " left" if memory.entries else ""

@@ -80,11 +80,14 @@ class Left:
         return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
 
 
-def expected_pace(info: EngineInfo, reading: Reading) -> Pace:
-    """The pace to expect of an engine that reads in this way; unknown where its rates are."""
+def expected_pace(info: EngineInfo, reading: Reading, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
+    """The pace to expect of an engine that reads in this way; unknown where its rates are.
+
+    `tokens_per_word`: of the book (`sizes.measure_tokens_per_word`); without it, of English prose.
+    """
     if info.rates is None:
         return UNKNOWN_PACE
-    per_word = TOKENS_PER_WORD * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[reading])
+    per_word = tokens_per_word * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[reading])
     return UNKNOWN_PACE.after(_EXPECTED_WORDS, _EXPECTED_WORDS * per_word)
 
 

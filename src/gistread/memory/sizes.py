@@ -38,6 +38,8 @@ ANSWER_TOKENS = 256
 """Room for an answer."""
 PAGES_OPEN = 2
 """Pages that should stand open in the window beside the gists."""
+_SAMPLES, _SAMPLE = 16, 1000
+"""Pieces of a book by which it is judged, and characters of each."""
 SMALLEST_PAGE_WORDS = 60
 """Below this a page is not worth shortening."""
 
@@ -100,11 +102,10 @@ def choose_sizes(
 
 
 async def measure_tokens_per_word(book: Book, engine: Engine) -> float:
-    """Tokens that this engine needs for one word of this book, from a sample of it; at least 1."""
-    middle = len(book.text) // 2
-    sample = book.text[max(0, middle - 4000) : middle + 4000]
-    words = max(1, count_words(sample))
-    return max(1.0, await engine.count(sample) / words)
+    """Tokens that this engine needs for one word of this book, from samples all over it; at least 1."""
+    step = max(_SAMPLE, len(book.text) // _SAMPLES)
+    sample = "\n\n".join(book.text[at : at + _SAMPLE] for at in range(0, len(book.text), step))
+    return max(1.0, await engine.count(sample) / max(1, count_words(sample)))
 
 
 def _fitting(book_words: int, window: _Window) -> PageSize:

@@ -13,6 +13,7 @@ from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace
 from gistread.memory.kept import KeptMemory
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
 from gistread.readers.lookups import prepare
 from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
 
@@ -30,6 +31,8 @@ class ReadingTask:
         self._found: list[Page] = []
         self.seconds_left: float | None = None
         self._expected = UNKNOWN_PACE
+        self.tokens_per_word = TOKENS_PER_WORD
+        """Of the book, once the model has been seen to count it."""
 
     def start(
         self, kept: KeptMemory, engine: Engine, then: Callable[[], None], *, prepare_questions: bool = True
@@ -39,7 +42,7 @@ class ReadingTask:
         `prepare_questions`: the same engine will be asked over the memory.
         """
         self.problem = ""
-        self._expected = expected_pace(engine.info, kept.memory.reading)
+        self._expected = expected_pace(engine.info, kept.memory.reading, self.tokens_per_word)
         self._estimate(kept.memory)
         self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
         self._task = asyncio.create_task(self._run(kept, engine, then, prepare_questions), name="reading")
@@ -65,6 +68,7 @@ class ReadingTask:
     async def _run(self, kept: KeptMemory, engine: Engine, then: Callable[[], None], prepare_questions: bool) -> None:
         notice = kept.notice
         try:
+            await self._expect(kept.memory, engine)
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
                 match event:
                     case Resumed():
@@ -103,6 +107,15 @@ class ReadingTask:
         if self._found:
             self.page = self._found[0]
             self._tell(PageBegun(self.page))
+
+    async def _expect(self, memory: GistMemory, engine: Engine) -> None:
+        """The pace by what this model makes of the words of this book."""
+        if memory.complete:
+            return
+        self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
+        self._expected = expected_pace(engine.info, memory.reading, self.tokens_per_word)
+        self._estimate(memory)
+        self._tell(ActivityChanged())
 
     def _estimate(self, memory: GistMemory) -> None:
         self.seconds_left = estimate(memory, pace_of(memory, self._expected)).seconds_left

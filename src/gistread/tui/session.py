@@ -213,7 +213,8 @@ class Session:
         if (info := self.info) is None:
             return None
         empty = GistMemory(self.book, PageSize(1, 1), info.name)
-        expected = expected_pace(info, ReadingMode(self._config.reading or DEFAULT_READING))
+        reading = ReadingMode(self._config.reading or DEFAULT_READING)
+        expected = expected_pace(info, reading, self.reading.tokens_per_word)
         return estimate(empty, pace_of(self._memory or empty, expected)).seconds_left
 
     async def pause(self) -> None:

@@ -96,7 +96,7 @@ class TokenCounter:
         self._lacks_bytes = -1 in ids
         # Where two of them overlap, the longer one is looked for first, in all of the text.
         self._added = dict(sorted(added.items(), key=lambda item: -len(item[0].encode())))
-        self._any_added = re.compile("|".join(map(re.escape, self._added)) or r"(?!)")
+        self._any_added = re.compile("|".join(map(re.escape, self._added))) if added else None
 
     def count(self, text: str) -> int | None:
         """Tokens in this text; None: it has to be counted by llama.cpp. May be called from any thread."""
@@ -132,8 +132,9 @@ class TokenCounter:
         if any(text[at : at + _GAP].isspace() for at in range(0, len(text) - _GAP, _GAP)):
             return None
         # Half of a pair of surrogates is sent to llama.cpp as a question mark (`worker/weights.py`).
-        text = text.encode("utf-8", "replace").decode()
-        if not self._any_added.search(text):
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()
+        if self._any_added is None or not self._any_added.search(text):
             return [text]
         pieces: list[str | int] = [text]
         for added, token in self._added.items():
