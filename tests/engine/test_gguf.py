@@ -1,5 +1,7 @@
 """The header reader: what it says of whole files, and that no file can hurt it."""
 
+import os
+import struct
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,25 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: s
         path.write_bytes(content)
     with pytest.raises(EngineError, match=says):
         read_header(path)
+
+
+@pytest.mark.parametrize("alignment", [0, 24, 1 << 31])
+def test_tensors_that_begin_nowhere_sensible_are_damage(tmp_path: Path, alignment: int) -> None:
+    path = write_gguf(tmp_path / "m.gguf", metadata() | {"general.alignment": alignment}, {})
+    os.truncate(path, 3_000_000_000)  # with an alignment of gigabytes all of this would be its header
+    with pytest.raises(EngineError, match="damaged or cut off"):
+        read_header(path)
+
+
+def test_what_a_file_claims_to_hold_is_not_believed_beyond_bounds(tmp_path: Path) -> None:
+    keys = ("tokenizer.ggml.token_type",)
+    path = write_gguf(tmp_path / "m.gguf", {keys[0]: [0] * 10}, {})
+    data = path.read_bytes()
+    at = data.index(b"token_type") + len("token_type") + 8
+    path.write_bytes(data[:at] + struct.pack("<Q", 60_000_000) + data[at + 8 :])
+    os.truncate(path, 3_000_000_000)
+    with pytest.raises(EngineError, match="damaged or cut off"):
+        read_values(path, keys)
 
 
 def test_a_directory_is_no_model(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING, TENSOR_TYPE
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 DEFAULT_ALIGNMENT = 32
+_ALIGNMENT = "general.alignment"
+_ALIGNMENTS = frozenset(1 << power for power in range(21))
 LARGEST_NUMBER = 1 << 48
 """A larger one is no size of anything."""
 
@@ -125,7 +127,7 @@ class Contents:
     @property
     def data_start(self) -> int:
         """Where the tensors begin."""
-        alignment = self.number("general.alignment") or DEFAULT_ALIGNMENT
+        alignment = self.number(_ALIGNMENT, DEFAULT_ALIGNMENT)
         return -(-self.end // alignment) * alignment
 
 
@@ -198,6 +200,9 @@ class _Pass:
 
     def read(self) -> Contents:
         tensors = self._read_pairs()
+        # llama.cpp refuses the same. One of gigabytes would have the whole file taken for its header.
+        if self._pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
+            raise DamagedError
         found = self._tensors(tensors)
         return Contents(self._pairs, self._arrays, self._array_lengths, found, self._at)
 
