@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.embedding import embedder_of
+from gistread.engine.model_folders import Place
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -22,8 +23,9 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder in which models are looked for."""
     folder = tmp_path / "places"
     folder.mkdir()
-    monkeypatch.setattr("gistread.engine.model_places._folders", lambda: [folder])
-    monkeypatch.setattr("gistread.engine.model_places._ollama_folders", list)
+    monkeypatch.setattr("gistread.engine.model_places.file_places", lambda: [Place("", folder)])
+    monkeypatch.setattr("gistread.engine.model_places.jan_folders", list)
+    monkeypatch.setattr("gistread.engine.model_places.ollama_folders", list)
     monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
     return folder
 

@@ -13,7 +13,7 @@ from gistread.config import load_config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import ModelFile, fit_of, standing_of
-from gistread.engine.model_words import facts, fit_words, size_words
+from gistread.engine.model_words import facts, fit_words, more_facts, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError
@@ -79,7 +79,7 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict
     is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
     yield f"{'*' if is_chosen else ' '} {model.name}"
     if model.usable or model.embeds:
-        yield f"    {' · '.join(facts(model))}"
+        yield f"    {' · '.join([*facts(model), *more_facts(model)])}"
         if told := fit_words(model, fit_of(model, free_bytes)):
             yield f"    {told}"
         if verdict is not None:

@@ -8,7 +8,7 @@ from gistread.engine.model_files import Fit, ModelFile
 from gistread.engine.model_kinds import WRITING, ModelKind
 
 _KINDS = {
-    ModelKind.BASE: "base model without a chat template: it goes on with a text more than it answers",
+    ModelKind.BASE: "base model, without a chat template",
     ModelKind.EMBEDDINGS: "embedding model, for --embedding-model",
 }
 _MEMORIES = {
@@ -21,12 +21,15 @@ _ROUND = 1000
 
 def facts(model: ModelFile) -> list[str]:
     """What kind of model it is and how large, the most telling first."""
-    told = [size_words(model.size_bytes)]
-    if model.kind in _KINDS:
-        told.append(_KINDS[model.kind])
-    told.append(model.quantization)
+    told = [size_words(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
     if model.parameters:
         told.append(f"{count_words(model.parameters)} parameters")
+    return [fact for fact in told if fact]
+
+
+def more_facts(model: ModelFile) -> list[str]:
+    """What else is known of it."""
+    told: list[str] = []
     if model.context_length and model.kind in WRITING:
         told.append(f"trained for {model.context_length:,} tokens")
     if model.memory in _MEMORIES and model.kind in WRITING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gistread.engine.model_files import Fit, ModelFile, Standing, fit_of, standing_of
-from gistread.engine.model_words import facts, fit_words
+from gistread.engine.model_words import facts, fit_words, more_facts
 from gistread.engine.models import STARTER
 
 NO_MODEL = "\0none"
@@ -121,4 +121,5 @@ def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, r
     else:
         about = f"cannot be used: {model.problem}"
     enabled = model.embeds if role is Role.EMBEDDING else model.usable
-    return ModelRow(str(model.path), name, about, str(model.path), is_current, enabled=enabled)
+    detail = "\n".join(filter(None, [" · ".join(more_facts(model)), str(model.path)]))
+    return ModelRow(str(model.path), name, about, detail, is_current, enabled=enabled)

@@ -46,6 +46,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         Binding("ctrl+end", "list('last')", show=False, priority=True),
     ]
     AUTO_FOCUS = "#model-filter"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - Textual declares no class variable
 
     def __init__(self, current: Mapping[Role, str], fetching: Fetching, verdicts: Verdicts | None = None) -> None:
         """`current`: what the settings have for each. `verdicts`: what is known of models that were tried."""
@@ -189,11 +190,11 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
     def _say(self) -> None:
         usable = sum(model.usable for model in self._found)
-        free = f"{size_words(self._free_bytes)} of memory are free."
+        free = f"{size_words(self._free_bytes)} of memory free"
         if self._reading:
             note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:
-            note = f"{usable} on this machine. Larger ones understand more and take longer. {free}"
+            note = f"{usable} on this machine · {free} · larger ones understand more"
         else:
             note = (
                 "No model that writes was found on this machine. The starter is installed with:\n"
@@ -214,7 +215,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 else "Enter takes it as a path or address"
             )
             told = f"No model here is called that. {fetched}: {self._typed}"
-        self.query_one("#model-detail", Static).update(clean(told))
+        self.query_one("#model-detail", Static).update("\n".join(map(clean, told.splitlines())))
 
     @property
     def _options(self) -> OptionList:
