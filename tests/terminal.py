@@ -22,15 +22,24 @@ class Terminal:
     """One run of `gistread` with these arguments."""
 
     def __init__(
-        self, arguments: list[str], home: Path, *, columns: int = 120, rows: int = 40, **variables: str
+        self,
+        arguments: list[str],
+        home: Path,
+        *,
+        columns: int = 120,
+        rows: int = 40,
+        before: tuple[str, ...] = (),
+        **variables: str,
     ) -> None:
+        """`before`: a command that runs it, with its arguments."""
         settings = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **variables}
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.started_at = time.monotonic()
+        command = [*before, sys.executable, "-m", "gistread", *arguments]
         self.process = pexpect.spawn(
-            sys.executable,
-            ["-m", "gistread", *arguments],
+            command[0],
+            command[1:],
             env=environment(home, **settings),
             dimensions=(rows, columns),
             timeout=None,

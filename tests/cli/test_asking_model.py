@@ -1,5 +1,6 @@
 """One model reads and another answers: which is which, over whose memory, and what is said of it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,27 @@ def test_models_are_chosen_for_each_of_their_uses_and_let_go(run: Run, models: M
         "path": None,
     }
     assert load_config(default_paths().config_file).asking_model == ""
+
+
+def test_an_evaluation_has_memories_of_the_one_and_answers_of_the_other_and_says_so(
+    run: Run, models: Models, tmp_path: Path
+) -> None:
+    section = "The hare ran over the hill. " * 40
+    question = {"question_id": 1, "question": "Who ran?", "cor_section": "1", "answer1": "The hare."}
+    tale = {"story": "hare", "sections": [section], "questions": [question]}
+    data = tmp_path / "tales.jsonl"
+    data.write_text(json.dumps(tale) + "\n")
+    out = tmp_path / "run"
+    words = ("eval", "fairytaleqa", "--data", data, "--readers", "gists", "--no-closed-book", "--out", out)
+    ran = run(*words, "--asking-model", "large")
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert "large, window 8192, over memories of small, window 8192" in ran.out
+    settings = json.loads((out / "run.json").read_text())
+    assert (settings["model"], settings["asking_model"]) == ("small", "large")
+    assert settings["asking_fingerprint"] == models.engines["large"].info.fingerprint
+    outcome = json.loads((out / "outcomes.jsonl").read_text())
+    assert outcome["answer"].startswith("large says")
+    assert models.open == []
+    refused = run(*words)
+    assert refused.status == ExitStatus.USAGE
+    assert "the name of the asking model (large there, none here)" in refused.err

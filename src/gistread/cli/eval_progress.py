@@ -21,9 +21,11 @@ from gistread.memory.store import MemoryStore
 class RunProgress:
     """Follows one run to its end."""
 
-    def __init__(self, plan: Plan, engine: Engine, outcomes: OutcomeFile, line: ProgressLine) -> None:
+    def __init__(self, plan: Plan, engine: Engine, asking: Engine, outcomes: OutcomeFile, line: ProgressLine) -> None:
+        """`engine` makes memories, `asking` answers; they may be one."""
         self._plan = plan
         self._engine = engine
+        self._asking = asking
         self._outcomes = outcomes
         self._line = line
         self._read: set[str] = set()
@@ -38,14 +40,15 @@ class RunProgress:
     async def follow(self, store: MemoryStore) -> None:
         """Run, and tell of it. Raises as `run`."""
         self._tell_beginning()
-        unwatch = self._engine.watch(lambda _: self._line.show(self._now()))
+        unwatches = [one.watch(lambda _: self._line.show(self._now())) for one in (self._engine, self._asking)]
         try:
-            async with aclosing(run(self._plan, self._engine, store, self._outcomes)) as events:
+            async with aclosing(run(self._plan, self._engine, store, self._outcomes, self._asking)) as events:
                 async for event in events:
                     self._take(event)
                     self._line.show(self._now())
         finally:
-            unwatch()
+            for unwatch in unwatches:
+                unwatch()
             self._line.clear()
 
     def _take(self, event: RunEvent) -> None:
@@ -78,7 +81,7 @@ class RunProgress:
         known = self._outcomes.known
         self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
         self._left_s = seconds_left(
-            self._plan, known, self._read, self._pace, places_for(self._plan, self._engine).places
+            self._plan, known, self._read, self._pace, places_for(self._plan, self._asking).places
         )
 
     def _tell_beginning(self) -> None:
@@ -91,8 +94,8 @@ class RunProgress:
         )
         if self._left_s:
             self._line.say(
-                f"About {duration(self._left_s)} with {self._engine.info.name}"
-                + (". " if self._engine.info.elsewhere else " on this machine. ")
+                f"About {duration(self._left_s)} with {self._asking.info.name}"
+                + (". " if self._asking.info.elsewhere else " on this machine. ")
                 + "Ctrl+C stops; the same command goes on."
             )
 

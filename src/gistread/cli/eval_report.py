@@ -190,11 +190,19 @@ def _about(run: Reported) -> str:
     ]
     return " · ".join(
         [
-            f"{run.folder.resolve().name}: {settings.task}, {settings.model}, window {settings.context_tokens}",
+            f"{run.folder.resolve().name}: {settings.task}, {_who(settings)}",
             f"{counted(questions, 'question')} about {counted(documents, 'text')}, seed {settings.seed}",
             *others,
         ]
     )
+
+
+def _who(settings: RunSettings) -> str:
+    """Who read and who answered."""
+    reading = f"{settings.model}, window {settings.context_tokens}"
+    if not settings.asking_model:
+        return reading
+    return f"{settings.asking_model}, window {settings.asking_context_tokens}, over memories of {reading}"
 
 
 def _said(value: object) -> str:

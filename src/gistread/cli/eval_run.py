@@ -3,9 +3,10 @@
 import argparse
 import asyncio
 import shlex
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.eval_progress import RunProgress
@@ -59,39 +60,47 @@ def run_task(arguments: argparse.Namespace) -> ExitStatus:
         say(f"Note: {error.message}")
         embedding_model = None
         arguments.readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
+    asking = find_source(config.asking_model) if config.asking_model else model
     judge = find_source(arguments.judge) if arguments.judge else None
     folder = arguments.out or Path(f"eval-{task.name}")
-    run_until_interrupted(_run(arguments, config, task, model, embedding_model, judge, folder))
+    run_until_interrupted(_run(arguments, config, task, _Models(model, asking, embedding_model, judge), folder))
     show([opened(folder)], arguments.baseline, as_json=arguments.json)
     return ExitStatus.DONE
 
 
-async def _run(
-    arguments: argparse.Namespace,
-    config: Config,
-    task: Task,
-    model: ModelSource,
-    embedding_model: Path | None,
-    judge: ModelSource | None,
-    folder: Path,
-) -> None:
+class _Models(NamedTuple):
+    """Who does what in a run."""
+
+    reading: ModelSource
+    asking: ModelSource
+    """Often the same."""
+    embedding: Path | None
+    judge: ModelSource | None
+
+
+async def _run(arguments: argparse.Namespace, config: Config, task: Task, models: _Models, folder: Path) -> None:
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")
         plan = await asyncio.to_thread(_plan, arguments, config, task)
         try:
-            async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
+            async with AsyncExitStack() as stack:
+                engine = asking = await stack.enter_async_context(loaded(models.reading, config, line))
+                if models.asking != models.reading:
+                    asking = await stack.enter_async_context(loaded(models.asking, config, line))
+                embedder = await stack.enter_async_context(embedder_of(models.embedding, line))
                 plan = replace(plan, options=replace(plan.options, embedder=embedder))
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
-                settle(folder, _settings(arguments, plan, engine.info, data, embedding))
+                other = asking.info if asking is not engine else None
+                settle(folder, _settings(arguments, plan, engine.info, other, data, embedding))
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
-                    await RunProgress(plan, engine, outcomes, line).follow(store)
-                if judge == model:
-                    await _rate(folder, engine, line)
-            if judge is not None and judge != model:
-                async with loaded(judge, config, line) as engine:
-                    await _rate(folder, engine, line)
+                    await RunProgress(plan, engine, asking, outcomes, line).follow(store)
+                if models.judge in (models.reading, models.asking):
+                    await _rate(folder, engine if models.judge == models.reading else asking, line)
+            if models.judge not in (None, models.reading, models.asking):
+                async with loaded(models.judge, config, line) as judge:
+                    await _rate(folder, judge, line)
         except asyncio.CancelledError:
             raise InterruptError(
                 f"Stopped; every answer so far is kept in {folder}.",
@@ -158,7 +167,10 @@ def _data(arguments: argparse.Namespace) -> str:
     return "+".join(filter(None, (*hashes, arguments.split)))
 
 
-def _settings(arguments: argparse.Namespace, plan: Plan, info: EngineInfo, data: str, embedding: str) -> RunSettings:
+def _settings(
+    arguments: argparse.Namespace, plan: Plan, info: EngineInfo, asking: EngineInfo | None, data: str, embedding: str
+) -> RunSettings:
+    """`asking`: of the model that answers, where that is another."""
     size = plan.manner.size
     return RunSettings(
         task=plan.task.name,
@@ -166,6 +178,9 @@ def _settings(arguments: argparse.Namespace, plan: Plan, info: EngineInfo, data:
         model=info.name,
         fingerprint=info.fingerprint,
         context_tokens=info.context_tokens,
+        asking_model=asking.name if asking else "",
+        asking_fingerprint=asking.fingerprint if asking else "",
+        asking_context_tokens=asking.context_tokens if asking else 0,
         embedding=embedding,
         seed=arguments.seed,
         limit=arguments.limit,

@@ -143,12 +143,15 @@ class Measured:
 RunEvent = MemoryGrown | MemoryPrepared | Begun | Measured
 
 
-async def run(plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile) -> AsyncGenerator[RunEvent, None]:
+async def run(
+    plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile, asking: Engine | None = None
+) -> AsyncGenerator[RunEvent, None]:
     """Ask all that has no outcome yet. May be cancelled or killed anywhere: what was kept is not done again.
 
-    Raises EngineError when the engine fails again and again, StorageError when outcomes cannot be written.
+    `asking`: the model that answers, where it is another than the one that makes memories.
+    Raises EngineError when an engine fails again and again, StorageError when outcomes cannot be written.
     """
-    async with aclosing(merged(_Run(plan, engine, store, outcomes).work)) as events:
+    async with aclosing(merged(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
         async for event in events:
             yield event
 
@@ -162,12 +165,13 @@ def places_for(plan: Plan, engine: Engine) -> SideBySide:
 class _Run:
     """What is under way: texts, as many as questions are asked at the same time, each with its questions."""
 
-    def __init__(self, plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
+    def __init__(self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
         self._plan = plan
         self._engine = engine
+        self._asking = asking
         self._store = store
         self._outcomes = outcomes
-        self._places = places_for(plan, engine)
+        self._places = places_for(plan, asking)
         self._texts = 0
         self._failures = 0
         """Questions on end at which the engine failed."""
@@ -190,7 +194,7 @@ class _Run:
         self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
     ) -> None:
         for document, todos in waiting:
-            text = _Text(document, self._plan, self._engine, self._store)
+            text = _Text(document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
                 await self._ask_reader(text, todo, tell)
                 self._begin_texts(waiting, tell, tasks)
@@ -224,10 +228,12 @@ class _Run:
 class _Text:
     """A document, its memory as far as it was needed, and what kept readers from it."""
 
-    def __init__(self, document: Document, plan: Plan, engine: Engine, store: MemoryStore) -> None:
+    def __init__(self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore) -> None:
+        """`engine` makes the memory and all that is made of it, `asking` answers."""
         self._document = document
         self._plan = plan
         self._engine = engine
+        self._asking = asking
         self._store = store
         self._memory = GistMemory(document.book, PRESETS["quality"], engine.info.name)
         self._unread: EngineError | None = None
@@ -268,15 +274,15 @@ class _Text:
         if reader in self.unready:
             outcome = failed(question, place, self.unready[reader].message)
         else:
-            outcome, lost = await ask(question, place, self._memory, self._engine, plan.options, plan.timeout_s)
+            outcome, lost = await ask(question, place, self._memory, self._asking, plan.options, plan.timeout_s)
         return _scored(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
         """Whether the memory, with as many pages open as may be, could be too large for the window or the budget."""
-        entries, options, window = self._memory.entries, self._plan.options, self._engine.info.context_tokens
+        entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
         if not entries:
             return False
-        gists = await self._engine.count("\n\n".join(entry.gist.text for entry in entries))
+        gists = await self._asking.count("\n\n".join(entry.gist.text for entry in entries))
         page = TOKENS_PER_WORD * sum(entry.page.words for entry in entries) / len(entries)
         room = min(window - PROMPT_TOKENS - options.answer_tokens, options.budget_tokens or window)
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
@@ -304,7 +310,7 @@ class _Text:
                     news, notice = kept.notice if kept.notice != notice else "", kept.notice
                     yield MemoryGrown(document, kept.memory, news)
         with suppress(GistreadError):  # Then the first question takes its time.
-            await prepare(kept.memory, self._engine)
+            await prepare(kept.memory, self._asking)
 
 
 def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:

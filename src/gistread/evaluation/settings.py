@@ -28,6 +28,10 @@ class RunSettings:
     fingerprint: str
     """Of the model's weights."""
     context_tokens: int
+    asking_model: str = ""
+    """The model that answers; empty: the same. The next two are of it."""
+    asking_fingerprint: str = ""
+    asking_context_tokens: int = 0
     embedding: str = ""
     """Fingerprint of the embedding model; empty: without one."""
     seed: int = 0
@@ -65,13 +69,16 @@ _TYPED = {
     "fingerprint": "the weights of --model",
     "embedding": "--embedding-model",
     "context_tokens": "--context",
+    "asking_model": "the name of the asking model",
+    "asking_fingerprint": "the weights of --asking-model",
+    "asking_context_tokens": "the window of --asking-model",
     "page_size": "--page-size",
     "guard": "--no-guard",
     "gist_task": "--task",
     "prompts": "the prompts of gistread",
     "version": "the version of gistread",
 }
-_HASHES = ("data", "fingerprint", "embedding", "prompts")
+_HASHES = ("data", "fingerprint", "asking_fingerprint", "embedding", "prompts")
 
 
 def settle(folder: Path, settings: RunSettings) -> None:

@@ -91,12 +91,12 @@ async def gather(
     yield Facts(tuple(fact for number in sorted(found) for fact in found[number]))
 
 
-def left(memory: GistMemory, fingerprint: str) -> Left:
-    """What is left to make with the model of this fingerprint, of the pages that have not been read as well.
+def left(memory: GistMemory) -> Left:
+    """What is left to make, of the pages that have not been read as well.
 
     Hashes the whole text: for a thread.
     """
-    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry, fingerprint) is None]
+    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry) is None]
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
     task = count_words(prompts.load("extract").own_words)
@@ -113,13 +113,13 @@ def _most(words: int) -> int:
     return max(2, min(_MOST_FACTS, words // _WORDS_A_FACT))
 
 
-def _key(text: str, fingerprint: str) -> str:
-    return key_of(fingerprint, prompts.version(*PROMPTS), text)
+def _key(text: str) -> str:
+    return key_of(prompts.version(*PROMPTS), text)
 
 
-def _known(memory: GistMemory, entry: Entry, fingerprint: str) -> list[Fact] | None:
-    """The facts that were made of a page."""
-    match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page), fingerprint)):
+def _known(memory: GistMemory, entry: Entry) -> list[Fact] | None:
+    """The facts that were made of a page. They belong to the memory, as its gists do, whichever model asks for them."""
+    match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
             return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
     return None
@@ -128,13 +128,12 @@ def _known(memory: GistMemory, entry: Entry, fingerprint: str) -> list[Fact] | N
 async def _facts(memory: GistMemory, entry: Entry, engine: Engine, priority: Priority) -> tuple[list[Fact], Usage]:
     text = memory.text_of(entry.page)
     number = entry.page.number
-    fingerprint = engine.info.fingerprint
-    if (known := _known(memory, entry, fingerprint)) is not None:
+    if (known := _known(memory, entry)) is not None:
         return known, NO_USAGE
     listed, usage = await _listed(text, engine, priority)
     kept = _guarded(listed, text) or _of_the_page(text)
     record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
-    memory.derived.at(entry.page.start).put(_KIND, _key(text, fingerprint), record)
+    memory.derived.at(entry.page.start).put(_KIND, _key(text), record)
     return [Fact(number, fact, elements) for fact, elements in kept], usage
 
 

@@ -97,7 +97,7 @@ async def _facts(memory: GistMemory, models: Models, priority: Priority) -> Asyn
 
 
 async def _facts_left(memory: GistMemory, models: Models) -> Left:
-    return await asyncio.to_thread(facts.left, memory, models.engine.info.fingerprint)
+    return await asyncio.to_thread(facts.left, memory)
 
 
 async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:

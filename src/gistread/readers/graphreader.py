@@ -66,7 +66,7 @@ async def graphreader(
     graph: Mapping[str, Element] = {}
     search = Search(question, memory, engine, graph)
     # The first page may take a minute: what is being waited for is said before.
-    if not (left := await asyncio.to_thread(facts.left, memory, engine.info.fingerprint)).complete:
+    if not (left := await asyncio.to_thread(facts.left, memory)).complete:
         yield Prepared("facts", left.done, left.total)
     async with aclosing(gather(memory, engine, Priority.PERSON)) as growing:
         async for growth in growing:

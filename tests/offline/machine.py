@@ -1,0 +1,109 @@
+"""A home with a tiny model and books that ask for more than they hold, and ways to run gistread in it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.terminal import environment
+from tests.tiny_gguf import write_tiny_gguf
+
+TRAP = Path(__file__).parent / "trap"
+ELSEWHERE = "http://gistread.invalid"
+"""By its ending a name that nobody can ever have."""
+SIZE = ("--min-words", "60", "--max-words", "200")
+_LINE = "The keeper stood before the door and counted the stairs, one by one, as the sea went on below. "
+
+PAGE = f"""<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "{ELSEWHERE}/xhtml1-strict.dtd">
+<html xmlns="http://www.w3.org/1999/xhtml"><head><title>The Keeper</title>
+<base href="{ELSEWHERE}/book/"/>
+<link rel="stylesheet" href="{ELSEWHERE}/style.css"/><link rel="preconnect" href="{ELSEWHERE}"/>
+<script src="{ELSEWHERE}/count.js"></script><style>@import url("{ELSEWHERE}/more.css");</style>
+<meta http-equiv="refresh" content="1; url={ELSEWHERE}/next"/></head><body>
+<h1>The Keeper</h1><p>{_LINE * 4}</p><p><img src="{ELSEWHERE}/keeper.png" alt="the keeper"/></p>
+<p>{_LINE * 4}<a href="{ELSEWHERE}/note">a note</a></p><iframe src="{ELSEWHERE}/frame"></iframe>
+<object data="{ELSEWHERE}/thing.svg"></object><video src="{ELSEWHERE}/film.mp4"></video>
+<h1>The Sea</h1><p>{_LINE * 8}</p></body></html>
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything lies below `home`."""
+
+    home: Path
+    page: Path
+    """A book as a web page."""
+    text: Path
+    model: Path
+
+    @property
+    def told(self) -> Path:
+        """What the trap says."""
+        return self.home / "trapped.txt"
+
+    def variables(self, *, trapped: bool) -> dict[str, str]:
+        path = os.environ.get("PYTHONPATH", "")
+        trap = {"PYTHONPATH": f"{TRAP}{os.pathsep}{path}", "GISTREAD_TRAP": str(self.told)}
+        return environment(self.home, HOME=str(self.home), **(trap if trapped else {}))
+
+    def run(
+        self, *words: str | Path, before: tuple[str, ...] = (), trapped: bool = False, seconds: float = 240
+    ) -> "subprocess.CompletedProcess[str]":
+        """`gistread WORDS`, to its end."""
+        return subprocess.run(
+            [*before, sys.executable, "-m", "gistread", *map(str, words)],
+            env=self.variables(trapped=trapped),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+
+    def lines(self, kind: str) -> list[str]:
+        """What the trap told of this kind, by all processes."""
+        told = self.told.read_text().splitlines() if self.told.exists() else []
+        return [line for line in told if line.startswith(f"{kind} ")]
+
+    def everything(self) -> list[tuple[str | Path, ...]]:
+        """The commands of a day, each to be run after the one before."""
+        model = ("--model", self.model)
+        return [
+            ("models", "list"),
+            ("models", "use", self.model),
+            ("doctor", *model),
+            ("index", self.page, *SIZE, *model),
+            ("index", self.text, *SIZE),
+            ("ask", self.page, "Who counted the stairs?", "--max-pages", "1"),
+            ("ask", self.text, "Who counted?", "--reader", "bm25", "--json"),
+            ("pages", self.page),
+            ("search", self.page, "stairs"),
+            ("search", self.text, "--ranked", "counting"),
+            ("export", self.page, "--format", "json"),
+            ("act", self.page, "Find the note"),
+            ("books", "--add", self.home),
+            ("paths",),
+            ("keys",),
+            ("eval", "list"),
+        ]
+
+
+def machine(home: Path) -> Machine:
+    page, text = home / "keeper.html", home / "keeper.txt"
+    page.write_text(PAGE)
+    text.write_text("\n\n".join(f"Chapter {number}\n\n{_LINE * 4}" for number in (1, 2)) + "\n")
+    (home / "models").mkdir()
+    model = write_tiny_gguf(home / "models" / "tiny.gguf")
+    return Machine(home, page, text, model)
+
+
+@cache
+def without_network() -> tuple[str, ...]:
+    """What runs a command where there is no network at all; empty where that is not permitted."""
+    for words in (("unshare", "--net"), ("unshare", "--map-root-user", "--net")):
+        if shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+            return words
+    return ()

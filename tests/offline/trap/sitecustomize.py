@@ -1,0 +1,49 @@
+"""In every Python process that has this folder on its path: what it does with sockets, and what it imports to do so.
+
+One line a thing, appended to the file that `GISTREAD_TRAP` names: a word for it, the process, and what was called with
+what. Audit hooks see the calls of the interpreter itself, whoever makes them; what a C library does on its own they do
+not see (`test_system_calls.py` does).
+"""
+
+import os
+import sys
+
+_CLIENTS = {
+    "requests",
+    "urllib3",
+    "httpx",
+    "httpx2",
+    "aiohttp",
+    "websockets",
+    "huggingface_hub",
+    "openai",
+    "sentry_sdk",
+}
+_FILE = os.environ.get("GISTREAD_TRAP", "")
+_UNIX = 1
+"""Of a pair within one process, as asyncio has it to wake itself."""
+
+
+def _tell(*words: object) -> None:
+    file = os.open(_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(file, (" ".join(map(str, words)) + "\n").encode())
+    finally:
+        os.close(file)
+
+
+def _hear(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "import":
+        name = str(arguments[0])
+        if name.partition(".")[0] in _CLIENTS:
+            _tell("import", os.getpid(), name)
+    elif event == "socket.__new__":
+        if arguments[1] != _UNIX:
+            _tell("socket", os.getpid(), event, arguments[1:])
+    elif event.startswith("socket.") and event not in ("socket.gethostname", "socket.sethostname"):
+        _tell("socket", os.getpid(), event, arguments[1:])
+
+
+if _FILE:
+    _tell("began", os.getpid(), *sys.orig_argv[1:])
+    sys.addaudithook(_hear)
