@@ -127,7 +127,7 @@ def test_a_turn_that_does_not_end_or_leaves_marks_is_noticed(said: Completion) -
 
 
 def test_a_base_model_is_said_to_be_one() -> None:
-    assert "no chat template" in judge(RIGHT, ENDED, [OWN, OWN], has_template=False).line
+    assert "it is a base model, without a chat template" in judge(RIGHT, ENDED, [OWN, OWN], has_template=False).line
 
 
 def test_passages_are_whole_paragraphs_of_the_sample_each_other_ones() -> None:

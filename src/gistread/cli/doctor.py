@@ -10,7 +10,7 @@ from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
-from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.progress import ProgressLine, counted, duration
 from gistread.cli.shapes import Json
 from gistread.config import Config
 from gistread.engine.llama.fast_weights import FAST, may_pay, obstacle
@@ -178,7 +178,7 @@ def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
     return [
         ("layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"),
         ("KV cache", f"room for {fit.cells:,} tokens, as {fit.kv_type}"),
-        ("work", f"{fit.threads} threads · batches of {fit.batch_tokens} tokens · {attention}"),
+        ("work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens · {attention}"),
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from gistread.engine.llama.architectures import is_known
 from gistread.engine.llama.fitting import DEFAULT_CONTEXT_TOKENS, LEAST_WINDOW
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.memory_kind import MemoryKind
@@ -170,4 +171,6 @@ def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
     kind, problem = kind_of(first, name)
     if missing := sum(header.missing_bytes for header in headers):
         return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"
+    if not problem and not is_known(first.architecture):
+        return ModelKind.OTHER, f"the installed llama.cpp does not know its architecture, {first.architecture}"
     return kind, problem

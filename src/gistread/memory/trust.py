@@ -112,7 +112,7 @@ def judge(
         if not ends_turns:
             said.append("its answers do not end by themselves")
         if not has_template:
-            said.append("it has no chat template, as models have that go on with text and follow no tasks")
+            said.append("it is a base model, without a chat template")
         if worth is Worth.READING and len(said) > 1:
             worth, said[0] = Worth.SOME, "its gists are good"
     return Verdict(

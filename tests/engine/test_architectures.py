@@ -1,0 +1,44 @@
+"""Which architectures the installed llama.cpp knows."""
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.llama.architectures import is_known
+from gistread.engine.model_files import describe
+from gistread.engine.model_places import FoundModel
+from tests.tiny_gguf import write_tiny_gguf
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What was found is not kept from test to test."""
+    is_known.cache_clear()
+    yield
+    is_known.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "name", ["llama", "qwen2", "qwen3", "gemma3", "phi3", "gpt-oss", "mamba", "jamba", "bert", "nomic-bert", "rwkv7"]
+)
+def test_what_llama_cpp_has_is_known(name: str) -> None:
+    assert is_known(name)
+
+
+@pytest.mark.parametrize("name", ["oddlama", "llama9", "xqwen2", "qwe"])
+def test_what_it_has_not_is_not(name: str) -> None:
+    assert not is_known(name)
+
+
+def test_where_no_library_can_be_looked_into_everything_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert is_known("oddlama")
+
+
+def test_a_model_that_cannot_be_loaded_for_it_is_said_to_be_so_in_the_list(tmp_path: Path) -> None:
+    path = write_tiny_gguf(tmp_path / "odd.gguf", general__architecture="oddlama")
+    model = describe(FoundModel("odd", (path,)))
+    assert not model.usable
+    assert model.problem == "the installed llama.cpp does not know its architecture, oddlama"
