@@ -331,3 +331,17 @@ def _broken(folder: Path, changes: dict[str, object]) -> Path:
         path.write_bytes(whole.replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz"))
         return path
     return write_tiny_gguf(path, **changes)
+
+
+async def test_threads_that_wait_for_each_other_soon_leave_the_core_to_other_programs(
+    tiny: Path, start: StartEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    assert int(environment(await start(tiny))["GOMP_SPINCOUNT"]) <= 10_000
+    monkeypatch.setenv("GOMP_SPINCOUNT", "77000")
+    assert environment(await start(tiny))["GOMP_SPINCOUNT"] == "77000"
+
+
+def environment(engine: LlamaEngine) -> dict[str, str]:
+    """Of the engine's worker."""
+    return psutil.Process(engine.worker_pid).environ()
