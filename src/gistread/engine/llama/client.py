@@ -17,7 +17,7 @@ from gistread.engine.llama.fitting import AS_FITS, Wishes
 from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measured import Measured
-from gistread.engine.llama.supervised import SupervisedWorker
+from gistread.engine.llama.supervised import SupervisedWorker, Work
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.protocol import (
     GREEDY,
@@ -83,6 +83,11 @@ class LlamaEngine:
     def worker_pid(self) -> int | None:
         """Of the running worker process."""
         return self._process.pid
+
+    @property
+    def work(self) -> Work:
+        """What the worker has said of its own work: of interest to measurements, not to a person."""
+        return self._process.work
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         return self._process.watch(callback)

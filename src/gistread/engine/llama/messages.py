@@ -13,7 +13,8 @@ From the worker:  loading {fraction}                      ready {context_tokens,
                                                                  parallel, dimension, fit}
                   trying {number, left, notice}
                   measured {rates, parallel}; rates null: they could not be
-                  failed {message, hint}                  state {phase, fraction, tokens_per_s, priority}
+                  failed {message, hint}                  state {phase, fraction, tokens_per_s, priority,
+                                                         busy_s, decode_s, cells}
                   delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
                   prepared {id, usage}                    scored {id, mean, tokens, usage}

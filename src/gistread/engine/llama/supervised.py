@@ -30,6 +30,18 @@ Info = TypeVar("Info")
 """What is known of a loaded model."""
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a worker has said of its own work, for whoever measures it."""
+
+    busy_s: float = 0.0
+    """In which it had something to do, since it was started."""
+    decode_s: float = 0.0
+    """Of that, inside `llama_decode`."""
+    cells: int = 0
+    """Of the KV cache, in use."""
+
+
 @dataclass(eq=False, slots=True)
 class _Request:
     """One message to the worker and everything that comes back for it."""
@@ -50,6 +62,8 @@ class SupervisedWorker(Generic[Info]):
         self._log = log
         self._info: Info | None = None
         self._state = EngineState(Phase.STOPPED)
+        self.work = Work()
+        """As it was told last, with a state."""
         self._watchers: list[Callable[[EngineState], None]] = []
         self._worker: WorkerProcess | None = None
         self._starting: asyncio.Task[Info] | None = None
@@ -158,6 +172,7 @@ class SupervisedWorker(Generic[Info]):
             case "state" if self._state.phase is Phase.LOADING:
                 pass  # Idle, as far as the worker is concerned; there is more to be done before it can be used.
             case "state":
+                self.work = Work(**{name: message[name] for name in Work.__dataclass_fields__ if name in message})
                 self.tell(
                     EngineState(
                         phase=Phase(message["phase"]),

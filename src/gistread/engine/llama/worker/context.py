@@ -135,9 +135,9 @@ class Context:
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return length == 0
 
-    def fork(self, source: int, target: int, length: int) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`."""
-        llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
+    def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
+        """Let `target`, which ends at `start`, share the tokens of `source` from there up to `length`."""
+        llama.llama_memory_seq_cp(self._memory, source, target, start, length)
 
     def holds_window(self, sequence: int, length: int) -> bool:
         """Whether a sequence can be cut, or forked, at this length.
@@ -162,9 +162,13 @@ class Context:
         if self._memory is not None:
             llama.llama_memory_clear(self._memory, False)
 
+    def state_bytes(self, sequence: int) -> int:
+        """How large `state` would be."""
+        return int(llama.llama_state_seq_get_size(self.handle, sequence))
+
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """What the cache holds of a sequence, as bytes that `restore` takes."""
-        state = np.empty(llama.llama_state_seq_get_size(self.handle, sequence), dtype=np.uint8)
+        state = np.empty(self.state_bytes(sequence), dtype=np.uint8)
         llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
         return state
 

@@ -7,6 +7,7 @@ does on `seq_cp` and `seq_rm`, and knows nothing of it.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 
@@ -31,6 +32,21 @@ class PrefixTree:
     def length(self, sequence: int) -> int:
         """Tokens that a sequence holds."""
         return self._lengths.get(sequence, 0)
+
+    def held_by(self, sequences: AbstractSet[int]) -> int:
+        """Cells of what any of these sequences hold."""
+        cells = 0
+        open_nodes = list(self._root.children)
+        while open_nodes:
+            node = open_nodes.pop()
+            if not node.holders.isdisjoint(sequences):
+                cells += len(node.tokens)
+                open_nodes += node.children
+        return cells
+
+    def alone(self, sequence: int) -> int:
+        """Cells that no other sequence holds."""
+        return sum(len(node.tokens) for node in self._path(sequence) if len(node.holders) == 1)
 
     def tokens(self, sequence: int) -> list[int]:
         """What a sequence holds: `tokens[i]` stands at position i."""

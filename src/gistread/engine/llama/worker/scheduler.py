@@ -19,6 +19,7 @@ from gistread.engine.llama.messages import encode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadedModel
+from gistread.engine.llama.worker.parked import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots
@@ -39,7 +40,7 @@ class Scheduler:
         self._weights = model.weights
         self._context = model.context
         self._send = send
-        self._slots = Slots(model.context, model.snapshots)
+        self._slots = Slots(model.context, model.snapshots, on_gpu=model.on_gpu)
         self._requests: list[Request] = []
         """Running and waiting, in the order of arrival."""
         self._evaluating: tuple[Request, ...] = ()
@@ -49,8 +50,8 @@ class Scheduler:
         """Tokens a second by phase, smoothed: single batches jump about."""
         self._busy_s = self._decode_s = 0.0
         """Time in which there was work, and how much of it went by inside llama_decode."""
-        self._unsaved: list[int] | None = None
-        """Tokens whose state is to be written to disk when nobody waits."""
+        self._unsaved: tuple[list[int], State] | None = None
+        """Tokens and their state, to be written to disk when nobody waits."""
         self.settled = threading.Event()
         """Nothing is to be written."""
         self.settled.set()
@@ -192,8 +193,9 @@ class Scheduler:
 
     def _finish(self, request: Request, message: bytes) -> None:
         """Free the sequence and say how it ended."""
-        if request.stable and self._slots.unsaved(request):
-            self._unsaved = request.prompt[: request.stable]
+        if self._slots.unsaved(request):
+            stable = request.prompt[: request.stable]
+            self._unsaved = stable, self._slots.state(stable)  # It may have been parked by the time when nobody waits.
             self.settled.clear()
         self._slots.release(request)
         if request.sampler is not None:
@@ -203,7 +205,7 @@ class Scheduler:
 
     def _prepared(self, request: Request) -> None:
         if self._slots.unsaved(request):
-            self._slots.save(request.prompt)
+            self._slots.save(request.prompt, self._slots.state(request.prompt))
         self._finish(request, encode("prepared", id=request.id, usage=request.usage()))
 
     def _scored(self, request: Request, scorer: Scorer) -> None:
@@ -212,7 +214,7 @@ class Scheduler:
 
     def _save(self) -> None:
         if self._unsaved is not None:
-            self._slots.save(self._unsaved)
+            self._slots.save(*self._unsaved)
             self._unsaved = None
             self.settled.set()
 
@@ -235,6 +237,7 @@ class Scheduler:
                 priority=request.priority,
                 busy_s=self._busy_s,
                 decode_s=self._decode_s,
+                cells=self._slots.cells,
             )
         )
 
@@ -251,5 +254,6 @@ class Scheduler:
                     priority=None,
                     busy_s=self._busy_s,
                     decode_s=self._decode_s,
+                    cells=self._slots.cells,
                 )
             )

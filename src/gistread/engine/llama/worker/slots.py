@@ -2,37 +2,47 @@
 
 All requests share one context and one prefix tree: whatever was evaluated for one is found by every other that
 begins the same. What a request leaves behind stays until its cells or its sequence are needed, the least
-recently used going first. A running request keeps what it has, and the cells that it may still need.
+recently used going first, and is then parked outside the cache (`parked.py`). On a CPU, where every cell in use takes
+time of whatever runs, all but a little is parked as soon as something else runs. A running request keeps what it has,
+and the cells that it may still need.
 
-Models whose memory cannot be cut back (recurrent and hybrid ones) go on from a whole state or from nothing.
+Models whose memory cannot be cut back (recurrent and hybrid ones) go on from a whole state or from nothing; of these,
+and of sliding windows, nothing is parked.
 """
 
 import itertools
 from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
+from gistread.engine.llama.worker.parked import NOTHING, Found, Parked, State
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
 from gistread.engine.protocol import Priority
 
 _KEPT_OF_BACKGROUND = 4
-"""Sequences that background work leaves behind and that are kept: its next requests begin like the last ones. Attention
-takes time for every cell in use, whoever needs it: 6,000 cells of others halve the decode rate on a CPU."""
+"""Sequences that background work leaves behind and that are kept: its next requests begin like the last ones."""
+_RESTING_CELLS = 1024
+"""That may stay in the cache of a CPU beside what runs: what was used last, as a rule by the next request too."""
+_LEAST_PARKED = 64
+_LEAST_OF_BACKGROUND = 256
+"""Tokens that are not worth it, beside what others hold or is parked: a question, and a task with its gist."""
 
 
 class Slots:
     """The sequences of one context. Belongs to the loop."""
 
-    def __init__(self, context: Context, snapshots: Snapshots | None) -> None:
+    def __init__(self, context: Context, snapshots: Snapshots | None, *, on_gpu: bool = False) -> None:
         self.context = context
+        self._parked = Parked() if context.weights.can_restart_anywhere else None
+        self._clears_away = self._parked is not None and not on_gpu
         # The state of a sliding window, or of a recurrent model, is exact at its end alone.
         self._snapshots = snapshots if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
         self._running: dict[int, Request] = {}
         """By sequence."""
         self._spare = context.sequences - 1
-        """Belongs to no request: what is saved is brought into it first."""
+        """Belongs to no request: what is saved, parked or brought back goes through it."""
         self._used_at = dict.fromkeys(range(self._spare), 0)
         """When a request last ended in it, by a clock that ticks once a use."""
         self._clock = itertools.count(1)
@@ -43,6 +53,11 @@ class Slots:
     def running(self) -> list[Request]:
         """In the order in which they were admitted."""
         return list(self._running.values())
+
+    @property
+    def cells(self) -> int:
+        """In use: what attention goes over."""
+        return self._tree.cells
 
     def held(self, request: Request) -> int:
         """Tokens of the request that need not be evaluated any more."""
@@ -67,12 +82,15 @@ class Slots:
             if target == source:
                 length = self._cut(target, length)
             else:
-                self._cut(target, 0)
+                self._put_away(target)
                 if source is not None:
                     self.context.fork(source, target, length)
                     self._tree.share(source, target, length)
         if not self._make_room(len(tokens) + request.tokens_left - length, keep=target):
             return False
+        length = self._unpark(target, tokens[: request.reusable], length)
+        if self._clears_away:
+            self._park_resting(beside=target)
         if target in self._background:
             self._background.remove(target)
         request.sequence = target
@@ -124,13 +142,20 @@ class Slots:
             and not self._snapshots.has(stable)
         )
 
-    def save(self, stable: list[int]) -> None:
-        """Keep the state of these tokens on disk, if they still lie in the cache."""
-        source, length = self._tree.find(stable)
-        if self._snapshots is not None and source is not None and length == len(stable):
-            self.context.fork(source, self._spare, length)
-            self._snapshots.save(stable, self.context.state(self._spare))
-            self.context.cut(self._spare, 0)
+    def state(self, tokens: list[int]) -> State:
+        """A copy of what the cache holds of these tokens: all of them."""
+        source, length = self._tree.find(tokens)
+        assert source is not None
+        assert length == len(tokens)
+        self.context.fork(source, self._spare, length)
+        state = self.context.state(self._spare)
+        self.context.cut(self._spare, 0)
+        return state
+
+    def save(self, stable: list[int], state: State) -> None:
+        """Keep the state of these tokens on disk."""
+        if self._snapshots is not None:
+            self._snapshots.save(stable, state)
 
     def _bring_back(self, request: Request) -> None:
         """Restore the stable beginning of a request from disk when that spares evaluating it. Tried once."""
@@ -139,10 +164,11 @@ class Slots:
         if request.sought or self._snapshots is None or len(stable) < LEAST_TOKENS or not idle:
             return
         request.sought = True
-        if self._tree.find(stable)[1] == len(stable) or (state := self._snapshots.load(stable)) is None:
+        here = max(self._tree.find(stable)[1], self._find_parked(stable).length)
+        if here == len(stable) or (state := self._snapshots.load(stable)) is None:
             return
         target = min(idle, key=lambda sequence: self._used_at[sequence])
-        self._cut(target, 0)
+        self._put_away(target)
         if target in self._background:
             self._background.remove(target)
         if self._make_room(len(stable), keep=target) and self.context.restore(target, state):
@@ -168,8 +194,60 @@ class Slots:
             if self._tree.cells + promised + cells <= self.context.cells:
                 return True
             if sequence != keep:
-                self._cut(sequence, 0)
+                self._put_away(sequence)
         return self._tree.cells + promised + cells <= self.context.cells
+
+    # Parking.
+
+    def _find_parked(self, tokens: list[int]) -> Found:
+        return self._parked.find(tokens) if self._parked is not None else NOTHING
+
+    def _unpark(self, sequence: int, tokens: list[int], length: int) -> int:
+        """Bring back what is parked of `tokens` beyond the `length` that `sequence` holds; how many it holds then.
+
+        A piece is brought into the cache whole, for a moment: where that has no room, the rest is evaluated again.
+        """
+        found = self._find_parked(tokens)
+        if self._parked is None or found.length <= length:
+            return length
+        self._parked.use(found)
+        ends = [*(piece.start for piece in found.pieces[1:]), found.length]
+        for piece, end in zip(found.pieces, ends, strict=True):
+            if end <= length:
+                continue
+            if self._tree.cells + len(piece.tokens) > self.context.cells:
+                break
+            if not self.context.restore(self._spare, piece.state):
+                break
+            self.context.fork(self._spare, sequence, end, length)
+            self.context.cut(self._spare, 0)
+            self._tree.extend(sequence, tokens[length:end])
+            length = end
+        return length
+
+    def _park_resting(self, beside: int) -> None:
+        """Let no more than a little rest in the cache beside what runs and what is about to."""
+        running = {*self._running, beside}
+        resting = [sequence for sequence in self._idle() if sequence != beside]
+        for sequence in sorted(resting, key=self._tree.length, reverse=True):
+            if self._tree.cells - self._tree.held_by(running) <= _RESTING_CELLS:
+                return
+            self._put_away(sequence)
+
+    def _put_away(self, sequence: int) -> None:
+        """Empty a sequence; what it held is parked, if it is worth it."""
+        background = sequence in self._background
+        least = _LEAST_OF_BACKGROUND if background else _LEAST_PARKED
+        if self._parked is not None and self._tree.alone(sequence) > least:
+            tokens = self._tree.tokens(sequence)
+            known = self._parked.find(tokens)
+            if len(tokens) - known.length > least:
+                self.context.fork(sequence, self._spare, len(tokens), known.length)
+                if self._parked.make_room(self.context.state_bytes(self._spare), known):
+                    state = self.context.state(self._spare)
+                    self._parked.keep(tokens, state, known, background=background)
+                self.context.cut(self._spare, 0)
+        self._cut(sequence, 0)
 
     def _cut(self, sequence: int, length: int) -> int:
         """Keep the first `length` tokens of a sequence, or none where that cannot be done; how many are left."""

@@ -1,0 +1,136 @@
+"""What rests is parked outside the cache and comes back exactly: nothing is evaluated twice, nothing is in the way."""
+
+import asyncio
+import random
+
+import numpy as np
+import pytest
+
+from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.worker.parked import Found, Parked
+from gistread.engine.protocol import Priority
+from tests.engine.conftest import StartEngine, TinyModel
+from tests.engine.fresh_model import FreshModel, passage
+from tests.engine.test_prefix_reuse import ask
+from tests.tiny_architectures import write_attention
+
+WINDOW = 1024
+PARTS = 12
+PART_WORDS = 120
+"""Some 700 tokens."""
+RESTING = 1024
+"""Cells that may be in use beside what runs."""
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    """One that can be gone on with from anywhere: of others nothing is parked."""
+    path = write_attention(tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
+    return TinyModel(path, FreshModel(path), can_roll_back=True)
+
+
+def parked(tokens: str, *, store: Parked, background: bool = False) -> None:
+    """Park what is new of these tokens, a byte each."""
+    known = store.find(as_tokens(tokens))
+    if store.make_room(len(tokens) - known.length, known):
+        state = np.frombuffer(tokens[known.length :].encode(), dtype=np.uint8)
+        store.keep(as_tokens(tokens), state, known, background=background)
+
+
+def as_tokens(text: str) -> list[int]:
+    return list(text.encode())
+
+
+def brought_back(found: Found) -> str:
+    """The tokens that the states of these pieces make together, each up to where the next begins."""
+    ends = [*(piece.start for piece in found.pieces[1:]), found.length]
+    pieces = zip(found.pieces, ends, strict=True)
+    return "".join(bytes(piece.state[: end - piece.start]).decode() for piece, end in pieces)
+
+
+def test_the_longest_beginning_that_is_parked_is_found() -> None:
+    store = Parked()
+    for tokens in ("the mule went home", "the mule went over", "the mule", "an inn", "the mule went over a pass"):
+        parked(tokens, store=store)
+    for wanted in ("the mule went over a hill", "the mule went home", "the mule waits", "an", "the mule went hot"):
+        found = store.find(as_tokens(wanted))
+        assert brought_back(found) == wanted[: found.length]
+    assert store.find(as_tokens("the mule went over a hill")).length == len("the mule went over a ")
+    assert store.find(as_tokens("a")).length == 1
+    assert store.find(as_tokens("no mule")) == Found((), 0)
+
+
+def test_what_several_begin_with_is_kept_once() -> None:
+    store = Parked()
+    parked("the mule went home", store=store)
+    parked("the mule went over", store=store)
+    assert store.size == len("the mule went home") + len("over")
+    parked("the mule", store=store)
+    assert store.size == len("the mule went home") + len("over")
+
+
+def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_from() -> None:
+    store = Parked(limit_bytes=12)
+    for tokens in ("abcd", "abcdef", "xyz"):
+        parked(tokens, store=store)
+    store.use(store.find(as_tokens("abcd")))
+    parked("12345", store=store)  # takes the place of the two that go on from `abcd`
+    assert [store.find(as_tokens(tokens)).length for tokens in ("abcdef", "xyz", "12345")] == [4, 3, 5]
+    assert store.size == 12
+    parked("t" * 13, store=store)
+    assert store.find(as_tokens("t")) == Found((), 0)
+
+
+def test_what_background_work_left_goes_first_and_is_never_much() -> None:
+    store = Parked(limit_bytes=40)
+    parked("a person's", store=store)
+    left = "ABCDEFGHIJKLMNOP"
+    for letter in left:
+        parked(letter, store=store, background=True)
+    assert [letter for letter in left if store.find(as_tokens(letter)).length] == list(left[-8:])
+    parked("0123456789" * 3, store=store)
+    assert not any(store.find(as_tokens(letter)).length for letter in left)
+    assert store.find(as_tokens("a person's")).length == len("a person's")
+
+
+def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
+    free = 800
+    store = Parked(free_bytes=lambda: free)
+    parked("a" * 100, store=store)
+    free = 80
+    parked("b" * 50, store=store)
+    assert (store.size, store.find(as_tokens("b")).length) == (0, 0)
+
+
+async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache_holds_few_of_them(
+    model: TinyModel, start: StartEngine
+) -> None:
+    dice, engine = random.Random(1), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    cells: list[int] = []
+    engine.watch(lambda _: cells.append(engine.work.cells))
+    beginnings = [passage(dice, PART_WORDS) + " " for _ in range(PARTS)]
+    first = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]
+    again = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]
+    assert sum(len(question.tokens) for question in first) > 4 * 2 * WINDOW
+    for question in first:
+        await ask(engine, question)
+    for question, known in zip(again, first, strict=True):
+        usage = await ask(engine, question)
+        common = next(i for i, (a, b) in enumerate(zip(question.tokens, known.tokens, strict=False)) if a != b)
+        assert usage.reused >= common
+    longest = max(len(question.held) for question in (*first, *again))
+    assert max(cells) <= longest + RESTING
+
+
+async def test_what_is_parked_under_running_requests_and_interrupted_ones_is_right(
+    model: TinyModel, start: StartEngine
+) -> None:
+    dice, engine = random.Random(2), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    beginnings = [passage(dice, 100) + " " for _ in range(6)]
+    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(16)]
+    for _ in range(2):
+        some = dice.sample(questions, k=8)
+        running = [asyncio.create_task(ask(engine, question, Priority.BACKGROUND)) for question in some]
+        for question in dice.sample(questions, k=3):
+            await ask(engine, question)
+        await asyncio.gather(*running)
