@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.memory.model import GistMemory, GistSource, PageSize, Reading
 from gistread.memory.reading import Gisted, read_book
 from gistread.memory.store import MemoryStore
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Aim, Finding, Skipped, Table, Value
-from tests.benchmarks.setting import AccountedEngine, Setting, engine_over, idle
+from tests.benchmarks.setting import Setting, engine_over, idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Aim("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
 
 
-async def _read(book: Book, size: PageSize, reading: Reading, engine: AccountedEngine) -> _Run:
+async def _read(book: Book, size: PageSize, reading: Reading, engine: LlamaEngine) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -61,7 +62,7 @@ async def _read(book: Book, size: PageSize, reading: Reading, engine: AccountedE
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0
-        before_busy_s, before_decode_s = engine.busy_s, engine.decode_s
+        before = engine.work
         started = time.perf_counter()
         async for event in read_book(kept, engine):
             if isinstance(event, Gisted):
@@ -69,7 +70,7 @@ async def _read(book: Book, size: PageSize, reading: Reading, engine: AccountedE
                 first_page_s = first_page_s or time.perf_counter() - started
         seconds = time.perf_counter() - started
         await idle(engine)
-        busy_s, decode_s = engine.busy_s - before_busy_s, engine.decode_s - before_decode_s
+        busy_s, decode_s = engine.work.busy_s - before.busy_s, engine.work.decode_s - before.decode_s
         return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / max(busy_s, 1e-9))
 
 

@@ -17,7 +17,6 @@ from typing import Literal, ParamSpec, TypeVar
 import psutil
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.messages import Message
 from gistread.engine.protocol import Engine, EngineState, Phase
 
 Form = Literal["Q8_0", "F16"]
@@ -54,33 +53,16 @@ class Setting:
         return path
 
 
-class AccountedEngine(LlamaEngine):
-    """An engine that also keeps what its worker says of its own time."""
-
-    busy_s = 0.0
-    """In which the worker had something to do, since it was started."""
-    decode_s = 0.0
-    """Of that, inside `llama_decode`."""
-
-    def _dispatch(self, message: Message) -> None:
-        # The screen has no use for these figures, so the client's own state leaves them out.
-        if message["kind"] == "state":
-            self.busy_s, self.decode_s = message["busy_s"], message["decode_s"]
-        super()._dispatch(message)
-
-
 @asynccontextmanager
 async def engine_over(
     setting: Setting, model: Path | None = None, *, measured: bool = True
-) -> AsyncIterator[AccountedEngine]:
+) -> AsyncIterator[LlamaEngine]:
     """A loaded engine as the program has it, over the setting's model or another; closed in the end.
 
     What it measures and converts lies in the setting's folder, so it is done once in a run. Not `measured`: it takes
     the file as it is, and runs eight requests at once whether they pay or not. One at a time.
     """
-    engine = AccountedEngine(
-        model or setting.model, cache=setting.cache if measured else None, snapshots=setting.snapshots
-    )
+    engine = LlamaEngine(model or setting.model, cache=setting.cache if measured else None, snapshots=setting.snapshots)
     try:
         await engine.start()
         yield engine

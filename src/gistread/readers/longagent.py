@@ -116,7 +116,7 @@ async def longagent(
     for round_number in range(1, ROUNDS + 1):
         yield MembersAsked(round_number, asked)
         reports: list[_Report] = []
-        async with aclosing(_ask_members(team, asked, steering)) as members:
+        async with aclosing(_ask_members(team, asked, steering, from_end=round_number % 2 == 0)) as members:
             async for report in members:
                 yield Reported(report.part + 1, report.answer, *team.parts[report.part])
                 if report.answer:
@@ -148,11 +148,14 @@ async def _part_tokens(team: _Team) -> int:
     return min(CHUNK_TOKENS, room)
 
 
-async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncGenerator[_Report, None]:
+async def _ask_members(
+    team: _Team, question: str, steering: Steering, *, from_end: bool
+) -> AsyncGenerator[_Report, None]:
     """What the members have to say to a question, as they are ready.
 
     At once are no more than fit one window together: only then does what a member is asked second surely begin with
-    what was evaluated for its first. On a server each has a window of its own.
+    what was evaluated for its first. On a server each has a window of its own. `from_end`: the last member begins.
+    Where not all that was evaluated can be kept, that of the members asked last is there still.
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.part_tokens + _TASK_TOKENS + _REPORT_TOKENS)
@@ -162,7 +165,8 @@ async def _ask_members(team: _Team, question: str, steering: Steering) -> AsyncG
         async with places:
             return None if steering.stop else await _ask(team, question, part)
 
-    tasks = [asyncio.create_task(member(part)) for part in range(len(team.parts))]
+    order = range(len(team.parts))
+    tasks = [asyncio.create_task(member(part)) for part in (reversed(order) if from_end else order)]
     try:
         for ready in asyncio.as_completed(tasks):
             if (report := await ready) is not None:
