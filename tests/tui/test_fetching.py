@@ -239,6 +239,16 @@ async def test_an_address_can_be_typed(tmp_path: Path, hub: FaultyServer) -> Non
         await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
 
 
+async def test_models_to_search_by_are_offered_where_one_is_chosen_for_that(tmp_path: Path, hub: FaultyServer) -> None:
+    app = app_in(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await choosing(pilot)
+        assert "nomic-embed-text" not in text_of(app)
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "nomic-embed-text" in text_of(app))
+        assert "tiny" not in text_of(app)
+
+
 async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(tmp_path: Path, hub: FaultyServer) -> None:
     paths_in(tmp_path).own_models.write_text("[[model]]\nname = 3")
     app = app_in(tmp_path)

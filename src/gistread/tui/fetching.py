@@ -69,12 +69,14 @@ class Fetching:
             entries = [
                 entry
                 for entry in self._catalogue.entries
-                if f"{FETCH}{entry.name}" not in there and not (self._app.paths.models / Path(entry.file).name).exists()
+                if entry.kind == kind
+                and f"{FETCH}{entry.name}" not in there
+                and not (self._app.paths.models / Path(entry.file).name).exists()
             ]
             first = [self._row(entry, best.reason) for entry in entries if best is not None and entry == best.entry]
             others = [self._row(entry) for entry in entries if best is None or entry != best.entry]
             rows += first
-            if whole or not first:
+            if whole or best is None or kind == "embedding":
                 rows += others
             elif others:
                 rows.append(ModelRow(MORE, f"{len(others)} more …", "smaller and larger ones, and for other languages"))

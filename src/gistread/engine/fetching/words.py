@@ -12,7 +12,7 @@ from gistread.engine.recommending import Machine, needed_bytes, room_for
 _VOUCHED = {
     "catalogue": "the catalogue's",
     "hub": "what the hub says it is",
-    "": "not known: nobody says what it should be",
+    "": "",
 }
 
 
@@ -51,7 +51,7 @@ def plan_lines(plan: Plan, folder: Path) -> list[str]:
         f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
         f"from      {plan.host}",
         f"to        {folder}",
-        f"checksum  {_VOUCHED[plan.voucher]}",
+        f"checksum  {_VOUCHED[plan.voucher] or ('what the hub will say it is' if plan.page else 'nobody says it')}",
     ]
 
 
@@ -67,10 +67,14 @@ def progress_words(progress: Progress, number: int, count: int, duration: Callab
         parts.append(progress.notice)
     else:
         if progress.bytes_per_s:
-            parts.append(f"{size_words(round(progress.bytes_per_s))}/s")
+            parts.append(_rate_words(progress.bytes_per_s))
         if progress.left_s is not None:
             parts.append(f"{duration(progress.left_s)} left")
     return " · ".join(parts)
+
+
+def _rate_words(bytes_per_s: float) -> str:
+    return f"{bytes_per_s / 1e6:.0f} MB/s" if bytes_per_s >= 9.5e6 else f"{bytes_per_s / 1e6:.1f} MB/s"
 
 
 def share_of(progress: Progress) -> float:
