@@ -245,6 +245,20 @@ async def test_stop_means_answer_now_and_refused_pages_are_not_read() -> None:
     assert 8 not in [event.page for event in refusing if isinstance(event, LookedUp)]
 
 
+@pytest.mark.parametrize("made_before", [0, 8])
+async def test_stop_before_there_is_a_notebook_answers_from_the_facts_that_have_been_made(made_before: int) -> None:
+    memory = make_memory(8, 8)
+    if made_before:
+        reader = graphreader.graphreader(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions())
+        assert [event async for event in reader]
+    fake = FakeEngine(says=says, chooses=choosing())
+    reader = graphreader.graphreader(QUESTION, memory, fake, Steering(stop=True), ReaderOptions())
+    assert isinstance([event async for event in reader][-1], Answered)
+    (asked,) = texts(fake, "Notebook 1:")
+    assert any(fact in asked for fact in FACTS), "what is known by then stands in the notebook"
+    assert not texts(fake, "Write a plan"), "and nothing else is begun"
+
+
 class Failing(FakeEngine):
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
         if "tell about" in prompt[0].content:

@@ -91,6 +91,11 @@ async def gather(
     yield Facts(tuple(fact for number in sorted(found) for fact in found[number]))
 
 
+def made(memory: GistMemory) -> Facts:
+    """The facts that have been made. Hashes the whole text: for a thread."""
+    return Facts(tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ()))
+
+
 def left(memory: GistMemory) -> Left:
     """What is left to make, of the pages that have not been read as well.
 

@@ -33,7 +33,7 @@ _NEIGHBOURS_SHOWN = 30
 """A node has up to some hundred; lists are kept to what fits a window of 4,000 tokens."""
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
-_NOTES_KEPT = 8
+NOTES_KEPT = 8
 _CHOICE_TOKENS = 48
 """Of a choice, with those before it that it continues."""
 _NOTHING = "nothing yet"
@@ -91,7 +91,7 @@ class Path:
 
     def shown(self) -> list[Note]:
         """The notes that a prompt shows: the latest."""
-        return self.notes[-_NOTES_KEPT:]
+        return self.notes[-NOTES_KEPT:]
 
     def notebook(self, without: int = 0) -> str:
         """The notes that are shown, without so many of the oldest."""
@@ -142,7 +142,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     """What the pages tell of this element; which of them are wanted in full goes into the queue."""
     path.steps += 1
     all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused]
-    facts = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
+    facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
         return task(
@@ -157,7 +157,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
-        facts = await asyncio.to_thread(_nearest, search, all_facts, len(facts) * 3 // 4)
+        facts = await asyncio.to_thread(nearest, search, all_facts, len(facts) * 3 // 4)
     if not facts:
         return
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
@@ -278,7 +278,7 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, fro
     return note
 
 
-def _nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
+def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
     """Of many facts those nearest to the question (BM25); in the order of the book."""
     if len(facts) <= most:
         return list(facts)

@@ -32,7 +32,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.graph_path import Path, Search, task, walk
+from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, task, walk
 from gistread.readers.lookups import STOP, nothing_read
 from gistread.readers.options import ReaderOptions
 from gistread.readers.passages import join
@@ -76,20 +76,41 @@ async def graphreader(
                 search.usage = growth.usage
                 yield Prepared("facts", growth.done, growth.total)
             if steering.stop:
-                break  # What was made is kept; the answer is that of empty notebooks.
-
-    planned = await engine.complete(task("plan", question=question), Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
-    search.usage += planned.usage
-    search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600] or question
-    starts = await _initial_nodes(search)
-    yield Planned(search.plan, tuple(element.name for element in starts))
-    paths = [Path(number, element) for number, element in enumerate(starts, start=1)]
-    async with aclosing(_side_by_side(search, paths, steering)) as walks:
-        async for event in walks:
-            yield event
+                break  # What was made is kept, and answered from.
+    paths: list[Path] = []
+    if not steering.stop:
+        async with aclosing(_follow(search, paths, steering)) as following:
+            async for event in following:
+                yield event
+    if steering.stop and not any(path.notes for path in paths):
+        paths = [await asyncio.to_thread(_of_facts, search, steering)]
     yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
     async for event in _answer(search, paths, options):
         yield event
+
+
+def _of_facts(search: Search, steering: Steering) -> Path:
+    """A notebook for who will not wait for one: the facts that have been made, the nearest to the question."""
+    memory = search.memory
+    made = facts.made(memory, search.engine.info.fingerprint).facts
+    shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
+    notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
+    return Path(1, Element("", "", tuple(shown), ()), notes)
+
+
+async def _follow(search: Search, paths: list[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+    """Plan, choose where to begin, and follow a path from each of these; they are put into `paths`."""
+    engine = search.engine
+    planned = await engine.complete(task("plan", question=search.question), Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
+    search.usage += planned.usage
+    search.plan = "\n".join(line.strip() for line in planned.text.splitlines() if line.strip())[:600]
+    search.plan = search.plan or search.question
+    starts = await _initial_nodes(search)
+    yield Planned(search.plan, tuple(element.name for element in starts))
+    paths += [Path(number, element) for number, element in enumerate(starts, start=1)]
+    async with aclosing(_side_by_side(search, paths, steering)) as walks:
+        async for event in walks:
+            yield event
 
 
 async def _initial_nodes(search: Search) -> list[Element]:
@@ -97,11 +118,11 @@ async def _initial_nodes(search: Search) -> list[Element]:
     elements = list(search.graph.values())
     texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
 
-    def nearest() -> list[int]:
+    def in_order() -> list[int]:
         ranker = Ranker(texts, search.memory.book.language)
         return ranker.top(f"{search.question} {search.question} {search.plan}", SHORTLIST)
 
-    order = await asyncio.to_thread(nearest)
+    order = await asyncio.to_thread(in_order)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
     while len(shown) > 1 and not await search.fits(_choice_of(search, shown, []), 16):
         shown = shown[: len(shown) // 2]
