@@ -33,7 +33,7 @@ from gistread.engine.protocol import (
 )
 from gistread.memory.model import Entry, Reading
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Value
@@ -119,7 +119,7 @@ async def _memory(setting: Setting, book: Book) -> Table:
 async def _read(book: Book, engine: Engine) -> list[Entry]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, "any", "any", PRESETS["quality"], Reading.SINGLE_PASS) as kept,
+        MemoryStore(Path(folder)).open(book, "any", "any", PAGE_SIZES["quality"], Reading.SINGLE_PASS) as kept,
     ):
         async for _ in read_book(kept, engine):
             pass

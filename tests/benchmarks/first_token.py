@@ -29,7 +29,7 @@ from gistread.memory.levels import page_by_page
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Reading
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.readers.events import AnswerDelta, Steering
 from gistread.readers.options import ReaderOptions
@@ -160,7 +160,7 @@ async def _memory(tokens: int, engine: Engine) -> GistMemory:
     book = open_book(story_path())
     share = 0.25
     while True:
-        memory = GistMemory(book, PRESETS["quality"], "none")
+        memory = GistMemory(book, PAGE_SIZES["quality"], "none")
         while not memory.complete:
             start = memory.read_until
             end = find_passage(book, start, memory.size).end
@@ -192,7 +192,7 @@ def _book_to_read(engine: Engine) -> Iterator[KeptMemory]:
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryStore(Path(folder)).open(
-            book, info.name, info.fingerprint, PRESETS["quality"], Reading.SINGLE_PASS
+            book, info.name, info.fingerprint, PAGE_SIZES["quality"], Reading.SINGLE_PASS
         ) as kept,
     ):
         yield kept

@@ -21,7 +21,7 @@ from typing import Any
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.memory.model import PageSize
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table
 from tests.benchmarks.setting import Setting, alone, threads
@@ -90,7 +90,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 def size_of(setting: Setting) -> PageSize:
     """Pages as in the paper's QuALITY runs: 280 to 600 words."""
-    return PageSize(60, 120) if setting.quick else PRESETS["quality"]
+    return PageSize(60, 120) if setting.quick else PAGE_SIZES["quality"]
 
 
 def book_paragraphs(book: Book) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from gistread.book import open_book
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import Reading
 from gistread.memory.reading import Gisted, read_book
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
@@ -101,7 +101,7 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
     usage, retries = NO_USAGE, 0
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, "counted", "counted", PRESETS["quality"], way.reading) as kept,
+        MemoryStore(Path(folder)).open(book, "counted", "counted", PAGE_SIZES["quality"], way.reading) as kept,
     ):
         async for event in read_book(kept, engine):
             if isinstance(event, Gisted):

@@ -14,7 +14,7 @@ from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
 from gistread.memory.model import Reading
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from tests.benchmarks.figures import Aim, Finding, Table
 from tests.benchmarks.setting import Setting
@@ -60,7 +60,7 @@ async def _seconds(setting: Setting, book: Book, reading: Reading, connections: 
         try:
             info = await engine.start()
             began = time.perf_counter()
-            size = PRESETS["quality"]
+            size = PAGE_SIZES["quality"]
             with MemoryStore(folder).open(book, info.name, info.fingerprint, size, reading) as kept:
                 async for _ in read_book(kept, engine, priority=Priority.BACKGROUND):
                     pass

@@ -4,13 +4,13 @@ import pytest
 
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import PageSize
-from gistread.memory.sizes import PRESETS, choose_size, measure_tokens_per_word
+from gistread.memory.sizes import PAGE_SIZES, choose_size, measure_tokens_per_word
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
 
 
 @pytest.mark.parametrize(
-    ("book_words", "context_tokens", "preset"),
+    ("book_words", "context_tokens", "name"),
     [
         (8_000, 8_192, "quality"),
         (120_000, 32_768, "script"),
@@ -19,13 +19,13 @@ from tests.memory.books import make_book, prose
     ],
 )
 def test_the_smallest_pages_whose_gists_leave_room_for_two_open_pages(
-    book_words: int, context_tokens: int, preset: str
+    book_words: int, context_tokens: int, name: str
 ) -> None:
-    assert choose_size(book_words, context_tokens) == PRESETS[preset]
+    assert choose_size(book_words, context_tokens) == PAGE_SIZES[name]
 
 
 def test_a_memory_that_fits_with_no_size_leaves_half_of_the_window_to_open_pages() -> None:
-    assert choose_size(566_000, 8_192) == PRESETS["script"]
+    assert choose_size(566_000, 8_192) == PAGE_SIZES["script"]
 
 
 def test_a_small_window_makes_small_pages() -> None:

@@ -1,11 +1,13 @@
 """Ranked search puts the text that answers first."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from gistread.search.ranked import Ranker
+from gistread.search.ranked import Ranker, ranker_of
+from gistread.search.relevance import Relevance
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -90,3 +92,34 @@ def test_the_section_with_the_answer_is_mostly_among_the_first_three() -> None:
             questions += 1
             hits += bool(gold & set(ranker.top(question["question"], 3)))
     assert hits / questions > 0.78
+
+
+def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(Ranker, "__init__", _noting(made))
+    ranker_of.cache_clear()
+    for _ in range(3):
+        # Cut out of the book anew for every question: other strings, the same words.
+        assert Relevance(["".join(page) for page in PAGES]).scores("the prince").telling
+        assert ranker_of(tuple("".join(page) for page in PAGES)).top("the prince", 1) == [0]
+    assert made == [len(PAGES)]
+
+
+def test_other_texts_and_other_languages_have_a_ranking_of_their_own_and_few_are_kept() -> None:
+    ranker_of.cache_clear()
+    first = ranker_of(tuple(PAGES))
+    assert ranker_of(tuple(PAGES), "de") is not first
+    assert ranker_of(tuple(PAGES[:2])) is not first
+    for number in range(5):
+        ranker_of((*PAGES, str(number)))
+    assert ranker_of.cache_info().currsize <= 3
+
+
+def _noting(made: list[int]) -> Callable[..., None]:
+    original = Ranker.__init__
+
+    def init(self: Ranker, documents: Sequence[str], language: str = "") -> None:
+        made.append(len(documents))
+        original(self, documents, language)
+
+    return init

@@ -36,7 +36,7 @@ from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.aim import ANYTHING
 from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.paths import default_paths
 from gistread.readers.choices import posed
 from gistread.readers.events import (
@@ -113,7 +113,7 @@ async def _ask(
     model = chosen_asking_model(arguments, config)
     reading = chosen_model(arguments, config) if arguments.index else model
     otherwise = instead_of(model, arguments, config)
-    memory = GistMemory(book, PRESETS["quality"], "")
+    memory = GistMemory(book, PAGE_SIZES["quality"], "")
     with ProgressLine() as line:
         if reading != model:
             # One after the other: each has the whole machine.

@@ -30,7 +30,7 @@ from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
 from gistread.memory.aim import task_of
 from gistread.memory.model import DEFAULT_READING, PageSize, Pauses, Reading
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import preset_named
@@ -143,22 +143,22 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
 
 
 def _page_size(typed: str, pauses: Pauses) -> PageSize | None:
-    """What `--page-size` means: a preset, the most words, or the fewest and the most. Raises UsageError."""
+    """What `--page-size` means: a usual size, the most words, or the fewest and the most. Raises UsageError."""
     if not typed:
         return None
-    if typed in PRESETS:
-        return PRESETS[typed]
+    if typed in PAGE_SIZES:
+        return PAGE_SIZES[typed]
     words = [int(part) if part.isdecimal() else 0 for part in typed.split("-")]
     match words:
         case [most] if most >= 2 and pauses is Pauses.UNIFORM:
             return PageSize(most, most)
         case [most] if most >= 2:  # Table 6: the fewest in proportion.
-            return PageSize(max(1, most * PRESETS["quality"].min_words // PRESETS["quality"].max_words), most)
+            return PageSize(max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words), most)
         case [fewest, most] if 1 <= fewest <= most >= 2:
             return PageSize(fewest, most)
     raise UsageError(
         f"--page-size {typed} is no page size.",
-        f"Give one of {', '.join(PRESETS)}, the most words of a page as 600, or the fewest and the most as 280-600.",
+        f"Give one of {', '.join(PAGE_SIZES)}, the most words of a page as 600, or the fewest and the most as 280-600.",
     )
 
 

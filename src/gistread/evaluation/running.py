@@ -23,7 +23,7 @@ from gistread.memory.aim import Aim
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
 from gistread.memory.needs import COARSER, Models, make
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PRESETS, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
+from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryStore
 from gistread.presets import FICTION, Preset, packaged
 from gistread.readers.lookups import prepare
@@ -235,7 +235,7 @@ class _Text:
         self._engine = engine
         self._asking = asking
         self._store = store
-        self._memory = GistMemory(document.book, PRESETS["quality"], engine.info.name)
+        self._memory = GistMemory(document.book, PAGE_SIZES["quality"], engine.info.name)
         self._unread: EngineError | None = None
         """Why there is no memory."""
         self.unready: dict[str, EngineError] = {}

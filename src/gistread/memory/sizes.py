@@ -1,4 +1,4 @@
-"""How large a page is: presets, and the choice among them for a book and a window.
+"""How large a page is: the usual sizes, and the choice among them for a book and a window.
 
 Small pages keep more detail, large pages leave a shorter memory (ReadAgent, Appendix A). A long book needs
 large pages so that its gists fit the model's window; a small window bounds how large a page may be, since at
@@ -16,7 +16,7 @@ from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import PageSize, Sizes
 
-PRESETS: Mapping[str, PageSize] = MappingProxyType(
+PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
     {
         "quality": PageSize(280, 600),
         "script": PageSize(600, 1000),
@@ -66,8 +66,8 @@ def choose_size(
 ) -> PageSize:
     """The page size for a book of `book_words` words and a window of `context_tokens` tokens.
 
-    The smallest preset whose gists leave room for two open pages and the answer. A book whose gists fit with
-    none takes the largest whose two open pages fill no more than half of the window. What the person sets is
+    The smallest of the usual sizes whose gists leave room for two open pages and the answer. A book whose gists fit
+    with none takes the largest whose two open pages fill no more than half of the window. What the person sets is
     kept. Raises UsageError for sizes that cannot be, EngineError when not even one page fits.
     """
     for name, value in (("--min-words", min_words), ("--max-words", max_words)):
@@ -110,7 +110,7 @@ async def measure_tokens_per_word(book: Book, engine: Engine) -> float:
 
 def _fitting(book_words: int, window: _Window) -> PageSize:
     largest: PageSize | None = None
-    for name, size in PRESETS.items():
+    for name, size in PAGE_SIZES.items():
         open_words = PAGES_OPEN * size.max_words
         if open_words + book_words * _GIST_SHARE[name] <= window.room_words:
             return size
@@ -118,8 +118,8 @@ def _fitting(book_words: int, window: _Window) -> PageSize:
             largest = size
     if largest is not None:
         return largest
-    # A small window: pages of the first preset's proportions, two of which fill half of it.
-    first = PRESETS["quality"]
+    # A small window: pages of the first size's proportions, two of which fill half of it.
+    first = PAGE_SIZES["quality"]
     max_words = min(first.max_words, max(SMALLEST_PAGE_WORDS, window.room_words // (2 * PAGES_OPEN)))
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 

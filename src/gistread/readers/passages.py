@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gistread.book.model import Book
 from gistread.memory.passages import Passage, cut
-from gistread.search.ranked import Ranker
+from gistread.search.ranked import ranker_of
 
 GAP = "[…]"
 
@@ -47,8 +47,8 @@ async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list
     """The passages that share a word with the question, the nearest first (BM25)."""
 
     def best() -> list[Passage]:
-        texts = [book.text[start:end] for start, end in passages]
-        return [passages[index] for index in Ranker(texts, book.language).top(question, len(texts))]
+        texts = tuple(book.text[start:end] for start, end in passages)
+        return [passages[index] for index in ranker_of(texts, book.language).top(question, len(texts))]
 
     return await asyncio.to_thread(best)
 

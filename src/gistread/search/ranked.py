@@ -4,10 +4,19 @@ Knows texts and positions; knows nothing of books, pages or gists.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from gistread.search.tokens import Terms
+
+_KEPT = 3
+"""Rankers: a book in passages, in its pages, and in the passages of its pages. War and Peace takes some 60 MB."""
+
+
+@lru_cache(_KEPT)
+def ranker_of(documents: tuple[str, ...], language: str = "") -> "Ranker":
+    """One for what is asked about again and again, a book cut in some way: the latest are kept. From any thread."""
+    return Ranker(documents, language)
 
 
 class Ranker:

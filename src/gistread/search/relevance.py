@@ -12,11 +12,12 @@ Knows texts and their order; knows nothing of books, pages or gists.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, chain, zip_longest
 
 from gistread.book.words import count_words
 from gistread.search.asking import ASKING
-from gistread.search.ranked import Ranker
+from gistread.search.ranked import ranker_of
 from gistread.search.tokens import Terms
 
 NEAR_WORDS = 300
@@ -50,17 +51,16 @@ class Scores:
 
 
 class Relevance:
-    """Over the passages of one text, in their order. A novel takes as long as a `Ranker` over it."""
+    """Over the passages of one text, in their order. A novel takes as long as a `Ranker` over it, the first time."""
 
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language` in BCP 47, as `Book.language` gives it; empty is English."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
         self._asking = ASKING.get(code, frozenset())
         self._terms = Terms(language)
-        self._ranker = Ranker(passages, language)
-        sizes = [count_words(passage) for passage in passages]
-        ends = accumulate(sizes)
-        self._middles = [end - size / 2 for end, size in zip(ends, sizes, strict=True)]
+        texts = tuple(passages)
+        self._ranker = ranker_of(texts, language)
+        self._middles = _middles(texts)
 
     def scores(self, question: str, choices: Sequence[str] = ()) -> Scores:
         """How much the passages have to do with this question, and a little with the `choices` of answers to it."""
@@ -71,6 +71,13 @@ class Relevance:
     def _ranked(self, words: str) -> list[float]:
         """By the words that do more than ask."""
         return self._ranker.scores(" ".join(word for word in self._terms.words(words) if word not in self._asking))
+
+
+@lru_cache(1)
+def _middles(passages: tuple[str, ...]) -> tuple[float, ...]:
+    """Of each passage, in words from the beginning."""
+    sizes = [count_words(passage) for passage in passages]
+    return tuple(end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:

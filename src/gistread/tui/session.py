@@ -20,7 +20,7 @@ from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
 from gistread.memory.model import Reading as ReadingMode
 from gistread.memory.needs import NEEDS, Models
-from gistread.memory.sizes import PRESETS
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.presets import Preset, read_presets
 from gistread.readers.registry import METHODS
@@ -394,7 +394,7 @@ class Session:
             if reason := self.why_not_ask():
                 raise EngineError(self._problem or self.reading.problem or reason)
             apart = self._models.apart
-            memory = self._memory or (GistMemory(self.book, PRESETS["quality"], "") if apart else None)
+            memory = self._memory or (GistMemory(self.book, PAGE_SIZES["quality"], "") if apart else None)
             if memory is not None and (memory.entries or not self.asking.needs_memory):
                 if apart:
                     return memory, await self._other_engine()
