@@ -101,17 +101,17 @@ def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monke
     for _ in range(3):
         # Cut out of the book anew for every question: other strings, the same words.
         assert Relevance(["".join(page) for page in PAGES]).scores("the prince").telling
-        assert ranker_of(tuple("".join(page) for page in PAGES)).top("the prince", 1) == [0]
+        assert ranker_of(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
     assert made == [len(PAGES)]
 
 
 def test_other_texts_and_other_languages_have_a_ranking_of_their_own_and_few_are_kept() -> None:
     ranker_of.cache_clear()
-    first = ranker_of(tuple(PAGES))
+    first = ranker_of(tuple(PAGES), "")
     assert ranker_of(tuple(PAGES), "de") is not first
-    assert ranker_of(tuple(PAGES[:2])) is not first
+    assert ranker_of(tuple(PAGES[:2]), "") is not first
     for number in range(5):
-        ranker_of((*PAGES, str(number)))
+        ranker_of((*PAGES, str(number)), "")
     assert ranker_of.cache_info().currsize <= 3
 
 

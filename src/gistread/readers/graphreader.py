@@ -92,7 +92,7 @@ async def graphreader(
 def _of_facts(search: Search, steering: Steering) -> Path:
     """A notebook for who will not wait for one: the facts that have been made, the nearest to the question."""
     memory = search.memory
-    made = facts.made(memory, search.engine.info.fingerprint).facts
+    made = facts.made(memory).facts
     shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
     notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
     return Path(1, Element("", "", tuple(shown), ()), notes)

@@ -14,7 +14,7 @@ _KEPT = 3
 
 
 @lru_cache(_KEPT)
-def ranker_of(documents: tuple[str, ...], language: str = "") -> "Ranker":
+def ranker_of(documents: tuple[str, ...], language: str) -> "Ranker":
     """One for what is asked about again and again, a book cut in some way: the latest are kept. From any thread."""
     return Ranker(documents, language)
 
