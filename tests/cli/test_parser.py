@@ -69,7 +69,7 @@ def test_expand_takes_page_numbers() -> None:
         (["index", "b", "--reading", "fast"], "invalid choice: 'fast'"),
         (["index", "b", "--colour"], "Unrecognized arguments: --colour"),
         (["index", "b", "--max"], "Unrecognized arguments: --max"),
-        (["models"], "required: ACTION"),
+        (["models", "use"], "required: NAME"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
         (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),
