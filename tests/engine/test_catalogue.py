@@ -8,8 +8,11 @@ import pytest
 from gistread.engine.catalogue import CatalogueEntry, read_catalogue
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
+from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.library import Library
 from gistread.engine.recommending import Machine, needed_bytes, recommend, room_for
-from gistread.errors import UsageError
+from gistread.engine.this_machine import this_machine
+from gistread.errors import EngineError, UsageError
 
 GB = 10**9
 NOWHERE = Path("/nowhere/models.toml")
@@ -188,3 +191,26 @@ def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not UTF-8"):
         read_catalogue(path)
+
+
+def test_what_the_graphics_card_has_free_counts_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked() -> Library:
+        return Library("0.3", (), ("CUDA",), (Gpu("card", 12 * GB, 16 * GB),))
+
+    monkeypatch.setattr("gistread.engine.this_machine.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "NVIDIA")
+    here = this_machine()
+    assert 10 * GB < here.gpu_bytes < 12 * GB
+    assert here.free_bytes > 0
+    assert here.cores >= 1
+    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "")
+    assert this_machine().gpu_bytes == 0
+
+
+def test_a_library_that_cannot_be_asked_means_no_graphics_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked() -> Library:
+        raise EngineError("llama-cpp-python cannot be used.")
+
+    monkeypatch.setattr("gistread.engine.this_machine.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "NVIDIA")
+    assert this_machine().gpu_bytes == 0

@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +44,8 @@ class File:
 class FaultyServer:
     """Faults are used up one a request, in their order; `always` answers each request that no fault has answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: Path | None = None, certificate: Path | None = None) -> None:
+        """With a key and its certificate it speaks TLS."""
         self.files: dict[str, File] = {}
         self.faults: list[Fault] = []
         self.always: Fault | None = None
@@ -54,7 +57,11 @@ class FaultyServer:
             faulty = owner
 
         self._server = _Server(("127.0.0.1", 0), Bound)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
@@ -164,8 +171,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def faulty_server() -> Iterator[FaultyServer]:
-    server = FaultyServer()
+def faulty_server(key: Path | None = None, certificate: Path | None = None) -> Iterator[FaultyServer]:
+    server = FaultyServer(key, certificate)
     try:
         yield server
     finally:

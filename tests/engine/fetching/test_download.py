@@ -2,6 +2,9 @@
 
 import asyncio
 import hashlib
+import random
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +110,26 @@ def test_cut_at_every_one_of_the_first_bytes(downloads: Downloads, model: bytes)
     downloads.server.faults = [cut_after(1)] * 40
     assert downloads.run() == model
     assert sum(count for _, count in downloads.sent) == len(model)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_server_that_fails_in_every_way_one_after_the_other(downloads: Downloads, model: bytes, seed: int) -> None:
+    source = random.Random(seed)
+    downloads.network = replace(downloads.network, attempts=30)
+
+    def fault() -> Fault:
+        ways: list[Fault] = [
+            cut_after(source.randrange(60_000)),
+            cut_after(source.randrange(10)),
+            status(source.choice((429, 500, 502, 503))),
+            claims_length(len(model) + source.randrange(1, 5000)),
+            redirect("/tiny.gguf?moved"),
+            status(416),
+        ]
+        return source.choice(ways)
+
+    downloads.server.faults = [fault() for _ in range(15)]
+    assert downloads.run(sha256=sha256(model), voucher="catalogue") == model
 
 
 def test_silence_ends_an_attempt_and_the_next_goes_on(downloads: Downloads, model: bytes) -> None:
@@ -304,6 +327,17 @@ def test_416_for_a_whole_file_completes_it(downloads: Downloads, model: bytes) -
     assert len(downloads.sent) == 1
 
 
+@pytest.mark.parametrize("error", [-1000, 1000])
+def test_a_size_that_somebody_wrote_down_wrongly(downloads: Downloads, model: bytes, error: int) -> None:
+    """Too large: the server knows better. Too small: what is here is no whole model."""
+    if error > 0:
+        assert downloads.run(size_bytes=len(model) + error) == model
+        assert sum(count for _, count in downloads.sent) == len(model)
+    else:
+        with pytest.raises(FetchError, match="1,000 bytes are missing"):
+            downloads.run(size_bytes=len(model) + error)
+
+
 def test_416_for_a_shorter_file_begins_anew(downloads: Downloads, model: bytes) -> None:
     downloads.server.faults = [cut_after(80_000), status(416)]
     assert downloads.run() == model
@@ -420,6 +454,34 @@ def test_a_damaged_state_begins_anew(downloads: Downloads, model: bytes, state: 
     downloads.server.faults = []
     assert downloads.run() == model
     assert downloads.sent[-1] == (0, len(model))
+
+
+def test_proxies_of_the_environment_are_used(
+    downloads: Downloads, model: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", downloads.server.url)
+    downloads.server.files["http://hub.example/tiny.gguf"] = File(model)
+    assert downloads.run(url="http://hub.example/tiny.gguf") == model
+
+
+def test_a_proxy_that_is_none_is_said(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:1")
+    with pytest.raises(FetchError, match="proxy"):
+        downloads.run()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
+    downloads: Downloads, model: bytes, tmp_path: Path
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    with faulty_server(key, certificate) as server:
+        server.files["/tiny.gguf"] = File(model)
+        with pytest.raises(FetchError, match="cannot prove that it is who it says"):
+            downloads.run(url=f"{server.url}/tiny.gguf")
+        assert not server.requests
 
 
 def test_no_error_shows_the_token(downloads: Downloads) -> None:

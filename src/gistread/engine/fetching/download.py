@@ -242,8 +242,8 @@ class _Download:
         """There is nothing behind what is here: either this is all of it, or it is of another file."""
         found = _CONTENT_RANGE.fullmatch(answer.response.headers.get("Content-Range", "").strip())
         whole = int(found[3]) if found and found[3].isdecimal() else None
-        if whole == self._part.length and not self._file.size_bytes:
-            self._total = whole
+        if whole == self._part.length:
+            self._total = whole  # whoever said another size was wrong; checksum and header tell
             return
         self._anew()
         raise _TryAgain("the file there is shorter than what is here: from the beginning")
