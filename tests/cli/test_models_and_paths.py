@@ -54,6 +54,31 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
     assert document["models"][0]["memory_needed"] > tiny.stat().st_size
 
 
+def test_models_alone_lists_them(run: Run, tiny: Path) -> None:
+    assert run("models").out == run("models", "list").out
+    assert run("models", "--json").json["models"] == run("models", "list", "--json").json["models"]
+    assert "usage: gistread models [-h] ACTION" in run("models", "--help").out
+
+
+def test_list_looks_into_folders_it_is_given(run: Run, tiny: Path, tmp_path: Path) -> None:
+    gguf(tmp_path / "disk" / "deep" / "other.gguf")
+    names = [model["name"] for model in run("models", "--folder", tmp_path / "disk", "--json").json["models"]]
+    assert names == ["other", "tiny"]
+
+
+def test_list_shows_what_fits_before_what_does_not(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.cli.model_list.free_for_models", lambda: 60_000_000)
+    gguf(tiny.with_name("a-large.gguf"), weights=10_000_000)
+    gguf(tiny.with_name("a-vectors.gguf"), "bert")
+    gguf(tiny.with_name("a-part.gguf"), "clip")
+    out = run("models").out
+    order = [out.index(f" {name}\n") for name in ("tiny", "a-large", "a-vectors", "a-part")]
+    assert order == sorted(order)
+    assert "too large for now: it needs 79 MB, 60 MB are free" in out
+    found = {model["name"]: model["fits"] for model in run("models", "--json").json["models"]}
+    assert (found["tiny"], found["a-large"]) == (True, False)
+
+
 def test_list_shows_what_is_wrong_with_a_file(run: Run, tiny: Path) -> None:
     tiny.with_name("broken.gguf").write_bytes(b"GGUF")
     ran = run("models", "list")

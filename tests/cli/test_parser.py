@@ -70,6 +70,8 @@ def test_expand_takes_page_numbers() -> None:
         (["index", "b", "--colour"], "Unrecognized arguments: --colour"),
         (["index", "b", "--max"], "Unrecognized arguments: --max"),
         (["models", "use"], "required: NAME"),
+        (["models", "--jsonn"], "Unrecognized arguments: --jsonn"),
+        (["models", "--folder", "/no/such/folder"], "/no/such/folder is not a folder"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
         (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),

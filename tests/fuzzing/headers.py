@@ -18,8 +18,9 @@ from gistread.engine.llama.gguf import read_header, read_values
 from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
 from gistread.engine.model_files import describe, fit_of, standing_of
 from gistread.engine.model_places import FoundModel
-from gistread.engine.model_words import facts, fit_words
+from gistread.engine.model_words import facts, fit_words, more_facts
 from gistread.errors import GistreadError
+from gistread.memory.verdicts import FileVerdicts
 from tests.fuzzing.mutate import mutated
 from tests.fuzzing.run import Cases
 from tests.tiny_architectures import WRITERS
@@ -88,11 +89,11 @@ class HeaderCases(Cases):
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
         model = describe(FoundModel(path.stem, (path,)))
         fit = fit_of(model, _FREE_BYTES)
-        told = [*facts(model), fit_words(model, fit), standing_of(model, fit).name, model.problem]
+        told = [*facts(model), *more_facts(model), fit_words(model, fit), standing_of(model, fit).name, model.problem]
         assert all(isinstance(words, str) for words in told)
         assert model.usable or model.problem
         assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0
-        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES)))["models"]
+        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES, FileVerdicts({}))))["models"]
         assert document["usable"] == model.usable
         # What a worker would read of it; refused in words where it is refused.
         header = read_header(path)

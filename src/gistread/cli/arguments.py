@@ -141,9 +141,9 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=type(parser))
-    parser.set_defaults(action="list", json=False)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
     listing = actions.add_parser("list", help="the GGUF models on this machine (the default)", allow_abbrev=False)
+    listing.add_argument("--folder", metavar="DIR", type=Path, action="append", default=[], help="look in there, too")
     add_formats(listing)
     use = actions.add_parser("use", help="the model to use from now on", allow_abbrev=False)
     use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`; `none` for none")

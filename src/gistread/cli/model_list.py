@@ -5,25 +5,30 @@ Half a hundred of them are to be listed at once, so nothing is imported here but
 
 import argparse
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from gistread.cli.output import say, write, write_json
 from gistread.config import load_config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.llama.machine import available_bytes
+from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, more_facts, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
-from gistread.errors import ExitStatus, GistreadError
+from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.verdicts import FileVerdicts, Verdict, Verdicts
 from gistread.paths import default_paths
 
 
 def show_models(arguments: argparse.Namespace) -> ExitStatus:
     """The action `list`."""
-    models, free = find_models(), available_bytes()
+    folders = tuple(map(_folder, arguments.folder))
+    with ThreadPoolExecutor(1) as aside:
+        room = aside.submit(free_for_models)  # a graphics card takes a second to be asked about
+        models = find_models(folders)
+    free = room.result()
     tried = Verdicts(default_paths().verdicts, installed_version()).of_files()
     if arguments.json:
         write_json(models_document(models, free, tried))
@@ -41,6 +46,14 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         if chosen is None:
             say("`gistread models use NAME` chooses one for good.")
     return ExitStatus.DONE
+
+
+def _folder(path: Path) -> Path:
+    """Raises UsageError for what is no folder: a slip in typing would look like a folder without models."""
+    path = path.expanduser().absolute()
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a folder.", "--folder takes a folder with GGUF files in it.")
+    return path
 
 
 def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileVerdicts) -> dict[str, Any]:

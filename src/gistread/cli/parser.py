@@ -28,6 +28,8 @@ class _Command:
     summary: str
     examples: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
+    usual: str = ""
+    """The action that is meant where none is named."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -37,7 +39,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     if argv and argv[0] in _COMMANDS:
         name = argv[0]
-        arguments = _command_parser(name).parse_args(argv[1:])
+        arguments = _command_parser(name).parse_args(_with_action(argv[1:], _COMMANDS[name].usual))
     else:
         name = "read"
         if near := _misspelt(argv):
@@ -45,6 +47,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         arguments = _main_parser().parse_args(argv)
     arguments.command = name
     return arguments
+
+
+def _with_action(words: Sequence[str], usual: str) -> Sequence[str]:
+    """Options alone are those of the usual action, but for the plea for help."""
+    asks = {"-h", "--help"} & set(words)
+    return [usual, *words] if usual and not asks and all(word.startswith("-") for word in words[:1]) else words
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
@@ -176,6 +184,7 @@ _COMMANDS = {
         "  gistread models get hf:owner/repository:Q4_K_M\n\n"
         "Nothing is fetched but by `get`, which asks first. One that was stopped goes on when it is given again.",
         arguments.add_models,
+        usual="list",
     ),
     "act": _Command(
         "The next step of a task on a saved web page: which element, what to do with it, and with which words.",

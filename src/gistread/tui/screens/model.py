@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from gistread.engine.catalogue import Kind
 from gistread.engine.llama.machine import available_bytes
+from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
@@ -117,6 +118,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 if tried and (verdict := tried.of(model.path)):
                     self._tried[model.path] = verdict.line
                 self._found.append(model)
+            self._free_bytes = free_for_models()  # a graphics card takes a second to be asked about
             self._fetching.look()
 
         try:

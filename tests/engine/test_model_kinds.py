@@ -1,0 +1,119 @@
+"""What a file is for, told from its header, and how a person is told of it."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.llama.memory_kind import MemoryKind
+from gistread.engine.llama.memory_needed import Sizes
+from gistread.engine.model_files import ModelFile, Standing, describe, fit_of, standing_of
+from gistread.engine.model_kinds import ModelKind
+from gistread.engine.model_places import FoundModel
+from gistread.engine.model_words import count_words, facts, fit_words, more_facts, size_words
+from tests.engine.test_models import gguf
+
+
+@pytest.mark.parametrize(
+    ("architecture", "more", "name", "kind", "reason"),
+    [
+        ("llama", {}, "tiny", ModelKind.TEXT, ""),
+        ("qwen35", {}, "tiny", ModelKind.TEXT, ""),
+        ("nomic-bert", {}, "tiny", ModelKind.EMBEDDINGS, "makes embeddings"),
+        ("qwen3", {}, "Qwen3-Embedding-0.6B", ModelKind.EMBEDDINGS, "makes embeddings"),
+        ("qwen3", {"qwen3__pooling_type": 4}, "tiny", ModelKind.RERANKER, "ranks texts"),
+        ("bert", {}, "bge-reranker-v2-m3", ModelKind.RERANKER, "ranks texts"),
+        ("clip", {}, "tiny", ModelKind.PROJECTOR, "image part"),
+        ("llama", {"general__type": "mmproj"}, "tiny", ModelKind.PROJECTOR, "image part"),
+        ("llama", {"general__type": "adapter"}, "tiny", ModelKind.ADAPTER, "LoRA adapter"),
+        ("llama", {"general__type": "imatrix"}, "tiny", ModelKind.OTHER, "has none"),
+        ("eagle3", {}, "tiny", ModelKind.DRAFT, "guesses ahead"),
+        ("llada", {}, "tiny", ModelKind.OTHER, "by diffusion"),
+        ("t5", {}, "tiny", ModelKind.OTHER, "encoder"),
+        ("flux", {}, "tiny", ModelKind.OTHER, "pictures"),
+        ("wavtokenizer-dec", {}, "tiny", ModelKind.OTHER, "sound"),
+        ("llama", {"split__count": 3, "split__no": 1}, "tiny", ModelKind.PART, "part 2 of 3"),
+    ],
+)
+def test_a_file_is_of_the_kind_that_its_header_tells(
+    tmp_path: Path, architecture: str, more: dict[str, str | int], name: str, kind: ModelKind, reason: str
+) -> None:
+    model = describe(FoundModel(name, (gguf(tmp_path / f"{name}.gguf", architecture, **more),)))
+    assert (model.kind, model.usable) == (kind, not reason)
+    assert reason in model.problem
+
+
+def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Path) -> None:
+    model = describe(FoundModel("base", (gguf(tmp_path / "base.gguf", tokenizer__chat_template=""),)))
+    assert (model.kind, model.usable, model.has_template) == (ModelKind.BASE, True, False)
+    assert "base model, without a chat template" in facts(model)
+
+
+def test_files_that_disagree_on_their_number_are_broken(tmp_path: Path) -> None:
+    parts = tuple(gguf(tmp_path / f"m-0000{n}-of-00002.gguf", split__count=3, split__no=n - 1) for n in (1, 2))
+    model = describe(FoundModel("m", parts))
+    assert (model.kind, model.problem) == (ModelKind.BROKEN, "its files say that there are 3 of them, not 2")
+
+
+def test_a_vocabulary_alone_is_no_model(tmp_path: Path) -> None:
+    model = describe(FoundModel("vocab", (gguf(tmp_path / "vocab.gguf", weights=0),)))
+    assert model.problem == "it has a vocabulary and no weights"
+
+
+def sized(context: int | None = 32_768, **changes: object) -> ModelFile:
+    """A model of 2 GB that takes 100 kB for a token."""
+    plain: dict[str, object] = {
+        "path": Path("/m.gguf"),
+        "name": "m",
+        "size_bytes": 2 * 10**9,
+        "quantization": "Q4_K_M",
+        "architecture": "llama",
+        "context_length": context,
+        "parameters": 4_000_000_000,
+        "licence": "mit",
+        "usable": True,
+        "memory": MemoryKind.ATTENTION,
+        "sizes": Sizes(weights=2 * 10**9, layers=32, cell=100_000, states=0, scratch=10**8),
+    }
+    return ModelFile(**{**plain, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("free", "context", "words", "standing"),
+    [
+        (8_000_000_000, 32_768, "fits, with its whole context", Standing.READY),
+        (4_600_000_000, 32_768, "fits, with 25,000 tokens of context", Standing.READY),
+        (2_400_000_000, 32_768, "fits, with 3,000 tokens of context", Standing.READY),
+        (2_300_000_000, 32_768, "too large for now: it needs 2.9 GB, 2.3 GB are free", Standing.TOO_LARGE),
+        (1_000_000_000, 32_768, "too large for now: it needs 2.9 GB, 1.0 GB are free", Standing.TOO_LARGE),
+        (2_220_000_000, 1_024, "fits, with its whole context", Standing.READY),
+        (8_000_000_000, None, "fits", Standing.READY),
+    ],
+)
+def test_whether_a_model_fits_is_said_with_how_much_text(
+    free: int, context: int | None, words: str, standing: Standing
+) -> None:
+    model = sized(context)
+    fit = fit_of(model, free)
+    assert fit_words(model, fit) == words
+    assert standing_of(model, fit) is standing
+
+
+def test_where_the_header_does_not_tell_nothing_is_said_of_fitting() -> None:
+    model = sized(sizes=None)
+    assert fit_of(model, 10**9) is None
+    assert fit_words(model, None) == ""
+    assert standing_of(model, None) is Standing.READY
+
+
+def test_facts_are_told_in_plain_words() -> None:
+    model = sized(memory=MemoryKind.RECURRENT, parts=3, place="Ollama")
+    assert facts(model) == ["2.0 GB", "Q4_K_M", "4.0 B parameters"]
+    assert more_facts(model) == [
+        "trained for 32,768 tokens",
+        "recurrent: the beginning of a long text fades",
+        "mit",
+        "3 files",
+        "Ollama",
+    ]
+    assert [size_words(size) for size in (512, 98_000_000, 999_600_000)] == ["1 kB", "98 MB", "1.0 GB"]
+    assert [count_words(count) for count in (5, 134_515_008, 999_600_000)] == ["1 M", "135 M", "1.0 B"]
