@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.joining import join
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.open import open_book
 from gistread.carrying import carry_over
@@ -128,3 +129,20 @@ def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(shelf: Sh
     shelf.opened(NEW.sha256, **facts)
     assert [book.sha256 for book in shelf.recent()] == [NEW.sha256]
     assert {book.sha256 for book in shelf.every()} == {OLD.sha256, NEW.sha256}
+
+
+def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(shelf: Shelf, marks: MarkStore) -> None:
+    second, third = (as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three"))
+    before, after = join("Saga", (), [OLD, second]), join("Saga", (), [OLD, third, second])
+    path = Path("/books/saga.series")
+    shelf.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
+    here = before.volumes[1].start + 200
+    shelf.set_position(before.sha256, 7000, place_in(before.text, 7000))
+    shelf.add_question(before.sha256, KeptQuestion("Who?", "He.", True))
+    marks.put(before.sha256, new_mark(MarkKind.HIGHLIGHT, place_in(before.text, here, here + 21), color=Color.BLUE))
+    carried = carry_over(after, shelf, marks, file="b" * 64, path=path)
+    assert carried is not None
+    assert (carried.marks, carried.lost, carried.questions) == (1, 0, 1)
+    assert shelf.position(after.sha256) == 7000
+    (mark,) = marks.marks(after.sha256)
+    assert after.volume_title(mark.place.start) == "Volume Two"
