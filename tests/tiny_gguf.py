@@ -23,6 +23,9 @@ Tensor = tuple[tuple[int, ...], "array[float]"]
 """Shape, fastest dimension first, and values."""
 
 _ALIGNMENT = 32
+_END = 256
+"""The first of the control tokens, behind the bytes."""
+_BRIEF = 8.0
 _NORMAL, _CONTROL = 1, 3
 
 
@@ -60,8 +63,8 @@ def metadata(**changes: object) -> dict[str, object]:
         "tokenizer.ggml.tokens": tokens,
         "tokenizer.ggml.token_type": [_CONTROL if token in CONTROL_TOKENS else _NORMAL for token in tokens],
         "tokenizer.ggml.merges": ["t h"],
-        "tokenizer.ggml.eos_token_id": 256,
-        "tokenizer.ggml.bos_token_id": 256,
+        "tokenizer.ggml.eos_token_id": _END,
+        "tokenizer.ggml.bos_token_id": _END,
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.chat_template": CHAT_TEMPLATE,
     }
@@ -69,12 +72,20 @@ def metadata(**changes: object) -> dict[str, object]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, **changes: object) -> Path:
-    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same as these."""
+def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: object) -> Path:
+    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same as these.
+
+    A `brief` one soon comes to an end of what it says: half of the time its end is likelier than anything else.
+    """
     values = metadata(**{"llama__block_count": layers, **changes})
     vocabulary = values["tokenizer.ggml.tokens"]
     assert isinstance(vocabulary, list)
-    return write_gguf(path, values, _tensors(len(vocabulary), random.Random(seed), layers))
+    tensors = _tensors(len(vocabulary), random.Random(seed), layers)
+    if brief:
+        end = slice(_END * EMBEDDING, (_END + 1) * EMBEDDING)
+        weights = tensors["output.weight"][1]
+        weights[end] = array("f", [_BRIEF * weight for weight in weights[end]])
+    return write_gguf(path, values, tensors)
 
 
 def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:

@@ -114,6 +114,14 @@ async def test_the_window_begins_anew_and_never_overflows(tmp_path: Path) -> Non
     assert 500 < longest <= 700
 
 
+@pytest.mark.parametrize("context_tokens", [1600, 2400, 3000, 4096])
+async def test_where_a_word_takes_many_tokens_the_window_has_room_for_the_gist_too(
+    tmp_path: Path, context_tokens: int
+) -> None:
+    memory = await read(tmp_path, engine(context_tokens=context_tokens, count=len))
+    assert memory.complete
+
+
 async def test_a_tiny_window_makes_the_pages_shorter(tmp_path: Path) -> None:
     memory = await read(tmp_path, engine(context_tokens=260))
     assert memory.complete

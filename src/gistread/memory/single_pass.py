@@ -23,6 +23,7 @@ from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
+from gistread.memory.sizes import TOKENS_PER_WORD
 
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")
 """The prompts that decide pages and gists."""
@@ -118,8 +119,11 @@ class SinglePass:
         while True:
             passage = self._label(find_passage(self._book, start, size, self._pauses))
             self._tokens = await self._engine.measure(self._pause_prompt(passage))
-            words = count_words(self._book.text[start : passage.end])
-            needed = self._tokens + gist_tokens(words, round(1.5 * words)) + task_tokens
+            text = self._book.text[start : passage.end].strip()
+            words = count_words(text)
+            # Where a word takes many tokens, so does a gist; at least as many are left free as prose usually needs.
+            tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
+            needed = self._tokens + gist_tokens(words, tokens) + task_tokens
             if needed <= self._room:
                 return passage
             if fresh:
