@@ -94,7 +94,8 @@ def sections(
         fit = fit_of(model, free_bytes)
         row = _row(model, fit, current, is_starter=model.path == starter, role=role)
         if worth := (tried or {}).get(model.path):
-            row = replace(row, about=f"{worth} · {row.about}", detail=f"Tried here: {worth}.\n{row.detail}")
+            most = worth.partition(";")[0]
+            row = replace(row, about=f"{most} · {row.about}", detail=f"Tried here: {worth}.\n{row.detail}")
         rows.get(standing_of(model, fit), []).append(row)
     return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
 
