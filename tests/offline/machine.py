@@ -4,11 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.terminal import environment
+from tests.terminal import Terminal, environment
 from tests.tiny_gguf import write_tiny_gguf
 
 TRAP = Path(__file__).parent / "trap"
@@ -62,6 +63,13 @@ class Machine:
             text=True,
             timeout=seconds,
         )
+
+    def wait_for_answer(self, run: Terminal, question: str, seconds: float = 200) -> None:
+        """Look at the screen until the question is kept with its answer."""
+        end = time.monotonic() + seconds
+        while not any(question in file.read_text() for file in self.home.glob("xdg_data_home/gistread/books/*")):
+            assert time.monotonic() < end, run.text
+            run.look(0.2)
 
     def lines(self, kind: str) -> list[str]:
         """What the trap told of this kind, by all processes."""

@@ -88,8 +88,7 @@ def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket
         run.press("\x1b")
         run.press("a")
         run.press("Who counted?\r")
-        run.wait_for("Who counted?", seconds=30)
-        run.wait_for("idle", seconds=200)
+        trapped.wait_for_answer(run, "Who counted?")
         run.press("/stairs\r")
         run.press("q")
         assert run.wait_for_end(60) == 0

@@ -53,8 +53,7 @@ def test_the_screen_lives_without_it(alone: Machine) -> None:
         run.wait_for("memory complete", seconds=200)
         run.press("a")
         run.press("Who counted?\r")
-        run.wait_for("Who counted?", seconds=30)
-        run.wait_for("idle", seconds=200)
+        alone.wait_for_answer(run, "Who counted?")
         run.press("q")
         assert run.wait_for_end(60) == 0
     ran = alone.run("export", alone.text, "--json", before=without_network())

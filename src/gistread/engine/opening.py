@@ -76,7 +76,8 @@ def has_room(spec: str, config: Config) -> bool:
         return True
     window = config.context_tokens or min(DEFAULT_CONTEXT_TOKENS, header.context_length or DEFAULT_CONTEXT_TOKENS)
     sizes = sizes_of(header, batch_tokens_of(header.parameters, on_gpu=False))
-    return needed_bytes(sizes, window, config.kv_cache) < available_bytes()
+    kv_type = "f16" if config.kv_cache == "auto" else config.kv_cache
+    return needed_bytes(sizes, window, kv_type) < available_bytes()
 
 
 def fingerprint_of(source: ModelSource) -> str:

@@ -1,0 +1,44 @@
+"""Whether two names mean one model, and whether a second model has room beside the first."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from gistread.config import Config, KvCache
+from gistread.engine import opening
+from gistread.engine.opening import has_room, runs_here, same_model
+from tests.engine.test_models import gguf, home
+
+__all__ = ["home"]
+
+
+@pytest.mark.parametrize("kv_cache", get_args(KvCache))
+def test_a_model_has_room_where_the_memory_is_free(
+    home: Path, monkeypatch: pytest.MonkeyPatch, kv_cache: KvCache
+) -> None:
+    model = str(gguf(home / "models" / "one.gguf"))
+    config = Config(kv_cache=kv_cache)
+    monkeypatch.setattr(opening, "available_bytes", lambda: 2**40)
+    assert has_room(model, config)
+    monkeypatch.setattr(opening, "available_bytes", lambda: 1000)
+    assert not has_room(model, config)
+
+
+@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:8080/v1#one", "nothing"])
+def test_what_is_not_a_file_here_needs_no_room(home: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
+    monkeypatch.setattr(opening, "available_bytes", lambda: 0)
+    assert has_room(elsewhere, Config())
+
+
+def test_names_of_one_model_mean_one(home: Path) -> None:
+    one = gguf(home / "models" / "one.gguf")
+    gguf(home / "models" / "two.gguf", weights=128)
+    assert same_model("one", str(one))
+    assert same_model("ONE.gguf", "one")
+    assert not same_model("one", "two")
+    assert not same_model("one", "three")
+    assert same_model("http://127.0.0.1/v1#x", "http://127.0.0.1/v1#x")
+    assert not same_model("http://127.0.0.1/v1#x", "one")
+    assert runs_here("one")
+    assert not runs_here("http://127.0.0.1/v1#x")
