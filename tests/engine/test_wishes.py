@@ -9,6 +9,7 @@ from gistread.engine.llama.fitting import Wishes
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.worker import loading
+from gistread.engine.model_words import layout_words
 from gistread.engine.opening import ModelSource, new_engine
 from gistread.engine.protocol import Fit, Message, Sampling
 from gistread.errors import EngineError
@@ -21,6 +22,12 @@ async def test_what_is_chosen_is_told(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     assert engine.info.fit == Fit(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
     assert engine.info.has_template
+
+
+def test_how_a_model_lies_in_the_machine_is_said_in_a_line() -> None:
+    assert layout_words(Fit(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)) == (
+        "20 of 33 layers on a card · KV cache for 8,192 tokens as q8_0 · 1 thread · batches of 512 · flash attention on"
+    )
 
 
 async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None:

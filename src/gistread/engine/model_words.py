@@ -6,6 +6,7 @@ Nothing is read and nothing decided here.
 from gistread.engine.llama.memory_kind import MemoryKind
 from gistread.engine.model_files import Fit, ModelFile
 from gistread.engine.model_kinds import WRITING, ModelKind
+from gistread.engine.protocol import Fit as Layout
 
 _KINDS = {
     ModelKind.BASE: "base model, without a chat template",
@@ -52,6 +53,18 @@ def fit_words(model: ModelFile, fit: Fit | None) -> str:
     if fit.context_tokens >= model.context_length:
         return "fits, with its whole context"
     return f"fits, with {_rounded(fit.context_tokens):,} tokens of context"
+
+
+def layout_words(fit: Layout) -> str:
+    """How a model that is loaded lies in this machine."""
+    parts = [
+        f"{fit.gpu_layers} of {fit.layers} layers on a card",
+        f"KV cache for {fit.cells:,} tokens as {fit.kv_type}",
+        f"{fit.threads} thread{'s' if fit.threads != 1 else ''}",
+        f"batches of {fit.batch_tokens}",
+        f"flash attention {'on' if fit.flash_attention else 'off'}",
+    ]
+    return " · ".join(parts)
 
 
 def size_words(size_bytes: int) -> str:

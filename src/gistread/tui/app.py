@@ -296,6 +296,7 @@ class GistreadApp(App[None]):
 
     async def action_choose_model(self) -> None:
         from gistread.engine.llama.library import installed_version
+        from gistread.engine.model_words import layout_words
         from gistread.memory.verdicts import Verdicts
         from gistread.tui.fetching import Fetching
         from gistread.tui.model_rows import Role
@@ -308,7 +309,10 @@ class GistreadApp(App[None]):
             Role.EMBEDDING: self.config.embedding_model,
         }
         verdicts = Verdicts(self.paths.verdicts, installed_version())
-        self.push_screen(ModelScreen(chosen, self.fetching, verdicts), self._use_model)
+        session = self.reading.session if self.reading is not None else None
+        info = session.info if session is not None else None
+        loaded = layout_words(info.fit) if info is not None and info.fit is not None else ""
+        self.push_screen(ModelScreen(chosen, self.fetching, verdicts, loaded), self._use_model)
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
         """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""

@@ -28,6 +28,8 @@ from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Rol
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Choices
 
+_DETAIL_LINES = 6
+"""Where there is a loaded model to tell of: always as many, so that the list stays where it is."""
 _REDRAW_S = 0.1
 """Between two looks at what has been found."""
 
@@ -49,8 +51,11 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     AUTO_FOCUS = "#model-filter"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - Textual declares no class variable
 
-    def __init__(self, current: Mapping[Role, str], fetching: Fetching, verdicts: Verdicts | None = None) -> None:
-        """`current`: what the settings have for each. `verdicts`: what is known of models that were tried."""
+    def __init__(
+        self, current: Mapping[Role, str], fetching: Fetching, verdicts: Verdicts | None = None, loaded: str = ""
+    ) -> None:
+        """`current`: what the settings have for each. `verdicts`: what is known of models that were tried. `loaded`:
+        how the model that reads lies in the machine, in words."""
         super().__init__()
         self._chosen = current
         self._fetching = fetching
@@ -70,6 +75,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         """Whether the person has moved the cursor: until then it waits for the current model."""
         self._rows: dict[str, ModelRow] = {}
         self._verdicts = verdicts
+        self._loaded = loaded
         self._tried: dict[Path, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -88,6 +94,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             yield Static("", id="model-detail", markup=False)
 
     def on_mount(self) -> None:
+        if self._loaded:
+            self.query_one("#model-detail").styles.height = _DETAIL_LINES
         self._fetching.came = self._came
         self.set_interval(_REDRAW_S, self._draw_found)
         self.run_worker(self._find())
@@ -209,7 +217,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         option = self._options.highlighted_option
         row = self._rows.get(option.id or "") if option is not None else None
         if row is not None:
-            told = row.detail
+            is_loaded = row.is_current and self._role is Role.READING and self._loaded
+            told = f"Loaded: {self._loaded}\n{row.detail}" if is_loaded else row.detail
         else:
             fetched = (
                 "Enter asks what is there to fetch"

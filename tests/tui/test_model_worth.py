@@ -1,0 +1,41 @@
+"""What is known of the models in the list, and of the one that is loaded, on the model screen."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.model_files import ModelFile
+from gistread.memory.verdicts import Verdict, Verdicts, Worth
+from gistread.tui.fetching import Fetching
+from gistread.tui.model_rows import Role
+from gistread.tui.screens.model import ModelScreen
+from tests.tui.scripted import text_of, until
+from tests.tui.test_choosing import SIZE
+from tests.tui.test_choosing_roles import app_with, models
+
+__all__ = ["models"]  # a fixture
+
+
+async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_told(
+    tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor = Verdict(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
+
+    class Known:
+        def of(self, path: Path) -> Verdict | None:
+            return poor if path.stem == "small-model" else None
+
+    verdicts = Verdicts(tmp_path / "tried.json", "1")
+    monkeypatch.setattr(Verdicts, "of_files", lambda self: Known())
+    app, _ = app_with(tmp_path, model="/models/small-model.gguf")
+    async with app.run_test(size=SIZE) as pilot:
+        loaded = "3 of 3 layers on a card"
+        app.push_screen(ModelScreen({Role.READING: app.model}, Fetching(app), verdicts, loaded))
+        await until(pilot, lambda: "● small-model" in text_of(app))
+        shown = text_of(app)
+        assert "many gists will be extractive · " in shown
+        assert "Loaded: 3 of 3 layers on a card" in shown
+        assert "Tried here: many gists will be extractive; it chooses" in shown
+        await pilot.press("up", "up")
+        await until(pilot, lambda: "Loaded:" not in text_of(app))
+        assert "Tried here" not in text_of(app)
