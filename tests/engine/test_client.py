@@ -297,7 +297,7 @@ asyncio.run(main())
     ("changes", "says"),
     [
         ({"general__architecture": "nosuchthing"}, "nosuchthing"),
-        ({"tokenizer__ggml__tokens": None}, "without a model that writes text"),
+        ({"tokenizer__ggml__tokens": None}, "cannot be used: it has no vocabulary"),
         ({"tokenizer__chat_template": "{% for %}"}, "chat template"),
     ],
 )

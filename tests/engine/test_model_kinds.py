@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.memory_kind import MemoryKind
 from gistread.engine.llama.memory_needed import Sizes
 from gistread.engine.model_files import ModelFile, Standing, describe, fit_of, standing_of
-from gistread.engine.model_kinds import ModelKind
+from gistread.engine.model_kinds import ModelKind, check_writes_text
 from gistread.engine.model_places import FoundModel
 from gistread.engine.model_words import count_words, facts, fit_words, more_facts, size_words
+from gistread.errors import EngineError
 from tests.engine.test_models import gguf
 
 
@@ -117,3 +119,27 @@ def test_facts_are_told_in_plain_words() -> None:
     ]
     assert [size_words(size) for size in (512, 98_000_000, 999_600_000)] == ["1 kB", "98 MB", "1.0 GB"]
     assert [count_words(count) for count in (5, 134_515_008, 999_600_000)] == ["1 M", "135 M", "1.0 B"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "more", "said"),
+    [
+        ("llama", {"general__type": "adapter"}, "m.gguf cannot be used: it is a LoRA adapter"),
+        ("clip", {}, "m.gguf cannot be used: it is the image part"),
+        ("dream", {}, "m.gguf cannot be used: it writes by diffusion"),
+        ("bert", {}, "m.gguf is an embedding model"),
+    ],
+)
+def test_what_writes_no_text_is_refused_before_it_is_loaded(
+    tmp_path: Path, architecture: str, more: dict[str, str | int], said: str
+) -> None:
+    with pytest.raises(EngineError) as caught:
+        check_writes_text(read_header(gguf(tmp_path / "m.gguf", architecture, **more)))
+    assert caught.value.message.startswith(said)
+
+
+def test_a_file_that_is_cut_off_is_refused_and_a_part_is_not(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="it is cut off: 10 bytes are missing"):
+        check_writes_text(read_header(gguf(tmp_path / "m.gguf", lacking=10)))
+    check_writes_text(read_header(gguf(tmp_path / "m-00001-of-00002.gguf", split__count=2)))
+    check_writes_text(read_header(gguf(tmp_path / "base.gguf", tokenizer__chat_template="")))

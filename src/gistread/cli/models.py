@@ -8,8 +8,8 @@ from typing import NamedTuple
 from gistread.cli.model_list import show_models
 from gistread.cli.output import say, write_json
 from gistread.config import load_config, save_setting
-from gistread.engine.embedding_models import check_writes_text
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
 from gistread.engine.opening import find_source, kept_name
 from gistread.engine.remote.address import is_address

@@ -98,20 +98,6 @@ def check_makes_vectors(header: GgufHeader) -> None:
         )
 
 
-def check_writes_text(header: GgufHeader) -> None:
-    """Raises EngineError for a model that makes vectors, or ranks, instead."""
-    if makes_vectors(header):
-        raise EngineError(
-            f"{header.path.name} is an embedding model: it makes vectors, not text.",
-            "Give it with --embedding-model, and with --model one that writes (`gistread models list`).",
-        )
-    if header.pooling == Pooling.RANK:
-        raise EngineError(
-            f"{header.path.name} is a reranker: it ranks texts and writes none.",
-            "Choose another (`gistread models list`).",
-        )
-
-
 def pooling_of(header: GgufHeader) -> Pooling:
     """How this model pools: as its header says, or as its kind does."""
     if header.pooling in (Pooling.MEAN, Pooling.CLS, Pooling.LAST):

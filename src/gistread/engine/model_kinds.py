@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from gistread.engine.embedding_models import Pooling, makes_vectors
 from gistread.engine.llama.gguf import GgufHeader
+from gistread.errors import EngineError
 
 
 class ModelKind(StrEnum):
@@ -62,6 +63,20 @@ def kind_of(header: GgufHeader, name: str) -> tuple[ModelKind, str]:
     if makes_vectors(header):
         return ModelKind.EMBEDDINGS, _EMBEDS
     return (ModelKind.TEXT if header.chat_template else ModelKind.BASE), ""
+
+
+def check_writes_text(header: GgufHeader) -> None:
+    """Raises EngineError for a file that is no model which writes text, or not all of one."""
+    kind, reason = kind_of(header, header.name)
+    if kind is ModelKind.EMBEDDINGS:
+        raise EngineError(
+            f"{header.path.name} is an embedding model: it makes vectors, not text.",
+            "Give it with --embedding-model, and with --model one that writes (`gistread models list`).",
+        )
+    if not reason and header.missing_bytes and header.split_count == 1:
+        reason = f"it is cut off: {header.missing_bytes:,} bytes are missing"
+    if reason:
+        raise EngineError(f"{header.path.name} cannot be used: {reason}.", "Choose another (`gistread models list`).")
 
 
 def _other(header: GgufHeader) -> str:
