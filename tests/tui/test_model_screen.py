@@ -1,0 +1,153 @@
+"""The list of models on the screen: rows as headers are read, found as one types, by keys alone and by mouse alone."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList
+
+from gistread.config import Config
+from gistread.engine.llama.memory_needed import Sizes
+from gistread.engine.model_files import ModelFile
+from gistread.engine.model_kinds import ModelKind
+from gistread.tui.app import GistreadApp
+from gistread.tui.model_rows import matching, sections
+from gistread.tui.screens.model import ModelScreen
+from tests.tui.books import small_book
+from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
+from tests.tui.test_choosing import SIZE, model
+
+GB = 10**9
+
+
+def sized(name: str, gigabytes: int) -> ModelFile:
+    return replace(model(name), sizes=Sizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0))
+
+
+MODELS = [
+    sized("zebra-7b", 4),
+    replace(sized("whale-70b", 40), licence="llama3.3"),
+    replace(model("vectors", usable=False), kind=ModelKind.EMBEDDINGS, problem="it makes embeddings, not text"),
+    model("broken", usable=False),
+    sized("adder-3b", 2),
+]
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
+    models = list(MODELS)
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(models))
+    monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
+    for name in ("available_bytes", "free_for_models"):
+        monkeypatch.setattr(f"gistread.tui.screens.model.{name}", lambda: 8 * GB)
+    return models
+
+
+def app_in(folder: Path, asked_for: list[str], current: str = "") -> GistreadApp:
+    def make(name: str) -> SteppedEngine:
+        asked_for.append(name)
+        return SteppedEngine()
+
+    return GistreadApp(small_book(), paths=paths_in(folder), config=Config(model=current), make_engine=make)
+
+
+def test_what_can_be_used_and_fits_comes_first_and_what_cannot_last() -> None:
+    shown = sections(MODELS, 8 * GB, "", None)
+    assert [[row.name for row in section.rows] for section in shown] == [
+        ["adder-3b", "zebra-7b"],
+        ["whale-70b"],
+        ["vectors"],
+        ["broken"],
+    ]
+    assert "too large for now: it needs 40.8 GB, 8.0 GB are free" in shown[1].rows[0].about
+    assert shown[1].rows[0].enabled, "memory may be freed before it is loaded"
+    assert not shown[3].rows[0].enabled
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [("adder", ["adder-3b"]), ("7B", ["zebra-7b"]), ("fits 3b", ["adder-3b"]), ("cut off", ["broken"]), ("none", [])],
+)
+def test_rows_are_found_by_any_of_their_words(typed: str, names: list[str]) -> None:
+    shown = matching(sections(MODELS, 8 * GB, "", None), typed)
+    assert [row.name for section in shown for row in section.rows] == names
+
+
+async def test_letters_filter_and_enter_takes_what_is_left(tmp_path: Path, found: list[ModelFile]) -> None:
+    asked_for: list[str] = []
+    app = app_in(tmp_path, asked_for)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "adder-3b" in text_of(app) and "whale-70b" in text_of(app))
+        await pilot.press(*"whale")
+        await until(pilot, lambda: "adder-3b" not in text_of(app))
+        assert "llama3.3" in text_of(app), "what else is known of the one under the cursor"
+        await pilot.press("escape")
+        await until(pilot, lambda: "adder-3b" in text_of(app))
+        await pilot.press(*"zeb", "enter")
+        await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
+
+
+async def test_rows_appear_while_headers_are_read_and_the_cursor_stays_where_it_was_put(
+    tmp_path: Path, found: list[ModelFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = threading.Event()
+
+    def slowly() -> Iterator[ModelFile]:
+        yield from (MODELS[0], MODELS[1])
+        rest.wait(20)
+        yield MODELS[4]
+
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", slowly)
+    app = app_in(tmp_path, [])
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "zebra-7b" in text_of(app))
+        assert "Looking for models on this machine … 2" in text_of(app)
+        await pilot.press("down")
+        rows = app.screen.query_one("#model-rows", OptionList)
+        assert rows.highlighted_option is not None
+        put = rows.highlighted_option.id
+        rest.set()
+        await until(pilot, lambda: "adder-3b" in text_of(app))
+        assert rows.highlighted_option is not None
+        assert rows.highlighted_option.id == put
+
+
+async def test_the_model_in_use_is_marked_and_under_the_cursor(tmp_path: Path, found: list[ModelFile]) -> None:
+    app = app_in(tmp_path, [], current="/models/zebra-7b.gguf")
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "● zebra-7b" in text_of(app))
+        assert "/models/zebra-7b.gguf" in text_of(app)
+
+
+async def test_a_model_is_chosen_with_the_mouse_alone(tmp_path: Path, found: list[ModelFile]) -> None:
+    asked_for: list[str] = []
+    app = app_in(tmp_path, asked_for)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app))
+        await until(pilot, lambda: "on this machine ·" in text_of(app))
+        rows = app.screen.query_one("#model-rows", OptionList)
+        line = next(y for y, text in enumerate(text_of(app).splitlines()) if "zebra-7b" in text)
+        await pilot.click(rows, offset=(4, line - rows.content_region.y))
+        await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (160, 50)])
+async def test_name_and_detail_are_on_screens_of_every_size(
+    tmp_path: Path, found: list[ModelFile], size: tuple[int, int]
+) -> None:
+    app = app_in(tmp_path, [])
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "adder-3b" in text_of(app))
+        assert "/models/adder-3b.gguf" in text_of(app)
