@@ -8,7 +8,9 @@ import pytest
 
 from gistread import journal
 from gistread.book.model import Book
+from gistread.engine.protocol import EngineInfo
 from gistread.errors import StorageError
+from gistread.memory.choosing import begun_as
 from gistread.memory.kept import KeptMemory
 from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
 from gistread.memory.store import MemoryStore
@@ -277,3 +279,12 @@ def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, m
 def test_a_memory_made_in_the_usual_manner_says_nothing_of_it(store: MemoryStore, memory: GistMemory) -> None:
     header = journal.read(write_all(store, memory))[0][0]
     assert not {"pauses", "guarded"} & header.keys()
+
+
+def test_a_model_goes_on_under_the_name_by_which_a_server_knows_it(store: MemoryStore, memory: GistMemory) -> None:
+    here = EngineInfo("Model", "weights", 4096, "CPU", aliases=("name",))
+    assert begun_as(memory.book, store, here) == "weights"
+    write_all(store, memory, "name")
+    assert begun_as(memory.book, store, here) == "name"
+    write_all(store, memory, "weights")
+    assert begun_as(memory.book, store, here) == "weights"

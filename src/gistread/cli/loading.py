@@ -17,7 +17,7 @@ from gistread.engine.opening import ModelSource, find_source, new_engine
 from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
 from gistread.memory.aim import Aim
-from gistread.memory.choosing import choose_preset
+from gistread.memory.choosing import begun_as, choose_preset
 from gistread.memory.kept import KeptMemory
 from gistread.memory.model import DEFAULT_READING, Reading
 from gistread.memory.sizes import choose_sizes
@@ -116,10 +116,11 @@ async def open_memory(book: Book, engine: Engine, config: Config, line: Progress
     """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
     info = engine.info
     store, own = memory_store(), default_paths().user_presets
-    preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, info.fingerprint, task)
+    fingerprint = await asyncio.to_thread(begun_as, book, store, info)
+    preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, fingerprint, task)
     sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     reading = Reading(config.reading or DEFAULT_READING)
-    kept = await asyncio.to_thread(store.open, book, info.name, info.fingerprint, sizes, reading, aim=Aim(preset, task))
+    kept = await asyncio.to_thread(store.open, book, info.name, fingerprint, sizes, reading, aim=Aim(preset, task))
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

@@ -3,6 +3,7 @@
 Whoever wants an engine asks here; nothing above this package names a kind. Kinds are imported when they are wanted.
 """
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from gistread.engine.llama.fitting import DEFAULT_CONTEXT_TOKENS
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.memory_needed import batch_tokens_of, needed_bytes, sizes_of
+from gistread.engine.model_places import found_models
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
@@ -90,7 +92,12 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
     if source.server is not None:
         from gistread.engine.remote.client import RemoteEngine
 
-        return RemoteEngine(source.server, context_tokens=config.context_tokens, connections=config.connections)
+        return RemoteEngine(
+            source.server,
+            context_tokens=config.context_tokens,
+            connections=config.connections,
+            weights_here=_fingerprints_here,
+        )
     assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine
     from gistread.engine.llama.fitting import Wishes
@@ -109,3 +116,13 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
         cache=paths.cache,
         fast_weights=config.fast_weights,
     )
+
+
+def _fingerprints_here(name: str) -> tuple[str, ...]:
+    """Of the models on this machine whose file, or name in a program's folder, is called so."""
+    found = []
+    for model in found_models():
+        if model.name.casefold() == name.casefold():
+            with contextlib.suppress(EngineError):
+                found.append(read_header(model.parts[0]).fingerprint)
+    return tuple(found)

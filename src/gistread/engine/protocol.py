@@ -179,6 +179,8 @@ class EngineInfo:
     """Requests that are worth having at work at the same time. May change: ask `Engine.info` each time."""
     rates: Rates | None = None
     """None: not measured."""
+    aliases: tuple[str, ...] = ()
+    """Fingerprints that the same weights may have elsewhere: a server tells of a model no more than its name."""
     elsewhere: bool = False
     """The work is done on other machines, where requests at work at the same time do not take turns as they do here."""
     weights: str = ""

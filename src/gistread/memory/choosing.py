@@ -1,12 +1,19 @@
-"""Which preset a book is read with: the one that is named, the one it was begun with, or the one its form suggests."""
+"""In which memory a model goes on, and with which preset: that is named, that it was begun with, or that suits."""
 
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.engine.protocol import EngineInfo
 from gistread.memory.aim import Aim
 from gistread.memory.detecting import detect
 from gistread.memory.store import MemoryStore
 from gistread.presets import AUTO, Preset, preset_named
+
+
+def begun_as(book: Book, store: MemoryStore, info: EngineInfo) -> str:
+    """The fingerprint by which this model goes on: its own, unless only under an alias of it the book was begun."""
+    begun = {one.fingerprint for one in store.find(book) if one.pages} if info.aliases else set()
+    return next((one for one in (info.fingerprint, *info.aliases) if one in begun), info.fingerprint)
 
 
 def choose_preset(name: str, own: Path, book: Book, store: MemoryStore, fingerprint: str, task: str = "") -> Preset:

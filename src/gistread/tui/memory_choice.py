@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.aim import Aim
-from gistread.memory.choosing import aim_to_go_on_with
+from gistread.memory.choosing import aim_to_go_on_with, begun_as
 from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import DEFAULT_READING, GistMemory, Reading
 from gistread.memory.sizes import choose_sizes
@@ -53,17 +53,18 @@ class MemoryChoice:
         sizes = choose_sizes(
             self._book, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
         )
+        fingerprint = begun_as(self._book, self._store, info)
         match self._wanted:
-            case MemoryHeader(fingerprint=info.fingerprint) as header:
+            case MemoryHeader() as header if header.fingerprint in (info.fingerprint, *info.aliases):
                 if (kept := self._store.reopen(self._book, header, sizes)) is not None:
                     return kept
                 aim = header.aim
             case MemoryHeader(aim=aim) | (Aim() as aim):
                 pass
             case None:
-                aim = aim_to_go_on_with(self._config.preset, self._presets, self._book, self._store, info.fingerprint)
+                aim = aim_to_go_on_with(self._config.preset, self._presets, self._book, self._store, fingerprint)
         reading = Reading(self._config.reading or DEFAULT_READING)
-        return self._store.open(self._book, info.name, info.fingerprint, sizes, reading, aim=aim)
+        return self._store.open(self._book, info.name, fingerprint, sizes, reading, aim=aim)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether the memory on screen, which is not this model's `own`, is to stay there and be asked over.

@@ -35,6 +35,7 @@ from gistread.engine.protocol import (
     TextDelta,
     Usage,
 )
+from gistread.engine.remote.address import named_fingerprint
 from gistread.errors import EngineError
 
 SNAPSHOTS = "snapshots"
@@ -108,6 +109,7 @@ class LlamaEngine:
         return EngineInfo(
             name=header.name,
             fingerprint=header.fingerprint,
+            aliases=(named_fingerprint(self._path.name),),
             context_tokens=chosen.loaded.context_tokens,
             device=chosen.loaded.device,
             parallel=chosen.measured.parallel,

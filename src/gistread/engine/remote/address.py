@@ -4,6 +4,7 @@ Only the words are looked at; nothing is asked of anybody. An address may be sho
 secret: one with a password or a query in it is refused, without repeating it.
 """
 
+import hashlib
 import ipaddress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -47,6 +48,20 @@ class ServerAddress:
 
     def __str__(self) -> str:
         return f"{self.origin}{self.path}" + (f"#{self.model}" if self.model else "")
+
+
+def short_name(model: str) -> str:
+    """`Qwen2.5-7B-Instruct-Q4_K_M` of `/models/Qwen2.5-7B-Instruct-Q4_K_M.gguf`: no folder, no owner, no suffix."""
+    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
+    return last[: -len(".gguf")] if last.casefold().endswith(".gguf") else last
+
+
+def named_fingerprint(model: str) -> str:
+    """Of a model on a server: of its short name, since no server says which weights it has.
+
+    So the same name on another server is the same model, and what was read with the one goes on with the other.
+    """
+    return hashlib.sha256(f"server\0{short_name(model).casefold()}".encode()).hexdigest()[:32]
 
 
 def is_address(spec: str) -> bool:

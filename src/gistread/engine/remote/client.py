@@ -28,7 +28,7 @@ from gistread.engine.protocol import (
 )
 from gistread.engine.remote import discovery
 from gistread.engine.remote.activity import Activity
-from gistread.engine.remote.address import ServerAddress
+from gistread.engine.remote.address import ServerAddress, named_fingerprint
 from gistread.engine.remote.asking import Asker, Reply
 from gistread.engine.remote.chat import Chat
 from gistread.engine.remote.choosing import Chooser
@@ -66,15 +66,18 @@ class RemoteEngine:
         context_tokens: int | None = None,
         connections: int | None = None,
         patience: Patience | None = None,
+        weights_here: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
         """`context_tokens`: the window, where the server does not say or should not be given as much.
 
-        `connections`: the most requests at the same time; None: as many as pay.
+        `connections`: the most requests at the same time; None: as many as pay. `weights_here`: the fingerprints of
+        models on this machine that have a name.
         """
         self._address = address
         self._window = context_tokens
         self._most = connections
         self._patience = patience or Patience()
+        self._weights_here = weights_here
         self._activity = Activity()
         self._starting: asyncio.Task[_Server] | None = None
         self._connection: Connection | None = None
@@ -169,7 +172,8 @@ class RemoteEngine:
         window = min(filter(None, (told, self._window)), default=dialect.usual_window)
         info = EngineInfo(
             name=found.name,
-            fingerprint=found.fingerprint,
+            fingerprint=named_fingerprint(found.model),
+            aliases=await asyncio.to_thread(self._weights_here, found.name),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             elsewhere=True,

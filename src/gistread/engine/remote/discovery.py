@@ -3,12 +3,11 @@
 A few cheap questions, each of which a server may not know. What cannot be found out is left open.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gistread.engine.remote.address import ServerAddress
+from gistread.engine.remote.address import ServerAddress, short_name
 from gistread.engine.remote.connection import Connection, Json
 from gistread.engine.remote.dialects import (
     LLAMA_CPP_PYTHON,
@@ -61,20 +60,6 @@ class Found:
         """For people, and the same on every server that has this model: no folder, no owner, no suffix."""
         return short_name(self.model)
 
-    @property
-    def fingerprint(self) -> str:
-        """Of the model, as far as a server tells: its name. No server says which weights they are.
-
-        So the same name on another server is the same model, and what was read with the one goes on with the other.
-        """
-        return hashlib.sha256(f"server\0{self.name.casefold()}".encode()).hexdigest()[:32]
-
-
-def short_name(model: str) -> str:
-    """`Qwen2.5-7B-Instruct-Q4_K_M` of `/models/Qwen2.5-7B-Instruct-Q4_K_M.gguf`."""
-    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
-    return last[: -len(".gguf")] if last.casefold().endswith(".gguf") else last
-
 
 async def find(connection: Connection) -> Found:
     """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
@@ -100,7 +85,7 @@ async def window_in_use(connection: Connection, found: Found) -> int | None:
 async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
     """The base path, and the models that are listed below it. The person may have left out `/v1`."""
     refusal: RequestRefusedError | None = None
-    for base in dict.fromkeys((address.path or _V1, address.path + _V1)):
+    for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
             answer = await connection.get(f"{base}/models")
         except RequestRefusedError as error:

@@ -1,0 +1,106 @@
+"""What answers at an address is found out by a few cheap questions."""
+
+import pytest
+
+from gistread.errors import EngineError
+from tests.engine.remote.conftest import Connect
+from tests.engine.remote.server import Asked, Kind, Server
+
+OLLAMA = {
+    "/api/version": {"version": "0.9"},
+    "/api/show": lambda _: {"parameters": "stop x\nnum_ctx 6000", "model_info": {"llama.context_length": 131072}},
+}
+
+
+def kind(name: str) -> Kind:
+    """As these programs describe themselves."""
+    props = {"default_generation_settings": {"n_ctx": 3000}, "total_slots": 3}
+    counts = {"/tokenize": lambda body: {"tokens": [0] * (len(body["content"]) // 3)}}
+    return {
+        "llama-server": Kind("llamacpp", entry={"meta": {"n_ctx_train": 99999}}, pages={"/props": props, **counts}),
+        "behind a proxy": Kind("a proxy", entry={}, pages={"/props": props, **counts}),
+        "vLLM": Kind("vllm", entry={"max_model_len": 3000}),
+        "SGLang": Kind("sglang", entry={}, pages={"/get_server_info": {"context_length": 3000}}),
+        "Ollama": Kind("library", entry={}, pages=OLLAMA),
+        "Ollama, loaded": Kind(
+            "library",
+            entry={},
+            pages={**OLLAMA, "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]}},
+        ),
+        "LM Studio": Kind(
+            "organization_owner", entry={}, pages={"/api/v0/models/test-model": {"loaded_context_length": 3000}}
+        ),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "window"),
+    [
+        ("llama-server", "llama-server", 3000),
+        ("behind a proxy", "llama-server", 3000),
+        ("vLLM", "vLLM", 3000),
+        ("SGLang", "SGLang", 3000),
+        ("Ollama", "Ollama", 6000),
+        ("Ollama, loaded", "Ollama", 3000),
+        ("LM Studio", "LM Studio", 3000),
+    ],
+)
+async def test_programs_and_their_windows_are_known(connect: Connect, name: str, title: str, window: int) -> None:
+    async with Server(kind(name)) as server:
+        info = await connect(server.url).start()
+    assert info.device.startswith(title)
+    assert info.context_tokens == window
+
+
+@pytest.mark.parametrize("base", ["/v1", "", "/api/openai/v1"])
+async def test_the_path_may_be_left_out(connect: Connect, base: str) -> None:
+    async with Server(Kind(base=base)) as server:
+        for url in {f"{server.origin}{base}", f"{server.origin}{base.removesuffix('/v1')}"}:
+            assert (await connect(url).start()).name == "test-model"
+
+
+async def test_a_model_is_named_as_far_as_is_needed(connect: Connect) -> None:
+    models = ("Qwen/Qwen3-8B", "Qwen/Qwen3-14B", "bge-embed")
+    async with Server(Kind(models=models)) as server:
+        assert (await connect(f"{server.url}#qwen3-14b").start()).name == "Qwen3-14B"
+        assert server.asked[-1].body["model"] == "Qwen/Qwen3-14B"
+        with pytest.raises(EngineError, match="several models: Qwen/Qwen3-8B, Qwen/Qwen3-14B"):
+            await connect(server.url).start()
+        with pytest.raises(EngineError, match="may be"):
+            await connect(f"{server.url}#qwen3").start()
+        with pytest.raises(EngineError, match="has no model 'llama'"):
+            await connect(f"{server.url}#llama").start()
+
+
+async def test_what_is_no_server_of_models_is_told(connect: Connect) -> None:
+    async with Server(Kind(base="/elsewhere/v1")) as server:
+        with pytest.raises(EngineError, match="lists no models"):
+            await connect(f"{server.origin}/v1").start()
+
+
+async def test_counts_come_from_the_server_and_are_remembered(connect: Connect) -> None:
+    async with Server(kind("llama-server")) as server:
+        engine = connect(server.url)
+        await engine.start()
+        assert await engine.count("a" * 300) == 100
+        counted = server.counted
+        assert await engine.count("a" * 300) == 100
+        assert server.counted == counted
+
+
+async def test_without_counts_the_estimate_is_rather_too_high(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        text = "The members of the board had met every quarter since the autumn of 1957."
+        assert 14 <= await engine.count(text) <= 40
+        assert await engine.count("川のほとりで") >= 6
+        assert await engine.count("") == 0
+
+
+async def test_thinking_is_turned_off_where_it_can_be(connect: Connect) -> None:
+    def says(asked: Asked) -> str:
+        return "hm"
+
+    async with Server(kind("vLLM"), says) as server:
+        await connect(server.url).start()
+        assert server.asked[-1].body["chat_template_kwargs"] == {"enable_thinking": False}

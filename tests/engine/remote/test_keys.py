@@ -1,0 +1,73 @@
+"""A key goes to the one host that it is for, and into nothing that is shown or kept."""
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from gistread.engine.protocol import Message
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.keys import find_key
+from gistread.errors import EngineError
+from tests.engine.remote.conftest import Connect
+from tests.engine.remote.server import Kind, Server, Status
+
+KEY = "s3cret-key"
+GPU = parse_address("https://gpu-1.example.org:8000/v1")
+
+
+def test_a_key_is_named_after_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY_GPU_1_EXAMPLE_ORG", f" {KEY}\n")
+    assert find_key(GPU) == KEY
+    assert find_key(parse_address("https://gpu-2.example.org/v1")) == ""
+
+
+def test_a_key_without_a_host_never_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert find_key(parse_address("http://localhost:8080")) == KEY
+    assert find_key(GPU) == ""
+    assert find_key(parse_address("https://api.openai.com/v1")) == KEY
+    assert find_key(parse_address("https://api.openai.com.example.org/v1")) == ""
+
+
+def test_the_keyring_is_asked_for_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = ModuleType("keyring")
+    ring.get_password = lambda service, user: {("gistread", GPU.origin): KEY}.get((service, user))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    assert find_key(GPU) == KEY
+    assert find_key(parse_address("https://elsewhere.example.org")) == ""
+
+
+def test_a_broken_keyring_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(service: str, user: str) -> str:
+        raise RuntimeError("locked")
+
+    ring = ModuleType("keyring")
+    ring.get_password = broken  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    assert find_key(GPU) == ""
+
+
+async def test_a_key_is_sent_and_nowhere_shown(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY", KEY)
+    async with Server(Kind(key=KEY)) as server:
+        engine = connect(server.url)
+        info = await engine.start()
+        assert server.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+        server.failing = Status(400, f"I do not take Bearer {KEY}")
+        with pytest.raises(EngineError) as error:
+            await engine.complete((Message("user", "Go."),))
+        assert KEY not in f"{error.value}{info}{engine.state}"
+
+
+@pytest.mark.parametrize(("key", "told"), [("", "wants a key"), ("wrong", "does not take the key")])
+async def test_a_server_without_the_right_key_is_told_of(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, told: str
+) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY", key)
+    async with Server(Kind(key=KEY)) as server:
+        with pytest.raises(EngineError, match=told) as error:
+            await connect(server.url).start()
+    assert "GISTREAD_API_KEY_127_0_0_1" in error.value.hint
+    assert "wrong" not in str(error.value)
