@@ -85,10 +85,14 @@ class Fetching:
     def _row(self, entry: CatalogueEntry, reason: str = "") -> ModelRow:
         assert self._machine is not None
         room = room_words(entry, self._machine)
-        name = f"{entry.name}   recommended" if reason else entry.name
-        about = " · ".join(filter(None, [*entry_facts(entry), reason or room.partition(",")[0].partition(":")[0]]))
-        detail = "\n".join(filter(None, [entry.good_for, room, f"hf:{entry.repository}:{entry.file}"]))
-        return ModelRow(f"{FETCH}{entry.name}", name, about, detail)
+        facts = entry_facts(entry)
+        if reason:
+            name, about = f"{entry.name}   recommended", [facts[0], facts[-1], reason]
+        else:
+            name, about = entry.name, [room.partition(",")[0].partition(":")[0], *facts]
+        known = [reason, " · ".join(facts)] if reason else [entry.good_for, room]
+        told = [*known, f"hf:{entry.repository}:{entry.file}"]
+        return ModelRow(f"{FETCH}{entry.name}", name, " · ".join(filter(None, about)), "\n".join(filter(None, told)))
 
     @property
     def note(self) -> str:

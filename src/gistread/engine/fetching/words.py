@@ -38,7 +38,7 @@ def room_words(entry: CatalogueEntry, machine: Machine) -> str:
         needed = size_words(needed_bytes(entry))
         return f"too large for now: needs {needed}, {size_words(machine.free_bytes)} are free{classes}"
     window = f", with {room.context_tokens:,} tokens of context" if room.context_tokens and entry.kind == "text" else ""
-    return f"fits the {'GPU' if room.place == 'gpu' else 'memory that is free'}{window}"
+    return f"fits{' the GPU' if room.place == 'gpu' else ''}{window}"
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:

@@ -259,8 +259,10 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
     def _choose(self, row: str) -> None:
         if row == MORE:
-            self._whole = True
+            at = self._options.get_option_index(MORE)
+            self._whole = self._moved = True
             self._draw()
+            self._options.highlighted = at  # the first of those that it stood for
         elif row.startswith(FETCH):
             self.run_worker(self._fetching.choose(row.removeprefix(FETCH)), exclusive=True, group="fetch")
         else:
