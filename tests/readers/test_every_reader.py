@@ -228,7 +228,8 @@ async def test_one_who_stops_listening_frees_the_engine(name: str, tiny: LlamaEn
             busy.set()
 
     unwatch = tiny.watch(watched)
-    task = asyncio.create_task(events_of(name, tiny, memory))
+    # An answer so long that it is not over before it is taken away, on a busy machine either.
+    task = asyncio.create_task(events_of(name, tiny, memory, replace(OPTIONS, answer_tokens=800)))
     await asyncio.wait_for(busy.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
