@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from statistics import fmean
 
-from gistread.cli.progress import ProgressLine, bar, counted, duration, reading_line
+from gistread.cli.progress import ProgressLine, at_work, bar, counted, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.evaluation import texts
 from gistread.evaluation.model import Document
@@ -94,9 +94,8 @@ class RunProgress:
         )
         if self._left_s:
             self._line.say(
-                f"About {duration(self._left_s)} with {self._asking.info.name}"
-                + (". " if self._asking.info.elsewhere else " on this machine. ")
-                + "Ctrl+C stops; the same command goes on."
+                f"About {duration(self._left_s)} with {at_work(self._asking.info)}. Ctrl+C stops; the same command "
+                "goes on."
             )
 
     def _tell_document(self, document: Document) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, duration, making_line
+from gistread.cli.progress import ProgressLine, at_work, duration, making_line
 from gistread.cli.shapes import Json, need_line
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.estimate import Left
@@ -79,4 +79,4 @@ def _estimate(left: Left, info: EngineInfo) -> str:
     known = f", {left.done} are there" if left.done else ""
     if seconds is None:
         return f"{left.total - left.done} to make{known}"
-    return f"about {left.total - left.done} to make, {duration(seconds)} with {info.name} on this machine{known}"
+    return f"about {left.total - left.done} to make, {duration(seconds)} with {at_work(info)}{known}"

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from gistread.cli.output import harmless, say
-from gistread.engine.protocol import EngineState, Phase
+from gistread.engine.protocol import EngineInfo, EngineState, Phase
 from gistread.memory.model import GistMemory
 
 _REDRAWN_EVERY_S = 0.1
@@ -92,6 +92,11 @@ def engine_line(state: EngineState, model: str) -> str:
         case Phase.DECODE:
             return "answering" + (f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else "")
     return state.notice
+
+
+def at_work(info: EngineInfo) -> str:
+    """Which model, and whether it is this machine that has the work."""
+    return info.name if info.elsewhere else f"{info.name} on this machine"
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ import shlex
 from gistread.cli import shapes
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, duration, reading_line
+from gistread.cli.progress import ProgressLine, at_work, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
@@ -30,7 +30,7 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
     if left_s:
         left = " left" if memory.entries else ""
-        line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {engine.info.name} on this machine.")
+        line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {at_work(engine.info)}.")
         line.say(f"It is read {memory.aim.said}.")
     unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
     try:

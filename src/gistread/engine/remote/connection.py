@@ -202,9 +202,7 @@ def _trusted(*, encrypted: bool) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        raise NothingThereError(
-            f"cannot be trusted: SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})"
-        ) from None
+        raise NothingThereError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
 
 
 def _said(content: bytes) -> str:
