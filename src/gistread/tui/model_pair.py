@@ -90,11 +90,12 @@ class ChosenModel:
 
 
 class ModelPair:
-    """`changed` is called with every state of either engine, `tell` with a line for the person."""
+    """`makers`: of the engine that reads, and of the one that answers. `changed` is called with every state of either
+    engine, `tell` with a line for the person."""
 
     def __init__(
         self,
-        make_engine: MakeEngine,
+        makers: tuple[MakeEngine, MakeEngine],
         config: Config,
         changed: Callable[[EngineState], None],
         tell: Callable[[str], None],
@@ -102,8 +103,8 @@ class ModelPair:
         self._config = config
         self._tell = tell
         self._wanted = ""
-        self.reading = ChosenModel(make_engine, changed)
-        self.asking = ChosenModel(make_engine, changed)
+        self.reading = ChosenModel(makers[0], changed)
+        self.asking = ChosenModel(makers[1], changed)
         """None is chosen where the one that reads answers, too."""
 
     @property

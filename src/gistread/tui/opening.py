@@ -74,8 +74,16 @@ def make_session(
     from gistread.tui.trying import Trying
 
     trying = Trying(tell, make_engine, Verdicts(paths.verdicts, installed_version()))
-    memories, presets = MemoryStore(paths.memories), paths.user_presets
-    return Session(book, memories, config, trying.make_engine, trying.tell, make_embedder(), presets=presets)
+    return Session(
+        book,
+        MemoryStore(paths.memories),
+        config,
+        trying.make_engine,
+        trying.tell,
+        make_embedder(),
+        presets=paths.user_presets,
+        make_asking_engine=make_engine,
+    )
 
 
 def kept_zoom(book: Book, shelf: Shelf) -> str:

@@ -55,15 +55,17 @@ class Session:
         embedder: Embedder | None = None,
         *,
         presets: Path,
+        make_asking_engine: MakeEngine | None = None,
     ) -> None:
         """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this.
-        `presets`: the folder of the person's own."""
+        `presets`: the folder of the person's own. `make_asking_engine`: of the model that answers, if not the same."""
         self.book = book
         self._config = config
         self._presets = presets
         self._choice = MemoryChoice(book, store, config, presets)
         self._listener = tell
-        self._models = ModelPair(make_engine, config, self._on_engine_state, lambda text: self._tell(Notice(text)))
+        makers = (make_engine, make_asking_engine or make_engine)
+        self._models = ModelPair(makers, config, self._on_engine_state, lambda text: self._tell(Notice(text)))
         self._embedder = embedder
         self._starting: asyncio.Task[None] | None = None
         self._switching = asyncio.Lock()
@@ -270,7 +272,7 @@ class Session:
         """It answers the next question; what it needs is made instead of what the one before did."""
         self.asking.reader = reader
         await self.making.forget()
-        if self._idle:
+        if self.reading.state in (Reading.DONE, Reading.OFFERED) and not self.asking.running:
             self._make_needs()
 
     async def left_to_make(self) -> dict[str, Left]:
@@ -299,11 +301,6 @@ class Session:
     def _asked_apart(self) -> bool:
         """Whether a question is being answered by another model than the one that reads."""
         return not self._unasked.is_set()
-
-    @property
-    def _idle(self) -> bool:
-        """Whether all that can be read has been read, and nobody waits."""
-        return self.reading.state in (Reading.DONE, Reading.OFFERED) and not self.asking.running
 
     def _make_needs(self) -> None:
         """Begin with what the chosen reader needs, unless that is to wait for a question."""
