@@ -29,7 +29,7 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         room = aside.submit(free_for_models)  # a graphics card takes a second to be asked about
         models = find_models(folders)
     free = room.result()
-    tried = Verdicts(default_paths().verdicts, installed_version()).of_files()
+    tried = _verdicts()
     if arguments.json:
         write_json(models_document(models, free, tried))
         return ExitStatus.DONE
@@ -46,6 +46,13 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         if chosen is None:
             say("`gistread models use NAME` chooses one for good.")
     return ExitStatus.DONE
+
+
+def _verdicts() -> FileVerdicts:
+    """What was found out of models when they were tried."""
+    kept = default_paths().verdicts
+    # To know the library's version takes longer than the headers of a dozen models.
+    return Verdicts(kept, installed_version()).of_files() if kept.exists() else FileVerdicts({})
 
 
 def _folder(path: Path) -> Path:

@@ -6,7 +6,6 @@ The library is asked in a process of its own (`worker/describing.py`). The advic
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib import metadata
 
 import orjson
 
@@ -66,6 +65,8 @@ class Advice:
 
 def installed_version() -> str:
     """Of llama-cpp-python, without loading it; empty where it is not installed."""
+    from importlib import metadata  # slow to import, and the list of models seldom asks
+
     try:
         return metadata.version(_PACKAGE)
     except metadata.PackageNotFoundError:
@@ -96,6 +97,8 @@ def _unusable(reason: str) -> EngineError:
 
 def _wanted() -> str:
     """The version that gistread is made for, as pip takes it."""
+    from importlib import metadata
+
     try:
         required = metadata.requires("gistread") or []
     except metadata.PackageNotFoundError:
