@@ -1,6 +1,10 @@
-"""All that a reader does for one question, whichever reader it is: what begins with which event, in one list."""
+"""All that a reader does for one question, whichever reader it is: what begins with which event, in one list.
+
+What shows the work of one kind of reader is imported when such a reader first says something.
+"""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gistread.readers.events import (
     Branched,
@@ -20,13 +24,15 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.tui.work.lines import Places, WorkLine
-from gistread.tui.work.notebook import Notebook
-from gistread.tui.work.passages import Passages
-from gistread.tui.work.paths import Paths
-from gistread.tui.work.team import Team
-from gistread.tui.work.walk import Walk
 
-Section = Walk | Paths | Team | Notebook
+if TYPE_CHECKING:
+    from gistread.tui.work.notebook import Notebook
+    from gistread.tui.work.passages import Passages
+    from gistread.tui.work.paths import Paths
+    from gistread.tui.work.team import Team
+    from gistread.tui.work.walk import Walk
+
+    Section = Walk | Paths | Team | Notebook
 
 ENDED = {
     StopReason.LIMIT: "ended: as many steps as are allowed",
@@ -40,8 +46,8 @@ ENDED = {
 class Work:
     """What is known of it so far; falsy while there is nothing to show."""
 
-    section: Section | None = None
-    passages: Passages | None = None
+    section: "Section | None" = None
+    passages: "Passages | None" = None
     ended: str = ""
 
     def __bool__(self) -> bool:
@@ -50,6 +56,8 @@ class Work:
     def after(self, event: ReaderEvent) -> "Work":
         """The work after this event."""
         if isinstance(event, Shown):
+            from gistread.tui.work.passages import Passages
+
             return replace(self, passages=Passages.of(event))
         section = self.section or _begun(event)
         if section is None:
@@ -61,14 +69,30 @@ class Work:
         """Whether a line of the work says this, so that nothing else need."""
         match event:
             case Unfit():
-                return isinstance(self.section, Walk)
+                return self._is_walk
             case LookedUp(path=path):
-                return isinstance(self.section, Walk) or path > 0
+                return self._is_walk or path > 0
             case Noted(path=path, start=start, end=end):
-                return path > 0 or (isinstance(self.section, Notebook) and end > start)
+                return path > 0 or (self._is_notebook and end > start)
             case Stopped():
                 return self.section is not None
         return isinstance(event, Walked | TurnedBack | Branched | Planned | Visited | PathEnded | PartRead)
+
+    @property
+    def _is_walk(self) -> bool:
+        if self.section is None:
+            return False
+        from gistread.tui.work.walk import Walk
+
+        return isinstance(self.section, Walk)
+
+    @property
+    def _is_notebook(self) -> bool:
+        if self.section is None:
+            return False
+        from gistread.tui.work.notebook import Notebook
+
+        return isinstance(self.section, Notebook)
 
     def summary(self, places: Places) -> str:
         """All of it in a line."""
@@ -90,17 +114,25 @@ class Work:
         return self.section.current if self.section else None
 
 
-def _begun(event: ReaderEvent) -> Section | None:
+def _begun(event: ReaderEvent) -> "Section | None":
     """What begins with this event, if anything does."""
     match event:
         case Branched():
+            from gistread.tui.work.walk import Walk
+
             return Walk()
         case Planned():
+            from gistread.tui.work.paths import Paths
+
             return Paths.of(event)
         case TeamFormed():
+            from gistread.tui.work.team import Team
+
             return Team.of(event)
-        case PartRead():
-            return Notebook()
-        case Noted(path=0, start=start, end=end) if end > start:
+        case PartRead() | Noted(path=0):
+            if isinstance(event, Noted) and event.end <= event.start:
+                return None
+            from gistread.tui.work.notebook import Notebook
+
             return Notebook()
     return None
