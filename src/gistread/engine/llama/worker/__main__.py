@@ -226,7 +226,7 @@ def _prompt(message: Message) -> list[ChatMessage]:
 
 
 def _request(model: LoadedModel, message: Message) -> Request:
-    """The request of a message. Raises PromptTooLongError, and ValueError for options no grammar can be made of."""
+    """The request of a message. Raises PromptTooLongError, and ValueError for a grammar that is none."""
     prompt = model.weights.prompt_tokens(_prompt(message))
     options = message.get("options")
     sampling = Sampling(**message.get("sampling", {}))

@@ -16,6 +16,8 @@ _PENALTY_WINDOW = 256
 _DRY_BASE = 1.75
 _DRY_ALLOWED_LENGTH = 3
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
+_NO_OPTION = b"\0"
+"""Begins like nothing that was spelled."""
 
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -88,27 +90,26 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """One of a few strings, held to by a grammar (design D3). Owns the grammar.
+    """One of a few strings, or of many: no token is legal but those that spell one of them (design D3).
 
     Ends as soon as only one option is left: the rest of it need not be decoded.
     """
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
         self._weights = weights
-        self._options = list(options)
+        self._names = list(options)
+        self._options = [option.encode() for option in options]
         self._text = b""
         self._probability = 1.0
-        self._grammar = _grammar(weights, "root ::= " + " | ".join(map(_literal, options)))
-        self.begun = weights.tokens_of(_common_beginning(self._options))
+        self.begun = weights.tokens_of(_common_beginning(self._names))
         """Tokens that every option begins with: evaluated with the prompt, since there is nothing to decide."""
         for token in self.begun:
-            llama.llama_sampler_accept(self._grammar, token)
             self._text += weights.piece(token)
 
     @property
     def chosen(self) -> int | None:
         """Index of the option, once it is decided."""
-        left = [i for i, option in enumerate(self._options) if option.encode().startswith(self._text)]
+        left = [i for i, option in enumerate(self._options) if option.startswith(self._text)]
         return left[0] if len(left) == 1 else None
 
     @property
@@ -118,22 +119,33 @@ class OptionSampler:
 
     def sample(self, context: Context, output: int) -> int:
         """The likeliest legal token. An end of turn decides for the option that is complete."""
-        data, candidates = _candidates(context, output, self._weights.vocabulary)
-        llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
-        legal = data["logit"]
-        best = int(legal.argmax())
-        if not np.isfinite(legal[best]):
-            raise ValueError(f"this model has no tokens that spell {self._options!r}")
-        self._probability *= float(1.0 / np.exp(legal - legal[best]).sum())
-        if self._weights.ends_turn(best):
-            self._options = [o if o.encode() == self._text else "\0" for o in self._options]
+        legal = self._legal()
+        if not legal.size:
+            raise ValueError(f"this model has no tokens that spell {self._names!r}")
+        logits = _logits(context, output, self._weights.vocabulary)[legal]
+        best = int(logits.argmax())
+        self._probability *= float(1.0 / np.exp(logits - logits[best]).sum())
+        token = int(legal[best])
+        if self._weights.ends_turn(token):
+            self._options = [option if option == self._text else _NO_OPTION for option in self._options]
         else:
-            llama.llama_sampler_accept(self._grammar, best)
-            self._text += self._weights.piece(best)
-        return best
+            self._text += self._weights.piece(token)
+        return token
+
+    def _legal(self) -> "np.ndarray[Any, Any]":
+        """Tokens that some option goes on with, in order. Looked up: a grammar holds every token of the vocabulary
+        against every option, which takes a second for some hundred of them."""
+        spelled, done = self._weights.spelled, len(self._text)
+        left = [option for option in self._options if option.startswith(self._text)]
+        longest = self._weights.longest_piece
+        wanted = {option[done:end] for option in left for end in range(done + 1, min(len(option), done + longest) + 1)}
+        tokens = {token for piece in wanted for token in spelled.get(piece, ())}
+        if self._text in left:
+            tokens.update(self._weights.turn_ends)
+        return np.array(sorted(tokens), dtype=np.int64)
 
     def close(self) -> None:
-        llama.llama_sampler_free(self._grammar)
+        """Nothing is held of llama.cpp."""
 
 
 def _grammar(weights: Weights, text: str) -> object:
@@ -145,11 +157,15 @@ def _grammar(weights: Weights, text: str) -> object:
 
 def _candidates(context: Context, output: int, size: int) -> tuple["np.ndarray[Any, Any]", Any]:
     """Every token with its logit, and llama.cpp's view of them. The first owns what the second points to."""
-    logits = llama.llama_get_logits_ith(context.handle, output)
     data = np.empty(size, dtype=_TOKEN_DATA)
     data["id"] = np.arange(size, dtype=np.int32)
-    data["logit"] = np.ctypeslib.as_array(logits, shape=(size,))
+    data["logit"] = _logits(context, output, size)
     return data, _array(data)
+
+
+def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
+    """Of every token, as llama.cpp has them: until it decodes again."""
+    return np.ctypeslib.as_array(llama.llama_get_logits_ith(context.handle, output), shape=(size,))
 
 
 def _array(data: "np.ndarray[Any, Any]") -> Any:
@@ -163,9 +179,3 @@ def _common_beginning(options: Sequence[str]) -> str:
     first, last = min(options), max(options)
     same = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
     return first[:same] if first != last else ""
-
-
-def _literal(option: str) -> str:
-    """A string as a terminal of llama.cpp's grammar notation."""
-    escaped = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'

@@ -1,0 +1,91 @@
+"""What may be chosen is looked up, and is just what a grammar of the same options would allow."""
+
+import random
+from pathlib import Path
+
+import llama_cpp as llama
+import numpy as np
+import pytest
+
+from gistread.engine.llama.worker import sampling
+from gistread.engine.llama.worker.sampling import OptionSampler
+from gistread.engine.llama.worker.weights import Weights
+from tests.benchmarks.lowlevel import load
+from tests.tiny_gguf import metadata, write_gguf
+from tests.vocabularies import trained, write_vocabulary
+
+OPTIONS = (
+    [*(str(number) for number in range(1, 766)), "STOP"],
+    [*(f"Page {number}" for number in range(1, 40)), "STOP"],
+    ["search more", "search", "previous page", "enough"],
+    ["né", "né é", "naïve", "中文", "中", "🙂", "🙃"],
+    ["only"],
+    ["'s", "'LL", "the", "The", "12", "3.14"],
+)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
+    path = write_vocabulary(tmp_path_factory.mktemp("vocabulary") / "v.gguf", "gpt-2", trained(3))
+    return Weights(load(path, vocabulary_only=True), "")
+
+
+def by_grammar(weights: Weights, options: list[str], text: bytes) -> list[int]:
+    """The tokens that llama.cpp allows behind this text."""
+    literals = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
+    grammar = llama.llama_sampler_init_grammar(
+        weights.vocab, ("root ::= " + " | ".join(f'"{one}"' for one in literals)).encode(), b"root"
+    )
+    for byte in text:
+        llama.llama_sampler_accept(grammar, next(t for t in weights.spelled[bytes((byte,))]))
+    data = np.zeros(weights.vocabulary, dtype=sampling._TOKEN_DATA)
+    data["id"] = np.arange(weights.vocabulary)
+    candidates = sampling._array(data)
+    llama.llama_sampler_apply(grammar, candidates)
+    llama.llama_sampler_free(grammar)
+    return [int(token) for token in data["id"][np.isfinite(data["logit"])]]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options[0])
+def test_the_legal_tokens_are_those_that_a_grammar_allows(weights: Weights, options: list[str]) -> None:
+    source = random.Random(1)
+    beginnings = [
+        b"",
+        *(option.encode()[: source.randrange(1, 9)] for option in source.sample(options, 4 % len(options) + 1)),
+    ]
+    for text in beginnings:
+        sampler = OptionSampler(weights, options)
+        sampler._text = text
+        assert list(sampler._legal()) == by_grammar(weights, options, text)
+
+
+@pytest.mark.parametrize("options", OPTIONS[:4], ids=lambda options: options[0])
+def test_whatever_the_model_prefers_one_option_is_chosen(
+    weights: Weights, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = np.random.default_rng(1)
+    monkeypatch.setattr(sampling, "_logits", lambda *_: source.normal(size=weights.vocabulary).astype(np.float32))
+    for _ in range(20):
+        sampler = OptionSampler(weights, options)
+        while sampler.chosen is None:
+            sampler.sample(None, 0)  # type: ignore[arg-type]
+        assert 0 <= sampler.chosen < len(options)
+        assert 0.0 < sampler.probability <= 1.0
+
+
+def test_a_model_without_the_letters_of_an_option_says_so(tmp_path: Path) -> None:
+    tokens = ["a", "b", "<|end|>"]
+    path = write_gguf(
+        tmp_path / "few.gguf",
+        metadata(
+            tokenizer__ggml__tokens=tokens,
+            tokenizer__ggml__token_type=[1, 1, 3],
+            tokenizer__ggml__merges=["a b"],
+            tokenizer__ggml__eos_token_id=2,
+            tokenizer__ggml__bos_token_id=2,
+        ),
+        {},
+    )
+    few = Weights(load(path, vocabulary_only=True), "")
+    with pytest.raises(ValueError, match="no tokens that spell"):
+        OptionSampler(few, ["xyz", "uvw"]).sample(None, 0)  # type: ignore[arg-type]
