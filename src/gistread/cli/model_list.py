@@ -40,7 +40,10 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
     for model in sorted(models, key=lambda model: standing_of(model, fit_of(model, free))):
         write("\n".join(_lines(model, free, chosen, tried.of(model.path))))
     if not models:
-        say("No model was found. Install the starter: python3 -m pip install 'gistread[starter]'")
+        say(
+            "No model was found. `gistread models get` fetches one that suits, after asking; or install the starter: "
+            "python3 -m pip install 'gistread[starter]'"
+        )
     else:
         say(f"{size_words(free)} of memory are free.")
         if chosen is None:

@@ -102,8 +102,8 @@ def default_model() -> Path:
     usable = [model for model in find_models() if model.usable]
     if not usable:
         raise EngineError(
-            "No model was found on this machine.",
-            f"Name a GGUF file with --model, or install the starter: {_GET_STARTER}",
+            "No model was found on this machine. `gistread models get` fetches one that suits it, after asking.",
+            f"Or name a GGUF file with --model, or install the starter: {_GET_STARTER}",
         )
     if len(usable) > 1:
         raise EngineError(
