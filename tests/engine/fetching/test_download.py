@@ -148,10 +148,12 @@ def test_a_server_that_brings_nothing_is_given_up_and_what_is_here_kept(download
     assert [first for first, _ in downloads.sent] == [0, 70_000]
 
 
-def test_no_server_at_all(downloads: Downloads) -> None:
+def test_where_there_is_no_server_at_all_it_is_said_soon(downloads: Downloads) -> None:
     downloads.server.close()
+    downloads.network = replace(downloads.network, attempts=1000)
     with pytest.raises(FetchError, match="there is no way to"):
         downloads.run()
+    assert [progress.step for progress in downloads.told].count(Step.WAITING) <= 3
 
 
 def test_what_a_killed_download_left_is_hashed_and_taken_up(downloads: Downloads, model: bytes) -> None:

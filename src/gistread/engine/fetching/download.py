@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
 _BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
+_UNREACHED_ATTEMPTS = 3
+"""Where nobody has ever answered there is likely no network: a person is told soon."""
 _LONGEST_PAUSE_S = 60.0
 _LONGEST_WAIT_S = 300.0
 """That a server may ask for. Longer than this nobody sits before a screen."""
@@ -115,19 +117,23 @@ class _Download:
         import httpx2
 
         barren = 0
+        reached = False
         while not self._is_complete:
             before = self._part.length
             try:
                 await self._attempt(client)
                 again = _TryAgain("the connection ended early")
+                reached = True
             except _TryAgain as reason:
                 again = reason
+                reached = True
             except httpx2.TransportError as error:
                 again = _TryAgain(said(error, self._network))
+                reached = reached or not isinstance(error, httpx2.ConnectError)
             if self._is_complete:
                 return
             barren = 0 if self._part.length > before else barren + 1
-            if barren >= self._network.attempts:
+            if barren >= (self._network.attempts if reached else min(_UNREACHED_ATTEMPTS, self._network.attempts)):
                 raise FetchError(f"{self._file.name} cannot be fetched: {again.reason}.", _GO_ON)
             pause_s = min(_LONGEST_PAUSE_S, self._network.pause_s * 2 ** max(0, barren - 1))
             await self._wait(again.reason, max(pause_s, again.wait_s or 0))
