@@ -26,7 +26,7 @@ _CLOSE_WITHIN_S = 2.0
 _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 _UNMEASURED_PARALLEL = 4
-_SPIN_COUNT = "2000"
+SPIN_COUNT = "2000"
 """How often a thread that waits for the others looks again before it sleeps: some 0.1 ms, at each of the hundreds of
 barriers of a token. GNU OpenMP's own 300,000 are 15 ms, in which it holds the core that another thread needs to come
 there. Beside a busy process a small model on two cores decodes 0.2 tokens a second with them, and 8 to 18 with these.
@@ -98,7 +98,7 @@ class WorkerProcess:
                     limit=_LINE_LIMIT_BYTES,
                     start_new_session=True,
                     # ggml has a debugger write where it failed, for which a person would wait.
-                    env={"GOMP_SPINCOUNT": _SPIN_COUNT, **os.environ, "GGML_NO_BACKTRACE": "1"},
+                    env={"GOMP_SPINCOUNT": SPIN_COUNT, **os.environ, "GGML_NO_BACKTRACE": "1"},
                 )
             except OSError as error:
                 raise EngineError(f"The model's process cannot be started: {error}.") from None
