@@ -11,6 +11,9 @@ import re
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.requests import Request
@@ -45,8 +48,9 @@ class CountingEngine:
     """See the module. Requests are answered at once, one after another."""
 
     def __init__(self, model: Path, *, context_tokens: int, cells: int, parallel: int, seed: int) -> None:
-        self._weights = Weights(load(model, vocabulary_only=True), read_header(model).chat_template)
-        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES), snapshots=None)
+        header = read_header(model)
+        self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
+        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, header.kv_bytes_per_token), snapshots=None)
         self._random = random.Random(seed)
         self._info = EngineInfo("counted", "counted", context_tokens, "nothing at all", parallel)
         self._asked = 0
@@ -125,12 +129,15 @@ class CountingEngine:
 
 
 class _Ledger(Context):
-    """A context without a model: everything succeeds."""
+    """A context without a model: everything succeeds, and a state is as large as it would be."""
 
-    def __init__(self, weights: Weights, cells: int, sequences: int) -> None:
+    def __init__(self, weights: Weights, cells: int, sequences: int, cell_bytes: int) -> None:
         self.weights = weights
         self.cells = cells
         self.sequences = sequences
+        self._cell_bytes = cell_bytes
+        self._forked: dict[int, int] = {}
+        """By sequence: cells that it was last given of another."""
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
         return Outcome.DONE
@@ -138,8 +145,17 @@ class _Ledger(Context):
     def cut(self, sequence: int, length: int) -> bool:
         return True
 
-    def fork(self, source: int, target: int, length: int) -> None:
-        pass
+    def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
+        self._forked[target] = length - start
+
+    def state_bytes(self, sequence: int) -> int:
+        return self._cell_bytes * self._forked.get(sequence, 0)
+
+    def state(self, sequence: int) -> npt.NDArray[np.uint8]:
+        return np.empty(self.state_bytes(sequence), dtype=np.uint8)
+
+    def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
+        return True
 
     def close(self) -> None:
         pass
