@@ -21,11 +21,11 @@ ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
 class Machine:
     """The models there are, and which of them were loaded when."""
 
-    def __init__(self, folder: Path, *, pages_before_a_pause: int | None = None) -> None:
+    def __init__(self, folder: Path, *, requests_before_a_pause: int | None = None) -> None:
         self.folder = folder
         self.made: list[SteppedEngine] = []
         self.broken: set[str] = set()
-        self.stop_after = pages_before_a_pause
+        self.stop_after = requests_before_a_pause
 
     def make(self, name: str) -> SteppedEngine:
         if name == "absent":
@@ -127,7 +127,7 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
 ) -> None:
     monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
-    machine = Machine(tmp_path, pages_before_a_pause=8)
+    machine = Machine(tmp_path, requests_before_a_pause=8)
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
@@ -152,7 +152,7 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
 
 
 async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
-    machine = Machine(tmp_path, pages_before_a_pause=1)
+    machine = Machine(tmp_path, requests_before_a_pause=0)
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
@@ -172,7 +172,7 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
 async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    machine = Machine(tmp_path, pages_before_a_pause=8)
+    machine = Machine(tmp_path, requests_before_a_pause=8)
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
@@ -297,7 +297,7 @@ async def test_choosing_the_answering_model_for_reading_too_cancels_the_question
 async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_another_and_it_is_said(
     tmp_path: Path, machine: Machine, reader: ScriptedReader
 ) -> None:
-    first = Machine(tmp_path, pages_before_a_pause=8)
+    first = Machine(tmp_path, requests_before_a_pause=8)
     session, told = first.session(long_book(40))
     await session.use_model("small")
     await until(lambda: not first.named("small").gate.is_set())
@@ -323,7 +323,7 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
 ) -> None:
     monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
-    machine = Machine(tmp_path, pages_before_a_pause=8)
+    machine = Machine(tmp_path, requests_before_a_pause=8)
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     machine.named("large").load_gate.clear()
