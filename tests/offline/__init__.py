@@ -1,0 +1,1 @@
+"""Tests that nothing speaks to the network unasked."""
