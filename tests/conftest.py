@@ -1,9 +1,25 @@
-"""What holds for all tests."""
+"""What holds for all tests, and the model that most of them do with."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 from gistread.engine.llama.worker_process import SPIN_COUNT
+from tests.tiny_gguf import write_tiny_gguf
 
 # Some tests run llama.cpp in their own process: beside a busy program they would all but stand still. GNU OpenMP reads
 # this when it is loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model, for whoever only reads it."""
+    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def gguf(tiny: Path) -> bytes:
+    """All of the tiny model, for whoever sends it somewhere."""
+    return tiny.read_bytes()

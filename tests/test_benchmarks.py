@@ -11,7 +11,6 @@ import pytest
 
 from tests.benchmarks.figures import Aim, Skipped, Spread, Table, as_json, as_text
 from tests.benchmarks.recall import DATA
-from tests.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,11 +31,6 @@ def _on_one_core() -> None:
     # ggml's threads spin: with one of them, other tests beside this one cannot make them wait for each other.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
 
 
 PARTS = {

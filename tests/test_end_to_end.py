@@ -12,14 +12,8 @@ import pytest
 
 from tests.models import starter_path
 from tests.terminal import Terminal, environment, terminal
-from tests.tiny_gguf import write_tiny_gguf
 
 CHAPTERS = 6
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture

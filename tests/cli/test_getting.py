@@ -23,41 +23,36 @@ from tests.engine.fetching.server import (
     cut_after,
     faulty_server,
     serve_repository,
+    sha256,
     status,
     throttled,
     without_environment,
 )
-from tests.engine.fetching.test_download import sha256
 from tests.tiny_bert import write_tiny_bert
 from tests.tiny_gguf import write_tiny_gguf
 
 GB = 10**9
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
-
-
 @pytest.fixture
-def hub(home: Path, model: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     """The hub of this test, with one model that the person's own catalogue knows."""
     without_environment(monkeypatch)
     with faulty_server() as server:
-        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": model}, licence="cc0-1.0")
+        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
         monkeypatch.setenv("HF_ENDPOINT", server.url)
-        write_catalogue(model)
+        write_catalogue(gguf)
         yield server
 
 
-def write_catalogue(model: bytes, **changes: object) -> None:
+def write_catalogue(gguf: bytes, **changes: object) -> None:
     values = {
         "name": "tiny",
         "repository": "owner/tiny-GGUF",
         "file": "tiny.gguf",
         "licence": "cc0-1.0",
-        "size_bytes": len(model),
-        "sha256": sha256(model),
+        "size_bytes": len(gguf),
+        "sha256": sha256(gguf),
         "parameters": 10,
     } | changes
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
@@ -107,24 +102,24 @@ def test_a_fault_in_the_persons_catalogue_is_told(run: Run, home: Path) -> None:
     assert "models.toml, model 1" in ran.err
 
 
-def test_get_shows_what_comes_and_puts_it_in_its_place(run: Run, hub: FaultyServer, model: bytes) -> None:
+def test_get_shows_what_comes_and_puts_it_in_its_place(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     ran = run("models", "get", "tiny", "--yes")
     assert ran.status == ExitStatus.DONE, ran.err
     path = default_paths().models / "tiny.gguf"
-    assert path.read_bytes() == model
-    for said in ("cc0-1.0", "owner/tiny-GGUF", str(path.parent), sha256(model), "the catalogue's", "models use tiny"):
+    assert path.read_bytes() == gguf
+    for said in ("cc0-1.0", "owner/tiny-GGUF", str(path.parent), sha256(gguf), "the catalogue's", "models use tiny"):
         assert said in ran.err
     assert ran.out == ""
     assert "tiny" in run("models", "list").out
     assert "here already" in run("models", "get", "tiny", "--yes").err
 
 
-def test_get_as_json(run: Run, hub: FaultyServer, model: bytes) -> None:
+def test_get_as_json(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     assert run("models", "get", "hf:owner/tiny-GGUF", "--yes", "--json").json == {
         "name": "tiny",
         "path": str(default_paths().models / "tiny.gguf"),
-        "size": len(model),
-        "sha256": [sha256(model)],
+        "size": len(gguf),
+        "sha256": [sha256(gguf)],
         "checked_against": "hub",
         "from": f"{hub.url.removeprefix('http://')}/owner/tiny-GGUF",
         "licence": "cc0-1.0",
@@ -176,7 +171,7 @@ def test_the_licence_is_asked_about(
 
 
 def test_without_a_name_the_recommended_one_is_meant(
-    run: Run, hub: FaultyServer, model: bytes, monkeypatch: pytest.MonkeyPatch
+    run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, 1)
     ran = run("models", "get", "--yes")
@@ -184,8 +179,8 @@ def test_without_a_name_the_recommended_one_is_meant(
     assert (default_paths().models / "tiny.gguf").exists()
 
 
-def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer, model: bytes) -> None:
-    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].data = model[:-1] + b"!"
+def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+    hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].data = gguf[:-1] + b"!"
     hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].headers.clear()
     ran = run("models", "get", "tiny", "--yes")
     assert ran.status == ExitStatus.FAILED
@@ -194,9 +189,9 @@ def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer
 
 
 def test_room_on_disk_is_checked_before_anybody_is_asked(
-    run: Run, hub: FaultyServer, model: bytes, monkeypatch: pytest.MonkeyPatch
+    run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_catalogue(model, size_bytes=10**15)
+    write_catalogue(gguf, size_bytes=10**15)
     ran = run("models", "get", "tiny")
     assert ran.status == ExitStatus.FAILED
     assert "GB more on disk" in ran.err
@@ -240,7 +235,7 @@ def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, model: bytes) -> None:
+def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     hub.always = throttled(200_000)
     running = process("tiny", "--yes")
     some_bytes_more(20_000, running)
@@ -249,7 +244,7 @@ def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, model
     assert running.returncode == ExitStatus.INTERRUPTED
     assert "`gistread models get tiny` goes on from there" in err
     here = (default_paths().models / "tiny.gguf.part").stat().st_size
-    assert 20_000 < here < len(model)
+    assert 20_000 < here < len(gguf)
     hub.always = None
     assert "of which" in run("models", "get", "tiny", "--yes").err
     assert hub.gets()[-1].first == here
@@ -290,9 +285,9 @@ def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
     assert reached == len(data)
 
 
-def test_killed_a_few_times_it_ends_with_the_right_file(run: Run, hub: FaultyServer, model: bytes) -> None:
-    killed_again_and_again(hub, model, 3, 400_000)
-    check_fetched_once(hub, model)
+def test_killed_a_few_times_it_ends_with_the_right_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+    killed_again_and_again(hub, gguf, 3, 400_000)
+    check_fetched_once(hub, gguf)
 
 
 @pytest.mark.slow

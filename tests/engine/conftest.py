@@ -13,7 +13,6 @@ from gistread.engine.llama.client import LlamaEngine
 from tests.engine.fresh_model import FreshModel
 from tests.models import starter_path
 from tests.tiny_architectures import WRITERS
-from tests.tiny_gguf import write_tiny_gguf
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +26,6 @@ class TinyModel:
 
 
 StartEngine = Callable[..., Awaitable[LlamaEngine]]
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture(scope="session", params=WRITERS)

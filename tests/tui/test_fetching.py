@@ -18,25 +18,19 @@ from tests.engine.fetching.server import (
     FaultyServer,
     faulty_server,
     serve_repository,
+    sha256,
     status,
     throttled,
     without_environment,
 )
-from tests.engine.fetching.test_download import sha256
-from tests.tiny_gguf import write_tiny_gguf
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
 
 SIZE = (110, 40)
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
-
-
 @pytest.fixture
-def hub(tmp_path: Path, model: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     """A hub with one model, which is the only one of the catalogue that fits this machine, and none on disk."""
     without_environment(monkeypatch)
     monkeypatch.setattr("gistread.tui.fetching.this_machine", lambda: Machine(10**9, 0, 4))
@@ -45,10 +39,10 @@ def hub(tmp_path: Path, model: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterat
     paths_in(tmp_path).config.mkdir(parents=True, exist_ok=True)
     paths_in(tmp_path).own_models.write_text(
         '[[model]]\nname = "tiny"\nrepository = "owner/tiny-GGUF"\nfile = "tiny.gguf"\nlicence = "cc0-1.0"\n'
-        f'good_for = "trying things out"\nparameters = 10\nsize_bytes = {len(model)}\nsha256 = "{sha256(model)}"\n'
+        f'good_for = "trying things out"\nparameters = 10\nsize_bytes = {len(gguf)}\nsha256 = "{sha256(gguf)}"\n'
     )
     with faulty_server() as server:
-        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": model}, licence="cc0-1.0")
+        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         yield server
 
@@ -120,7 +114,7 @@ async def test_nothing_is_fetched_without_a_yes(tmp_path: Path, hub: FaultyServe
     assert not paths_in(tmp_path).models.exists()
 
 
-async def test_what_was_fetched_can_be_used_at_once(tmp_path: Path, hub: FaultyServer, model: bytes) -> None:
+async def test_what_was_fetched_can_be_used_at_once(tmp_path: Path, hub: FaultyServer, gguf: bytes) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     path = paths_in(tmp_path).models / "tiny.gguf"
@@ -128,7 +122,7 @@ async def test_what_was_fetched_can_be_used_at_once(tmp_path: Path, hub: FaultyS
         await asked_about(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "Ready to use" in text_of(app))
-        assert path.read_bytes() == model
+        assert path.read_bytes() == gguf
         await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option is not None)
         await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option.id == str(path))
         await pilot.press("enter")
@@ -153,7 +147,7 @@ async def test_with_the_mouse_alone(tmp_path: Path, hub: FaultyServer) -> None:
 
 
 async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
-    tmp_path: Path, hub: FaultyServer, model: bytes
+    tmp_path: Path, hub: FaultyServer, gguf: bytes
 ) -> None:
     hub.always = throttled(20_000)
     app = app_in(tmp_path)
@@ -179,7 +173,7 @@ async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
         await pilot.press("enter")
         await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
     assert hub.gets()[-1].first == here
-    assert sum(request.sent for request in hub.gets()) < len(model) + 65_536
+    assert sum(request.sent for request in hub.gets()) < len(gguf) + 65_536
 
 
 async def test_a_download_is_stopped_and_thrown_away(tmp_path: Path, hub: FaultyServer) -> None:
@@ -198,7 +192,7 @@ async def test_a_download_is_stopped_and_thrown_away(tmp_path: Path, hub: Faulty
     assert not list(paths_in(tmp_path).models.iterdir())
 
 
-async def test_quitting_keeps_what_has_come_and_says_so(tmp_path: Path, hub: FaultyServer, model: bytes) -> None:
+async def test_quitting_keeps_what_has_come_and_says_so(tmp_path: Path, hub: FaultyServer, gguf: bytes) -> None:
     hub.always = throttled(20_000)
     app = app_in(tmp_path)
     part = paths_in(tmp_path).models / "tiny.gguf.part"
@@ -209,7 +203,7 @@ async def test_quitting_keeps_what_has_come_and_says_so(tmp_path: Path, hub: Fau
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.press("q")
-    assert 0 < part.stat().st_size < len(model)
+    assert 0 < part.stat().st_size < len(gguf)
     assert app.fetching is not None
     assert not app.fetching.downloads.running
 

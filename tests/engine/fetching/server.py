@@ -256,6 +256,10 @@ def throttled(bytes_per_s: float) -> Fault:
     return fault
 
 
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
 def serve_repository(
     server: FaultyServer, repository: str, files: Mapping[str, bytes], *, licence: str = "mit"
 ) -> None:
@@ -263,7 +267,7 @@ def serve_repository(
     commit = "c" * 40
     siblings = []
     for path, data in files.items():
-        digest = hashlib.sha256(data).hexdigest()
+        digest = sha256(data)
         siblings.append({"rfilename": path, "size": len(data), "lfs": {"sha256": digest, "size": len(data)}})
         stated = {"X-Linked-Etag": f'"{digest}"', "X-Linked-Size": str(len(data)), "X-Repo-Commit": commit}
         for revision in ("main", commit):

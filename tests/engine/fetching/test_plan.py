@@ -15,7 +15,6 @@ from gistread.engine.fetching.progress import Progress
 from gistread.engine.models import find_models
 from gistread.errors import FetchError, StorageError, UsageError
 from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status
-from tests.tiny_gguf import write_tiny_gguf
 
 HUB = "https://hub.example"
 TINY = {
@@ -29,16 +28,11 @@ TINY = {
 }
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf").read_bytes()
-
-
 @pytest.fixture
-def server(model: bytes) -> Iterator[FaultyServer]:
+def server(gguf: bytes) -> Iterator[FaultyServer]:
     with faulty_server() as server:
-        serve_repository(server, "owner/tiny", dict.fromkeys(TINY, model))
-        serve_repository(server, "owner/one", {"one.gguf": model})
+        serve_repository(server, "owner/tiny", dict.fromkeys(TINY, gguf))
+        serve_repository(server, "owner/one", {"one.gguf": gguf})
         yield server
 
 
@@ -132,10 +126,10 @@ def test_a_name_that_is_nearly_right_is_said() -> None:
         plan("qwen3-1.7", Network(HUB))
 
 
-def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, model: bytes) -> None:
+def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, gguf: bytes) -> None:
     entry = CatalogueEntry("mine", "owner/one", "one.gguf", licence="own")
     planned = plan("mine", network, Catalogue(read_catalogue(Path("/nowhere")).dated, (entry,)))
-    assert (planned.size_bytes, planned.voucher, planned.licence) == (len(model), "hub", "own")
+    assert (planned.size_bytes, planned.voucher, planned.licence) == (len(gguf), "hub", "own")
 
 
 @pytest.mark.parametrize(
@@ -149,10 +143,10 @@ def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network:
         ("tiny-Q8_0.gguf", "tiny-Q8_0-00001-of-00002.gguf", 2),
     ],
 )
-def test_one_model_of_a_repository(network: Network, model: bytes, wanted: str, first: str, count: int) -> None:
+def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, first: str, count: int) -> None:
     planned = plan(f"hf:owner/tiny:{wanted}", network)
     assert (planned.files[0].name, len(planned.files)) == (first, count)
-    assert planned.size_bytes == count * len(model)
+    assert planned.size_bytes == count * len(gguf)
     assert (planned.voucher, planned.licence) == ("hub", "mit")
     assert "c" * 40 in planned.files[0].url, "the commit, so that no part is of another"
 
@@ -190,8 +184,8 @@ def test_a_hub_that_never_ends_its_answer_is_stopped(server: FaultyServer, netwo
         plan("hf:owner/one", network)
 
 
-def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: Network, model: bytes) -> None:
-    serve_repository(server, "owner/bad", {"../../.evil.gguf": model, "..\\x.gguf": model, "good.gguf": model})
+def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: Network, gguf: bytes) -> None:
+    serve_repository(server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf})
     assert plan("hf:owner/bad", network).files[0].name == "good.gguf"
 
 
@@ -215,11 +209,11 @@ def test_a_token_that_is_refused_is_told_apart(server: FaultyServer, network: Ne
         plan("hf:owner/one", replace(network, token="hf_x"))
 
 
-def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, network: Network, model: bytes) -> None:
-    server.files["/any/tiny.gguf"] = File(model)
+def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, network: Network, gguf: bytes) -> None:
+    server.files["/any/tiny.gguf"] = File(gguf)
     elsewhere = replace(network, endpoint=HUB)
     planned = plan(f"{server.url}/any/tiny.gguf", elsewhere)
-    assert (planned.name, planned.size_bytes, planned.voucher) == ("tiny", len(model), "")
+    assert (planned.name, planned.size_bytes, planned.voucher) == ("tiny", len(gguf), "")
     with pytest.raises(FetchError, match="has no none"):
         plan(f"{server.url}/any/none.gguf", elsewhere)
 
@@ -231,18 +225,18 @@ def test_nobody_there_is_said(server: FaultyServer, network: Network) -> None:
 
 
 def test_a_fetched_model_is_found_among_the_models(
-    network: Network, tmp_path: Path, model: bytes, monkeypatch: pytest.MonkeyPatch
+    network: Network, tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     folder = tmp_path / "data" / "gistread" / "models"
     got = fetch(plan("hf:owner/one", network), folder, network)
-    assert (got.path, got.size_bytes, got.voucher, got.was_here) == (folder / "one.gguf", len(model), "hub", False)
+    assert (got.path, got.size_bytes, got.voucher, got.was_here) == (folder / "one.gguf", len(gguf), "hub", False)
     assert got.path in [found.path for found in find_models() if found.usable]
 
 
 def test_all_parts_of_a_model_appear_together(
-    server: FaultyServer, network: Network, tmp_path: Path, model: bytes
+    server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
 ) -> None:
     planned = plan("hf:owner/tiny:Q8_0", network)
     server.faults = [*[cut_after(5000)] * 3, *[cut_after(0)] * 9]
@@ -257,8 +251,8 @@ def test_all_parts_of_a_model_appear_together(
     told: list[Progress] = []
     got = fetch(planned, tmp_path, network, told)
     assert sorted(path.name for path in tmp_path.iterdir()) == [file.name for file in planned.files]
-    assert got.size_bytes == told[-1].done_bytes == told[-1].total_bytes == 2 * len(model)
-    assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(model)
+    assert got.size_bytes == told[-1].done_bytes == told[-1].total_bytes == 2 * len(gguf)
+    assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(gguf)
 
 
 def test_what_is_here_already_is_not_fetched_again(server: FaultyServer, network: Network, tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from gistread.memory.reading import Gisted, read_book
 from gistread.memory.store import MemoryStore
 from gistread.sample import story_path
 from tests.models import starter_path
-from tests.tiny_gguf import write_tiny_gguf
 
 _NEEDS = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "pydantic_settings")
 
@@ -53,11 +52,6 @@ def serving(model: Path, window: int) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "tiny.gguf")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,50 @@
+"""Downloads of one file from a server that fails, and what they tell of themselves."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.engine.fetching.download import RemoteFile, download
+from gistread.engine.fetching.network import Network
+from gistread.engine.fetching.part import Part
+from gistread.engine.fetching.progress import Progress
+from tests.engine.fetching.server import FaultyServer
+
+
+class Downloads:
+    """Runs downloads into one folder, and keeps what they told."""
+
+    def __init__(self, server: FaultyServer, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.told: list[Progress] = []
+        self.network = Network(server.url, stall_s=0.3, pause_s=0.01, attempts=4)
+        self.file = RemoteFile(f"{server.url}/tiny.gguf", "tiny.gguf")
+
+    def run(self, **changes: object) -> bytes:
+        """The file as it was placed. Raises as `download`."""
+        file = replace(self.file, **changes)  # type: ignore[arg-type]
+
+        async def work() -> None:
+            with Part(self.folder, file.name) as part:
+                await download(file, part, self.network, self.told.append)
+                part.place(self.folder / file.name)
+
+        asyncio.run(work())
+        placed = self.folder / file.name
+        assert not self.part.exists()
+        assert not list(self.folder.glob("*.json"))
+        return placed.read_bytes()
+
+    @property
+    def part(self) -> Path:
+        return self.folder / "tiny.gguf.part"
+
+    @property
+    def notices(self) -> str:
+        return " ".join(progress.notice for progress in self.told)
+
+    @property
+    def sent(self) -> list[tuple[int, int]]:
+        """First byte and number of bytes of every answer that had any."""
+        return [(request.first, request.sent) for request in self.server.gets() if request.sent]

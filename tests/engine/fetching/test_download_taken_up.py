@@ -1,0 +1,168 @@
+"""What is here of a file is gone on with if it is of that file, and what else is on disk is left alone."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.fetching.download import download
+from gistread.engine.fetching.part import Part
+from gistread.engine.fetching.progress import Step
+from gistread.errors import FetchError, StorageError
+from tests.engine.fetching.downloads import Downloads
+from tests.engine.fetching.server import (
+    File,
+    cut_after,
+    faulty_server,
+    sha256,
+    throttled,
+)
+from tests.tiny_gguf import write_tiny_gguf
+
+
+def test_what_a_killed_download_left_is_hashed_and_taken_up(downloads: Downloads, gguf: bytes) -> None:
+    downloads.server.always = throttled(400_000)
+    asyncio.run(_cancelled_in_the_middle(downloads))
+    here = downloads.part.stat().st_size
+    assert 0 < here < len(gguf)
+    downloads.server.always = None
+    assert downloads.run(sha256=sha256(gguf)) == gguf
+    assert downloads.sent[-1] == (here, len(gguf) - here)
+    assert Step.CHECKING in {progress.step for progress in downloads.told}
+
+
+async def _cancelled_in_the_middle(downloads: Downloads) -> None:
+    with Part(downloads.folder, "tiny.gguf") as part:
+        some = asyncio.Event()
+        work = asyncio.create_task(download(downloads.file, part, downloads.network, lambda told: some.set()))
+        while part.length < 20_000:
+            some.clear()
+            await some.wait()
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+
+def test_a_damaged_beginning_is_found_by_the_checksum(downloads: Downloads, gguf: bytes) -> None:
+    downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
+    with pytest.raises(FetchError):
+        downloads.run(sha256=sha256(gguf))
+    damaged = bytearray(downloads.part.read_bytes())
+    damaged[40_000] ^= 1
+    downloads.part.write_bytes(damaged)
+    downloads.server.faults = []
+    with pytest.raises(FetchError, match="not the file that it should be"):
+        downloads.run(sha256=sha256(gguf))
+    assert downloads.run(sha256=sha256(gguf)) == gguf
+
+
+@pytest.mark.parametrize("range_condition", [True, False])
+def test_a_file_that_changes_between_attempts_is_fetched_anew(
+    downloads: Downloads, gguf: bytes, tmp_path: Path, range_condition: bool
+) -> None:
+    """Whether the server heeds If-Range, or sends the rest of another file all the same."""
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
+
+    def change(handler: object) -> bool:
+        downloads.server.files["/tiny.gguf"] = File(other, '"two"')
+        if not range_condition:
+            first = 60_000
+            handler.start(206, first, len(other) - first)  # type: ignore[attr-defined]
+            handler.send(other[first:])  # type: ignore[attr-defined]
+        return not range_condition
+
+    downloads.server.faults = [cut_after(60_000), change]
+    assert downloads.run() == other
+
+
+def test_half_of_one_file_is_never_joined_with_half_of_another_that_nothing_tells_apart(
+    downloads: Downloads, gguf: bytes, tmp_path: Path
+) -> None:
+    """No ETag, no date, no checksum: then it begins anew."""
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
+    downloads.server.files["/tiny.gguf"] = File(gguf, etag="")
+
+    def change(handler: object) -> bool:
+        downloads.server.files["/tiny.gguf"] = File(other, etag="")
+        return False
+
+    downloads.server.faults = [cut_after(60_000), change]
+    assert downloads.run() == other
+
+
+def test_another_file_of_the_same_name_is_not_taken_up(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
+    other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
+    downloads.server.files["/other/tiny.gguf"] = File(other)
+    downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
+    with pytest.raises(FetchError):
+        downloads.run()
+    downloads.server.faults = []
+    assert downloads.run(url=f"{downloads.server.url}/other/tiny.gguf") == other
+
+
+def test_the_same_file_goes_on_at_another_server(downloads: Downloads, gguf: bytes) -> None:
+    downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
+    with pytest.raises(FetchError):
+        downloads.run(sha256=sha256(gguf))
+    with faulty_server() as mirror:
+        mirror.files["/tiny.gguf"] = File(gguf, '"a mark of its own"')
+        assert downloads.run(sha256=sha256(gguf), url=f"{mirror.url}/tiny.gguf") == gguf
+        assert mirror.gets()[0].first == 60_000
+
+
+def test_a_full_disk_ends_it_and_keeps_what_is_there(
+    downloads: Downloads, gguf: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import errno
+
+    from gistread import journal
+
+    real, left = journal.write_all, [3]
+
+    def write(file: object, data: bytes) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, data)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(journal, "write_all", write)
+    with pytest.raises(StorageError, match="goes on from where it stopped"):
+        downloads.run()
+    here = downloads.part.stat().st_size
+    assert here
+    left[0] = -1
+    assert downloads.run() == gguf
+    assert downloads.sent[-1][0] == here
+
+
+def test_room_on_disk_is_checked_before_anything_comes(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})())
+    with pytest.raises(StorageError, match="GB more on disk"):
+        downloads.run()
+    assert not downloads.part.stat().st_size
+
+
+def test_a_second_gistread_leaves_it_to_the_first(downloads: Downloads) -> None:
+    with Part(downloads.folder, "tiny.gguf"), pytest.raises(FetchError, match="Another gistread"):
+        downloads.run()
+    assert not downloads.server.requests
+
+
+def test_a_file_that_is_there_is_never_replaced(downloads: Downloads) -> None:
+    downloads.folder.mkdir()
+    mine = downloads.folder / "tiny.gguf"
+    mine.write_bytes(b"mine")
+    with pytest.raises(StorageError, match="there already"):
+        downloads.run()
+    assert mine.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"size_bytes": "x"}', b'{"source": 3}', b"\xff"])
+def test_a_damaged_state_begins_anew(downloads: Downloads, gguf: bytes, state: bytes) -> None:
+    downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
+    with pytest.raises(FetchError):
+        downloads.run()
+    downloads.folder.joinpath("tiny.gguf.part.json").write_bytes(state)
+    downloads.server.faults = []
+    assert downloads.run() == gguf
+    assert downloads.sent[-1] == (0, len(gguf))

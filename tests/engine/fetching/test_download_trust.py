@@ -1,0 +1,116 @@
+"""What comes is held against what somebody vouches for, and the token is told to nobody but the hub."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import FetchError, GistreadError
+from tests.engine.fetching.downloads import Downloads
+from tests.engine.fetching.server import (
+    File,
+    faulty_server,
+    redirect,
+    sha256,
+    status,
+)
+
+
+def test_wrong_bytes_are_not_kept_and_the_next_time_begins_anew(downloads: Downloads, gguf: bytes) -> None:
+    right = sha256(gguf)
+    downloads.server.files["/tiny.gguf"] = File(gguf[:-1] + b"!")
+    with pytest.raises(FetchError, match="not the file that it should be"):
+        downloads.run(sha256=right, voucher="catalogue")
+    assert not (downloads.folder / "tiny.gguf").exists()
+    assert downloads.part.stat().st_size == 0
+    downloads.server.files["/tiny.gguf"] = File(gguf)
+    assert downloads.run(sha256=right, voucher="catalogue") == gguf
+
+
+def test_a_page_instead_of_a_model_is_noticed_at_its_first_bytes(downloads: Downloads) -> None:
+    downloads.server.files["/tiny.gguf"] = File(b"<html>Please log in</html>" * 100_000)
+    with pytest.raises(FetchError, match="no GGUF file"):
+        downloads.run()
+    assert downloads.part.stat().st_size == 0
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_repository_that_wants_consent_says_what_to_do(downloads: Downloads, code: int) -> None:
+    downloads.server.always = status(code)
+    with pytest.raises(FetchError, match="HF_TOKEN") as raised:
+        downloads.run(repository="owner/model")
+    assert f"{downloads.server.url}/owner/model" in str(raised.value)
+
+
+def test_proxies_of_the_environment_are_used(
+    downloads: Downloads, gguf: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", downloads.server.url)
+    downloads.server.files["http://hub.example/tiny.gguf"] = File(gguf)
+    assert downloads.run(url="http://hub.example/tiny.gguf") == gguf
+
+
+def test_a_proxy_that_is_none_is_said(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:1")
+    with pytest.raises(FetchError, match="proxy"):
+        downloads.run()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
+    downloads: Downloads, gguf: bytes, tmp_path: Path
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    with faulty_server(key, certificate) as server:
+        server.files["/tiny.gguf"] = File(gguf)
+        with pytest.raises(FetchError, match="cannot prove that it is who it says"):
+            downloads.run(url=f"{server.url}/tiny.gguf")
+        assert not server.requests
+
+
+def test_no_error_shows_the_token(downloads: Downloads) -> None:
+    downloads.network = replace(downloads.network, token="hf_secret")
+    assert "hf_secret" not in repr(downloads.network)
+    for fault in (status(401), status(404), status(500), redirect("http://[")):
+        downloads.server.always = fault
+        with pytest.raises(GistreadError) as raised:
+            downloads.run(repository="owner/model")
+        assert "hf_secret" not in str(raised.value)
+
+
+def test_the_token_goes_to_the_hub_and_to_nobody_else(downloads: Downloads, gguf: bytes) -> None:
+    downloads.network = replace(downloads.network, token="hf_secret")
+    with faulty_server() as other:
+        other.files["/file"] = File(gguf)
+        downloads.server.always = redirect(f"{other.url}/file")
+        assert downloads.run() == gguf
+        assert "Authorization" not in other.gets()[0].headers
+    assert downloads.server.gets()[0].headers["Authorization"] == "Bearer hf_secret"
+
+
+def test_the_token_does_not_go_to_a_server_that_is_not_the_hub(downloads: Downloads, gguf: bytes) -> None:
+    downloads.network = replace(downloads.network, token="hf_secret", endpoint="https://hub.example")
+    assert downloads.run() == gguf
+    assert "Authorization" not in downloads.server.gets()[0].headers
+
+
+def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downloads, gguf: bytes) -> None:
+    with faulty_server() as other:
+        other.files["/file"] = File(gguf[:-1] + b"!")
+        stated = {"X_Linked_Etag": f'"{sha256(gguf)}"', "X_Linked_Size": str(len(gguf))}
+        downloads.server.always = redirect(f"{other.url}/file", **stated)
+        with pytest.raises(FetchError, match="that of the hub"):
+            downloads.run()
+        other.files["/file"] = File(gguf)
+        assert downloads.run() == gguf
+
+
+def test_a_hub_that_has_another_file_than_the_catalogue_is_noticed_before_it_comes(downloads: Downloads) -> None:
+    downloads.server.faults = [redirect("/elsewhere", X_Linked_Etag=f'"{"0" * 64}"')]
+    with pytest.raises(FetchError, match="not what the catalogue knows"):
+        downloads.run(sha256="1" * 64, voucher="catalogue", repository="owner/model")
+    assert downloads.part.stat().st_size == 0
