@@ -119,6 +119,14 @@ def test_saving_a_new_setting_puts_it_before_the_tables(file: Path) -> None:
         assert comment in file.read_text()
 
 
+@pytest.mark.parametrize("value", ["/models/two\nlines.gguf", "/models/no \udcff UTF-8.gguf"])
+def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(file: Path, value: str) -> None:
+    write(file, WRITTEN)
+    with pytest.raises(UsageError, match="model must be a text"):
+        save_setting(file, "model", value)
+    assert file.read_text() == WRITTEN
+
+
 def test_saving_keeps_the_line_ends_of_windows(file: Path) -> None:
     write(file, WRITTEN.replace("\n", "\r\n"))
     save_setting(file, "theme", "dark")

@@ -108,6 +108,10 @@ class Config:
     """Command id to key or keys: `[keys]` in the file."""
 
 
+_UNKEPT = re.compile("[\n\ud800-\udfff]")
+"""In a path, say: a line break, and what stands for bytes that are no UTF-8."""
+
+
 class _Rule(NamedTuple):
     kind: type
     allowed: str
@@ -118,7 +122,7 @@ def _number(low: int, high: int) -> _Rule:
     return _Rule(int, f"a whole number from {low} to {high}", lambda value: low <= value <= high)
 
 
-_TEXT = _Rule(str, "a text in quotes", lambda value: "\n" not in value)
+_TEXT = _Rule(str, "a text in quotes", lambda value: _UNKEPT.search(value) is None)
 _RULES = {
     "theme": _TEXT,
     "model": _TEXT,

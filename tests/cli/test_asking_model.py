@@ -180,10 +180,10 @@ def test_one_that_was_typed_and_cannot_be_used_is_an_error(run: Run, book: Path,
 
 
 def test_models_are_chosen_for_each_of_their_uses_and_let_go(run: Run, models: Models) -> None:
-    assert "large.gguf answers questions" in run("models", "use", "large", "--for", "asking").err
+    assert "large answers questions" in run("models", "use", "large", "--for", "asking").err
     config = load_config(default_paths().config_file)
     assert (config.model, config.asking_model) == ("small", str(models.path("large")))
-    assert "large.gguf reads" in run("models", "use", "large", "--for", "reading").err
+    assert "large reads" in run("models", "use", "large", "--for", "reading").err
     assert load_config(default_paths().config_file).model == str(models.path("large"))
     refused = run("models", "use", "large", "--for", "embedding")
     assert refused.status == ExitStatus.ENGINE

@@ -70,8 +70,16 @@ def test_for_people_it_is_a_line_each_and_nothing_on_stderr(run: Run, tiny: Path
     for word in ("llama-cpp-python", "kernels", "GPU", "cores", "memory free", "weights in use", "prefill", "decode"):
         assert f"\n{word}" in ran.out
     assert "100,000 words in about" in ran.out
-    assert "0 of 3 on a graphics card" in ran.out
+    assert "graphics card" not in ran.out, "there is none"
     assert "gistread models check tiny" in ran.out
+
+
+def test_where_there_is_a_card_it_says_how_many_layers_are_on_it(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = replace(LIBRARY, backends=("CPU", "CUDA"), gpus=(Gpu("NVIDIA H100", 70 * 2**30, 80 * 2**30),))
+    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: library)
+    assert "0 of 3 on a graphics card" in run("doctor", "--model", tiny).out
 
 
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:

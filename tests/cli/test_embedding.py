@@ -94,7 +94,7 @@ def test_index_makes_the_vectors_once(run: Run, book: Path, bert: Path, engine: 
 def test_the_list_marks_embedding_models_and_never_offers_one_to_write(run: Run, models: Path, home: Path) -> None:
     write_tiny_bert(models / "vectors.gguf")
     ran = run("models", "list")
-    assert "embedding model, for --embedding-model" in ran.out
+    assert "parameters · for --embedding-model" in ran.out
     (document,) = run("models", "list", "--json").json["models"]
     assert (document["usable"], document["problem"]) == (False, "it makes embeddings, not text")
     assert run("models", "use", "vectors").status == ExitStatus.ENGINE

@@ -42,6 +42,7 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "memory": None,
                 "files": 1,
                 "place": "",
+                "also": [],
                 "fits": True,
                 "fitting_context": 2048,
                 "memory_needed": document["models"][0]["memory_needed"],
@@ -84,6 +85,19 @@ def test_list_shows_what_is_wrong_with_a_file(run: Run, tiny: Path) -> None:
     ran = run("models", "list")
     assert ran.status == ExitStatus.DONE
     assert "not usable" in ran.out.partition("broken")[2]
+
+
+@pytest.mark.parametrize("name", ["two\nlines.gguf", "no \udcff UTF-8.gguf"])
+def test_a_file_of_any_name_is_a_line_of_the_list_and_valid_json(run: Run, tiny: Path, name: str) -> None:
+    tiny.rename(tiny.with_name(name))
+    used = load_config(default_paths().config_file).model
+    lines = run("models").out.splitlines()
+    assert len(lines) == 3
+    assert "not usable: its path has line breaks" in lines[1]
+    problems = [model["problem"] for model in run("models", "--json").json["models"]]
+    assert ["line breaks" in problem for problem in problems] == [True]
+    assert run("models", "use", name.removesuffix(".gguf")).status == ExitStatus.ENGINE
+    assert load_config(default_paths().config_file).model == used
 
 
 def test_use_is_remembered_and_marked(run: Run, tiny: Path) -> None:

@@ -94,7 +94,12 @@ def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
     [
         (None, "There is no model file"),
         (b"", "empty"),
-        (b"PK\x03\x04 a zip file, say", "something else, not a GGUF model"),
+        (b"PK\x03\x04", "a zip archive, not a GGUF model"),
+        (b"\n<!DOCTYPE html><title>Log in</title>", "a web page"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of git-lfs"),
+        (b"lmgg" + b"\0" * 100, "before GGUF"),
+        (b"\0" * 100, "something else"),
+        (b"GGUF\0\0\0\x03" + b"\0" * 16, "for big-endian machines"),
         (b"GGUF", "damaged or cut off"),
         (b"GGUF\x03\0\0\0" + b"\xff" * 16, "damaged or cut off"),
         (b"GGUF\x01\0\0\0" + b"\0" * 16, "version 1"),
@@ -106,6 +111,15 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: s
         path.write_bytes(content)
     with pytest.raises(EngineError, match=says):
         read_header(path)
+
+
+@pytest.mark.parametrize("name", ["two\nlines.gguf", "no \udcff\udcfe UTF-8.gguf"])
+def test_a_path_that_cannot_be_kept_or_told_is_refused(tiny: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(tiny.read_bytes())
+    with pytest.raises(EngineError, match="no UTF-8, in it") as caught:
+        read_header(path)
+    assert caught.value.hint == "Rename it."
 
 
 @pytest.mark.parametrize("alignment", [0, 24, 1 << 31])

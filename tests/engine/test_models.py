@@ -159,6 +159,33 @@ def test_a_file_that_is_reached_in_several_ways_is_one_model(home: Path) -> None
     (home / "models" / "tiny.gguf").symlink_to(blob)
     assert only().path == home / "models" / "tiny.gguf"
     assert only().size_bytes == blob.stat().st_size
+    assert only().also == ()
+
+
+def test_every_name_of_a_file_means_it(home: Path) -> None:
+    folder = home / ".ollama" / "models"
+    blob = gguf(folder / "blobs" / "sha256-0a1b")
+    layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:0a1b"}]
+    for tag in ("3b", "latest"):
+        manifest = folder / "manifests" / "registry.ollama.ai" / "library" / "tiny" / tag
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        manifest.write_text(json.dumps({"layers": layers}))
+    (home / "models").mkdir()
+    (home / "models" / "mine.gguf").symlink_to(blob)
+    assert (only().name, only().also) == ("mine", ("tiny:3b", "tiny:latest"))
+    path = home / "models" / "mine.gguf"
+    assert [resolve_model(name) for name in ("mine", "tiny:3b", "tiny:latest", "tiny")] == [path] * 4
+
+
+def test_a_name_without_a_tag_is_the_latest_as_ollama_has_it(home: Path) -> None:
+    folder = home / ".ollama" / "models"
+    for tag, digest in (("1b", "0a"), ("latest", "0b")):
+        gguf(folder / "blobs" / f"sha256-{digest}")
+        manifest = folder / "manifests" / "registry.ollama.ai" / "library" / "tiny" / tag
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}]
+        manifest.write_text(json.dumps({"layers": layers}))
+    assert resolve_model("tiny").name == "sha256-0b"
 
 
 def test_links_to_nowhere_and_links_in_a_circle_are_passed_over(home: Path) -> None:
@@ -176,6 +203,14 @@ def test_a_model_in_several_files_is_one_model(home: Path) -> None:
     model = only()
     assert (model.name, model.path, model.parameters, model.usable) == ("big-Q4", parts[0], 3 * 64, True)
     assert model.size_bytes == sum(part.stat().st_size for part in parts)
+
+
+def test_any_of_its_files_means_a_model_in_several(home: Path) -> None:
+    first, second = (gguf(home / "models" / f"big-0000{number}-of-00002.gguf") for number in (1, 2))
+    assert [resolve_model(name) for name in ("big", second.stem, second.name, str(second))] == [first] * 4
+    second.unlink()
+    with pytest.raises(EngineError, match="part 2 of 2 is missing"):
+        resolve_model(str(first))
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3])

@@ -1,5 +1,6 @@
 """What the person's settings ask of the loading of a model, and what is said of how it was loaded."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,10 @@ async def test_what_is_chosen_is_told(tiny: Path, start: StartEngine) -> None:
 
 
 def test_how_a_model_lies_in_the_machine_is_said_in_a_line() -> None:
-    assert layout_words(Fit(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)) == (
-        "20 of 33 layers on a card · KV cache for 8,192 tokens as q8_0 · 1 thread · batches of 512 · flash attention on"
-    )
+    rest = "1 thread · KV cache for 8,192 tokens as q8_0 · batches of 512 · flash attention on"
+    card = Fit(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)
+    assert layout_words(card) == f"20 of 33 layers on the graphics card · {rest}"
+    assert layout_words(replace(card, gpu_layers=0)) == f"on the processor · {rest}"
 
 
 async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None:

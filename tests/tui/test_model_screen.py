@@ -118,6 +118,43 @@ async def test_rows_appear_while_headers_are_read_and_the_cursor_stays_where_it_
         assert rows.highlighted_option.id == put
 
 
+@pytest.mark.parametrize(
+    ("typed", "told", "why"),
+    [("broken", "/models/broken.gguf", "cannot be used"), ("vectors", "/models/vectors.gguf", "for search by meaning")],
+)
+async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chosen(
+    tmp_path: Path, found: list[ModelFile], typed: str, told: str, why: str
+) -> None:
+    asked_for: list[str] = []
+    app = app_in(tmp_path, asked_for)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "on this machine ·" in text_of(app))
+        await pilot.press(*typed)
+        await until(pilot, lambda: told in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: any(why in notice.message for notice in app._notifications))
+        assert isinstance(app.screen, ModelScreen)
+        assert asked_for == []
+
+
+async def test_at_the_first_model_its_title_is_seen(
+    tmp_path: Path, found: list[ModelFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [sized(f"model-{number:02}", 1) for number in range(60)]
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(many))
+    app = app_in(tmp_path, [])
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: "60 on this machine ·" in text_of(app))
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: "Read without a model" in text_of(app) and "model-00" not in text_of(app))
+        await pilot.press("ctrl+home")
+        await until(pilot, lambda: "Ready to use" in text_of(app) and "/models/model-00.gguf" in text_of(app))
+
+
 async def test_the_model_in_use_is_marked_and_under_the_cursor(tmp_path: Path, found: list[ModelFile]) -> None:
     app = app_in(tmp_path, [], current="/models/zebra-7b.gguf")
     async with app.run_test(size=SIZE) as pilot:

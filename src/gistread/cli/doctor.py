@@ -166,18 +166,18 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
                 "window",
                 f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
             ),
-            *(_fit_rows(info.fit) if info.fit else []),
+            *(_fit_rows(info.fit, has_card=bool(library and library.gpus)) if info.fit else []),
             ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.name}"),
         ]
         rows += _rates_rows(info)
     return rows
 
 
-def _fit_rows(fit: Fit) -> list[tuple[str, str]]:
+def _fit_rows(fit: Fit, *, has_card: bool) -> list[tuple[str, str]]:
     """How it was laid into this machine; the settings may have it otherwise."""
     attention = f"flash attention {'on' if fit.flash_attention else 'off'}"
     return [
-        ("layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card"),
+        *([("layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card")] if has_card else []),
         ("KV cache", f"room for {fit.cells:,} tokens, as {fit.kv_type}"),
         ("work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens · {attention}"),
     ]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from gistread.cli.output import say, write, write_json
+from gistread.cli.output import one_line, say, write, write_json
 from gistread.config import load_config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.llama.room import free_for_models
@@ -90,6 +90,7 @@ def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dic
         "memory": model.memory.value if model.memory else None,
         "files": model.parts,
         "place": model.place,
+        "also": list(model.also),
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
@@ -100,16 +101,17 @@ def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dic
 
 def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict: Verdict | None) -> Iterator[str]:
     is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
-    yield f"{'*' if is_chosen else ' '} {model.name}"
+    yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:
-        yield f"    {' · '.join([*facts(model), *more_facts(model)])}"
+        use = ["for --embedding-model"] if model.embeds else []
+        yield f"    {' · '.join([*facts(model), *use, *more_facts(model)])}"
         if told := fit_words(model, fit_of(model, free_bytes)):
             yield f"    {told}"
         if verdict is not None:
             yield f"    tried here: {verdict.line}"
     else:
         yield f"    {size_words(model.size_bytes)} · not usable: {model.problem}"
-    yield f"    {model.path}"
+    yield f"    {one_line(str(model.path))}"
 
 
 def _chosen() -> Path | str | None:

@@ -10,6 +10,7 @@ from gistread.cli.output import say, write_json
 from gistread.config import load_config, save_setting
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_kinds import check_writes_text
+from gistread.engine.model_places import whole_name
 from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
 from gistread.engine.opening import find_source, kept_name
 from gistread.engine.remote.address import is_address
@@ -44,7 +45,7 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
         # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
         setting = arguments.model if arguments.model == STARTER else str(path)
         save_setting(default_paths().config_file, role.setting, setting)
-        told = role.told.format(path.name)
+        told = role.told.format(whole_name(read_header(path, fingerprint=False).name))
     if arguments.json:
         write_json({"for": arguments.role, "model": setting, "path": str(path) if path else None})
     else:

@@ -10,6 +10,7 @@ import sys
 from typing import Any, TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def prepare_streams() -> None:
@@ -24,6 +25,11 @@ def harmless(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
+def one_line(text: str) -> str:
+    """The name of a file, which may have line breaks in it, as a part of a line."""
+    return harmless(text).replace("\n", "\ufffd")
+
+
 def write(text: str, end: str = "\n") -> None:
     """Data for people, on standard output."""
     print(harmless(text), end=end, flush=True)
@@ -33,8 +39,21 @@ def write_json(document: Any) -> None:
     """Data for programs: one line, always UTF-8, whatever the locale."""
     import orjson
 
-    sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+    try:
+        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # a file's name may have bytes that are no UTF-8
+        line = orjson.dumps(_without_surrogates(document), option=orjson.OPT_APPEND_NEWLINE)
+    sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
+
+
+def _without_surrogates(value: Any) -> Any:
+    """A document as it is, with U+FFFD for what UTF-8 lacks."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
+    return [_without_surrogates(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def say(text: str) -> None:

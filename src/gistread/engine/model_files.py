@@ -47,6 +47,8 @@ class ModelFile:
     """Files that it lies in."""
     place: str = ""
     """Whose folder it was found in: `Ollama`, `LM Studio` …"""
+    also: tuple[str, ...] = ()
+    """Other names of the same file: `--model` takes them, too."""
     sizes: Sizes | None = None
     """What it takes of the memory; None: not known."""
 
@@ -121,6 +123,7 @@ def describe(found: FoundModel) -> ModelFile:
             has_template=False,
             parts=len(found.parts),
             place=found.place,
+            also=found.also,
         )
     first = headers[0]
     kind, problem = _kind(headers, found.name)
@@ -141,6 +144,7 @@ def describe(found: FoundModel) -> ModelFile:
         memory=first.memory.kind if first.layers else None,
         parts=len(found.parts),
         place=found.place,
+        also=found.also,
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
     )
 

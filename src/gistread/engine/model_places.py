@@ -36,6 +36,8 @@ class FoundModel(NamedTuple):
     """Its files, the first one first; not every one need exist."""
     place: str = ""
     """Whose folder it lies in: `Ollama`, `LM Studio` …; empty for one of the person's own."""
+    also: tuple[str, ...] = ()
+    """Other names that the same file has elsewhere, or there."""
 
 
 def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
@@ -48,7 +50,10 @@ def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
                 found = part.stat()
             except (OSError, ValueError):  # dangling links, links in a circle
                 continue
-            models.setdefault((found.st_dev, found.st_ino) if found.st_ino else part.resolve(), model)
+            file = (found.st_dev, found.st_ino) if found.st_ino else part.resolve()
+            known = models.setdefault(file, model)
+            if model.name not in (known.name, *known.also):
+                models[file] = known._replace(also=(*known.also, model.name))
             break
     return list(models.values())
 
@@ -71,6 +76,12 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
     starter = starter_path()
     if starter is not None:
         yield _named_by_file(starter)
+
+
+def whole_name(name: str) -> str:
+    """The name of a model, where a person may have named one of its files."""
+    name = name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
+    return _PART.sub("", name)
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from gistread.engine.protocol import Fit as Layout
 
 _KINDS = {
     ModelKind.BASE: "base model, without a chat template",
-    ModelKind.EMBEDDINGS: "embedding model, for --embedding-model",
+    ModelKind.EMBEDDINGS: "embedding model",
 }
 _MEMORIES = {
     MemoryKind.SLIDING_WINDOW: "sliding window",
@@ -39,6 +39,8 @@ def more_facts(model: ModelFile) -> list[str]:
     if model.parts > 1:
         told.append(f"{model.parts} files")
     told.append(model.place)
+    if model.also:
+        told.append(f"also called {', '.join(model.also)}")
     return [fact for fact in told if fact]
 
 
@@ -58,9 +60,9 @@ def fit_words(model: ModelFile, fit: Fit | None) -> str:
 def layout_words(fit: Layout) -> str:
     """How a model that is loaded lies in this machine."""
     parts = [
-        f"{fit.gpu_layers} of {fit.layers} layers on a card",
-        f"KV cache for {fit.cells:,} tokens as {fit.kv_type}",
+        f"{fit.gpu_layers} of {fit.layers} layers on the graphics card" if fit.gpu_layers else "on the processor",
         f"{fit.threads} thread{'s' if fit.threads != 1 else ''}",
+        f"KV cache for {fit.cells:,} tokens as {fit.kv_type}",
         f"batches of {fit.batch_tokens}",
         f"flash attention {'on' if fit.flash_attention else 'off'}",
     ]

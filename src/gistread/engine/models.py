@@ -11,7 +11,7 @@ from pathlib import Path
 from gistread.engine.embedding_models import check_makes_vectors
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_files import ModelFile, describe
-from gistread.engine.model_places import SUFFIX, FoundModel, found_models, starter_path
+from gistread.engine.model_places import SUFFIX, FoundModel, found_models, parts_of, starter_path, whole_name
 from gistread.errors import EngineError, NoEmbeddingModelError
 
 STARTER = "starter"
@@ -120,7 +120,7 @@ def _as_path(spec: str) -> Path | None:
     try:
         path = Path(spec).expanduser()
         if path.is_file():
-            return path
+            return _first_file(path)
     except (OSError, RuntimeError):  # too long for a path, no such user
         return None
     if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
@@ -128,16 +128,29 @@ def _as_path(spec: str) -> Path | None:
     return None
 
 
+def _first_file(path: Path) -> Path:
+    """The one to load, of the model that lies in this file, perhaps among others.
+
+    Raises EngineError if one of them is missing.
+    """
+    parts = parts_of(path)
+    for number, part in enumerate(parts, 1):
+        if len(parts) > 1 and not part.exists():
+            raise EngineError(f"{path.name} cannot be used: part {number} of {len(parts)} is missing.", _LIST)
+    return parts[0]
+
+
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
     """Models of exactly this name, else those that begin with it, else those that hold it."""
-    wanted = spec.casefold().removesuffix(SUFFIX)
+    wanted = whole_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
         lambda name: name == wanted,
+        lambda name: name == f"{wanted}:latest",  # as Ollama takes it
         lambda name: name.startswith(wanted),
         lambda name: wanted in name,
     ]
     for test in tests:
-        if found := [model for model in models if test(model.name.casefold())]:
+        if found := [model for model in models if any(test(name.casefold()) for name in (model.name, *model.also))]:
             return found
     return []
 

@@ -62,7 +62,8 @@ class Fetching:
         """
         rows = [*self._download_row()]
         if self._problem:
-            rows.append(ModelRow(f"{FETCH}\0", "The catalogue cannot be read", self._problem, enabled=False))
+            name = "The catalogue cannot be read"
+            rows.append(ModelRow(f"{FETCH}\0", name, self._problem, self._problem, refusal=self._problem))
         if self._catalogue is not None and self._machine is not None:
             best = recommend(self._catalogue.entries, self._machine)
             there = {row.id for row in rows}

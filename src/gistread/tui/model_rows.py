@@ -18,7 +18,7 @@ NO_MODEL = "\0none"
 TITLES = {
     Standing.READY: "Ready to use",
     Standing.TOO_LARGE: "Too large for the memory that is free",
-    Standing.EMBEDDINGS: "For search by meaning (--embedding-model)",
+    Standing.EMBEDDINGS: "For search by meaning",
     Standing.UNUSABLE: "Cannot be used",
 }
 
@@ -50,7 +50,12 @@ class ModelRow:
     detail: str = ""
     """Told at the bottom while the cursor is on it."""
     is_current: bool = False
-    enabled: bool = True
+    refusal: str = ""
+    """Why it cannot be chosen; empty where it can."""
+
+    @property
+    def enabled(self) -> bool:
+        return not self.refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,10 @@ def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, r
         about = " · ".join(facts(model))
     else:
         about = f"cannot be used: {model.problem}"
-    enabled = model.embeds if role is Role.EMBEDDING else model.usable
-    detail = "\n".join(filter(None, [" · ".join(more_facts(model)), str(model.path)]))
-    return ModelRow(str(model.path), name, about, detail, is_current, enabled=enabled)
+    refusal = ""
+    if model.embeds and role is not Role.EMBEDDING:
+        refusal = f"{model.name} writes nothing: it is for search by meaning (Tab)."
+    elif not model.embeds and (role is Role.EMBEDDING or not model.usable):
+        refusal = f"{model.name} cannot be used: {model.problem}."
+    detail = "\n".join(filter(None, [model.problem, " · ".join(more_facts(model)), str(model.path)]))
+    return ModelRow(str(model.path), name, about, detail, is_current, refusal)

@@ -7,6 +7,7 @@ the affair of `gguf_contents.py`.
 
 import hashlib
 import os
+import re
 import struct
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ from gistread.errors import EngineError
 _SHOWS = "`gistread models list` shows usable models."
 _T = TypeVar("_T")
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
+_BEGINNING_BYTES = 64
+_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|head)", re.IGNORECASE)
+_OTHERS = {
+    b"version https://git-lfs": "a pointer of git-lfs to a file that was not fetched with it",
+    b"PK\3\4": "a zip archive",
+    b"\x1f\x8b": "packed with gzip",
+    **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "of a format that llama.cpp had before GGUF"),
+}
+_UNSPEAKABLE = re.compile("[\r\n\ud800-\udfff]")
+"""What a path cannot have that is kept in settings and told to other processes."""
 _GUESSED = 1024
 """Flag of a `general.file_type` that was not written by who made the file."""
 
@@ -107,15 +118,17 @@ def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
 
 def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
     """What `read` makes of a file and its size."""
+    if _UNSPEAKABLE.search(str(path)):
+        raise BrokenModelError(path, "its path has line breaks, or bytes that are no UTF-8, in it", "Rename it.")
     try:
         # What is no regular file (a pipe, a device) could be waited for without end.
         if not path.is_file() and path.exists():
             raise _not_gguf(path, "a directory" if path.is_dir() else "no regular file")
         with path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            start = file.read(len(MAGIC))
-            if start != MAGIC:
-                raise _not_gguf(path, "something else" if start else "empty")
+            start = file.read(_BEGINNING_BYTES)
+            if not start.startswith(MAGIC):
+                raise _not_gguf(path, _what_begins_so(start))
             file.seek(0)
             return read(file, size)
     except FileNotFoundError:
@@ -123,11 +136,24 @@ def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
     except DamagedError:
         raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
     except UnknownVersionError as error:
+        if error.is_big_endian:
+            raise BrokenModelError(
+                path, "it is for big-endian machines", "Fetch the usual one of this model."
+            ) from None
         reason = f"it is GGUF version {error.version}, which is not known here"
         raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).") from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BrokenModelError(path, f"it cannot be read ({said})", _SHOWS) from None
+
+
+def _what_begins_so(start: bytes) -> str:
+    """What a file that begins with these bytes is instead of a model."""
+    if not start:
+        return "empty"
+    if _WEB_PAGE.match(start):
+        return "a web page"
+    return next((what for bytes_, what in _OTHERS.items() if start.startswith(bytes_)), "something else")
 
 
 def _not_gguf(path: Path, what: str) -> BrokenModelError:

@@ -79,6 +79,10 @@ class UnknownVersionError(Exception):
         super().__init__(f"version {version}")
         self.version = version
 
+    @property
+    def is_big_endian(self) -> bool:
+        return int.from_bytes(self.version.to_bytes(4, "little"), "big") in VERSIONS
+
 
 @dataclass(frozen=True, slots=True)
 class Tensors:

@@ -185,15 +185,15 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             if section.title:
                 options.add_option(Option(Content.styled(section.title, "bold $gr-muted"), disabled=True))
             for row in section.rows:
-                options.add_option(Option(_content(row), id=row.id, disabled=not row.enabled))
+                options.add_option(Option(_content(row), id=row.id))
         self._place_cursor(wanted)
         self._say()
 
     def _place_cursor(self, wanted: str | None) -> None:
         """On the row that is wanted, or the current model, or the first that can be chosen."""
-        rows = [row for row in self._rows.values() if row.enabled]
-        target = next((row for row in rows if row.id == wanted), None)
-        target = target or next((row for row in rows if row.is_current), None) or next(iter(rows), None)
+        rows = self._rows.values()
+        wishes = (lambda row: row.id == wanted, lambda row: row.is_current, lambda row: row.enabled, lambda row: True)
+        target = next((row for wish in wishes for row in rows if wish(row)), None)
         if target is not None:
             self._options.highlighted = self._options.get_option_index(target.id)
         self._show_detail()
@@ -258,7 +258,9 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             self._choose(event.option.id)
 
     def _choose(self, row: str) -> None:
-        if row == MORE:
+        if refusal := self._rows[row].refusal if row in self._rows else "":
+            self.notify(refusal, severity="warning")
+        elif row == MORE:
             at = self._options.get_option_index(MORE)
             self._whole = self._moved = True
             self._draw()
@@ -287,6 +289,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     def action_list(self, action: str) -> None:
         self._moved = True
         getattr(self._options, f"action_{action}")()
+        if action == "first":
+            self._options.scroll_home(animate=False)  # with the title above it
 
     def action_leave(self) -> None:
         """What was typed first, then the screen."""
@@ -315,5 +319,6 @@ def _is_place(typed: str) -> bool:
 def _content(row: ModelRow) -> Content:
     """The name, and below it what is known."""
     mark = "● " if row.is_current else ""
-    name = Content.styled(f"{mark}{clean(row.name)}", "bold" if row.is_current else "")
+    style = "bold" if row.is_current else "" if row.enabled else "$gr-muted"
+    name = Content.styled(f"{mark}{clean(row.name)}", style)
     return Content.assemble(name, "\n  ", (clean(row.about), "$gr-muted")) if row.about else name
