@@ -231,7 +231,10 @@ class Engine(Protocol):
         """Call back on every change of state, in the event loop; the returned function ends it."""
 
     async def start(self) -> EngineInfo:
-        """Load the model. Idempotent. Raises EngineError when it cannot be used. Cancelling stops the load."""
+        """Load the model. Idempotent. Raises EngineError when it cannot be used.
+
+        Cancelling it stops the load, unless others wait for it too.
+        """
 
     async def close(self) -> None:
         """End the engine and everything it holds. Idempotent."""
@@ -318,7 +321,10 @@ class Embedder(Protocol):
         """As `Engine.watch`."""
 
     async def start(self) -> EmbedderInfo:
-        """Load the model. Idempotent. Raises EngineError when it cannot be used. Cancelling stops the load."""
+        """Load the model. Idempotent. Raises EngineError when it cannot be used.
+
+        Cancelling it stops the load, unless others wait for it too.
+        """
 
     async def close(self) -> None:
         """End the model and everything it holds. Idempotent."""

@@ -141,6 +141,16 @@ async def test_a_begun_answer_becomes_part_of_the_task_where_it_cannot_be_contin
     assert "Page 3," in messages[0]["content"]
 
 
+async def test_a_question_that_is_given_up_leaves_the_server_to_those_who_wait_for_it_too(connect: Connect) -> None:
+    async with Server(says=lambda _: "Ready.") as server:
+        engine = connect(server.url)
+        question, reading = (asyncio.create_task(engine.complete(said("Go."))) for _ in range(2))
+        await until(lambda: engine.state.phase is Phase.LOADING)
+        question.cancel()
+        assert (await reading).text == "Ready."
+        assert question.cancelled()
+
+
 async def test_an_engine_that_was_closed_answers_no_more(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)

@@ -17,9 +17,12 @@ from typing import Generic, TypeVar
 from gistread.engine.llama.messages import LOAD_ID, Message
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.engine.starting import Start
+from gistread.engine.watching import Watched
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
+_SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
 _ANSWERS = ("chosen", "counted", "tokenised", "prepared", "scored", "embedded")
 """Messages that are all that there is to say to a request."""
@@ -53,23 +56,23 @@ class _Request:
     attempts: int = 0
 
 
-class SupervisedWorker(Generic[Info]):
+class SupervisedWorker(Watched, Generic[Info]):
     """Made cheap; `start` loads the model, and so does the first request. `close` has to be awaited."""
 
     def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:
         """`load`: gets a worker from `new_worker` and a model into it. `log`: of llama.cpp's messages, if any."""
+        super().__init__()
         self._load = load
         self._log = log
         self._info: Info | None = None
-        self._state = EngineState(Phase.STOPPED)
         self.work = Work()
         """As it was told last, with a state."""
-        self._watchers: list[Callable[[EngineState], None]] = []
         self._worker: WorkerProcess | None = None
-        self._starting: asyncio.Task[Info] | None = None
+        self._lost = ""
+        """How the last one ended, if nobody wanted it to."""
+        self._start = Start(self._start_worker, "engine-start")
         self._requests: dict[int, _Request] = {}
         self._ids = itertools.count(LOAD_ID + 1)
-        self._closed = False
 
     # State.
 
@@ -81,58 +84,23 @@ class SupervisedWorker(Generic[Info]):
         return self._info
 
     @property
-    def state(self) -> EngineState:
-        return self._state
-
-    @property
     def pid(self) -> int | None:
         """Of the running worker process."""
         return self._worker.pid if self._worker else None
 
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """Call back on every change of state; the returned function ends it."""
-        self._watchers.append(callback)
-
-        def unwatch() -> None:
-            with contextlib.suppress(ValueError):
-                self._watchers.remove(callback)
-
-        return unwatch
-
-    def tell(self, state: EngineState) -> None:
-        """This is what goes on now."""
-        self._state = state
-        for callback in tuple(self._watchers):
-            callback(state)
-
     # Life.
 
     async def start(self) -> Info:
-        """Load the model. Idempotent. Raises EngineError. Cancelling stops the load."""
-        if self._closed:
-            raise EngineError("The engine has been closed.")
-        if self._info is not None and self.pid is not None:
+        """Load the model. Idempotent. Raises EngineError. Cancelling all who wait for it stops the load."""
+        if self._info is not None and self._worker is not None and not self._start.under_way:
             return self._info
-        if self._starting is None or self._starting.done():
-            self._starting = asyncio.create_task(self._start(), name="engine-start")
-        try:
-            return await asyncio.shield(self._starting)
-        except asyncio.CancelledError:
-            if not self._starting.done():  # it is the caller who was cancelled: nobody wants the model any more
-                self._starting.cancel()
-                with contextlib.suppress(asyncio.CancelledError, GistreadError):
-                    await self._starting
-            raise
+        return await self._start.wait()
 
     async def close(self) -> None:
         """End the process and fail what is running. Idempotent."""
-        if self._closed:
+        if self._start.closed:
             return
-        self._closed = True
-        if self._starting is not None and not self._starting.done():
-            self._starting.cancel()
-            with contextlib.suppress(asyncio.CancelledError, GistreadError):
-                await self._starting
+        await self._start.close()
         await self.end_worker()
         self._fail_all(EngineError("The engine has been closed."))
         self.tell(EngineState(Phase.STOPPED))
@@ -149,20 +117,29 @@ class SupervisedWorker(Generic[Info]):
         if worker is not None:
             await worker.end()
 
-    async def _start(self, notice: str = "") -> Info:
-        """Start a worker and load the model into it."""
+    async def _start_worker(self) -> Info:
+        """Start a worker, load the model into it, and ask it what the one before was lost over."""
+        lost, self._lost = self._lost, ""
+        notice = f"The model's process ended ({lost}); it is started again." if lost else ""
+        for request in self._requests.values():
+            request.events.put_nowait({"kind": "restarted", "reason": notice})
         self.tell(EngineState(Phase.LOADING, fraction=0.0, notice=notice))
         try:
             self._info = await self._load()
+            if self.pid is None:
+                raise EngineError("The model's process ended as soon as the model was loaded.", _SEE_LOG)
         except asyncio.CancelledError:
             await self.end_worker()
             self.tell(EngineState(Phase.STOPPED))
             raise
         except GistreadError as error:
             await self.end_worker()
+            self._fail_all(error)
             self.tell(EngineState(Phase.FAILED, notice=error.message))
             raise
         self.tell(EngineState(Phase.IDLE, notice=notice))
+        for request in self._requests.values():
+            self._submit(request)
         return self._info
 
     # What comes from the worker.
@@ -191,36 +168,23 @@ class SupervisedWorker(Generic[Info]):
 
     def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
         """The worker has ended without being asked to."""
-        if worker is not self._worker:
+        if worker is not self._worker or self._start.under_way:  # a start finds out by itself
             return
         self._worker = None
-        error = EngineError(
-            f"The model's process ended twice on the same request ({reason}).",
-            "Choose another model, or see the log (`gistread paths`).",
-        )
+        self._lost = reason
+        twice = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
         for request in tuple(self._requests.values()):
             if request.attempts >= _MAX_ATTEMPTS:
-                request.events.put_nowait(error)
-        notice = f"The model's process ended ({reason}); it is started again."
-        self._starting = asyncio.create_task(self._restart(notice), name="engine-restart")
-        # Its failure is told to the requests; where none is running, nobody awaits the task itself.
-        self._starting.add_done_callback(lambda task: task.cancelled() or task.exception())
-
-    async def _restart(self, notice: str) -> Info:
-        for request in self._requests.values():
-            request.events.put_nowait({"kind": "restarted", "reason": notice})
-        try:
-            info = await self._start(notice)
-        except GistreadError as error:
-            self._fail_all(error)
-            raise
-        for request in self._requests.values():
-            self._submit(request)
-        return info
+                self._fail(request, twice)
+        self._start.begin()
 
     def _fail_all(self, error: GistreadError) -> None:
-        for request in self._requests.values():
-            request.events.put_nowait(error)
+        for request in tuple(self._requests.values()):
+            self._fail(request, error)
+
+    def _fail(self, request: _Request, error: GistreadError) -> None:
+        del self._requests[request.id]
+        request.events.put_nowait(error)
 
     # Requests.
 
@@ -249,7 +213,7 @@ class SupervisedWorker(Generic[Info]):
                     raise EngineError(f"The model failed: {message['message']}.")
                 yield message
         finally:
-            del self._requests[request.id]
+            self._requests.pop(request.id, None)
             if not ended:
                 self.send("cancel", id=request.id)
 

@@ -157,6 +157,8 @@ class WorkerProcess:
             await self._process.wait()
 
     async def _answer_to(self, kind: str, **content: object) -> Message:
+        if self._process.returncode is not None:
+            raise LostWhileLoadingError(self._process.returncode, self._trying)
         self._answer = asyncio.get_running_loop().create_future()
         try:
             self.send(kind, **content)

@@ -1,10 +1,10 @@
 """What an engine is doing, told to whoever watches: how many requests are at work, and how fast words come."""
 
-import contextlib
 import time
 from collections.abc import Callable
 
 from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.engine.watching import Watched
 
 _EVERY_S = 0.25
 """Between two tellings of nothing but a rate."""
@@ -12,33 +12,15 @@ _WINDOW_S = 5.0
 """A rate is that of the last seconds."""
 
 
-class Activity:
+class Activity(Watched):
     """Of one engine."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._now = now
-        self._watchers: list[Callable[[EngineState], None]] = []
         self._running: list[Priority] = []
         self._pieces: list[float] = []
-        self._told_s = 0.0
-        self.state = EngineState(Phase.STOPPED)
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """Call back on every change of state; the returned function ends it."""
-        self._watchers.append(callback)
-
-        def unwatch() -> None:
-            with contextlib.suppress(ValueError):
-                self._watchers.remove(callback)
-
-        return unwatch
-
-    def tell(self, state: EngineState) -> None:
-        """This is what goes on now."""
-        self.state = state
-        self._told_s = self._now()
-        for callback in tuple(self._watchers):
-            callback(state)
+        self._rate_told_s = 0.0
 
     def notice(self, line: str) -> None:
         """Something the person should know, while things go on."""
@@ -56,7 +38,8 @@ class Activity:
             return
         now = self._now()
         self._pieces = [at for at in self._pieces if at > now - _WINDOW_S] + [now]
-        if self.state.phase is not Phase.DECODE or now - self._told_s >= _EVERY_S:
+        if self.state.phase is not Phase.DECODE or now - self._rate_told_s >= _EVERY_S:
+            self._rate_told_s = now
             seconds = now - self._pieces[0]
             rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
             self.tell(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))

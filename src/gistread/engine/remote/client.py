@@ -5,7 +5,6 @@ nothing of what requests are for.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from gistread.engine.remote.growth import Growth
 from gistread.engine.remote.keys import find_key
 from gistread.engine.remote.places import Places
 from gistread.engine.remote.waiting import Waiting
+from gistread.engine.starting import Start
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 
@@ -79,10 +79,9 @@ class RemoteEngine:
         self._patience = patience or Patience()
         self._weights_here = weights_here
         self._activity = Activity()
-        self._starting: asyncio.Task[_Server] | None = None
+        self._start = Start(self._find_out, "server-start")
         self._connection: Connection | None = None
         self._known: _Server | None = None
-        self._closed = False
 
     # State.
 
@@ -107,34 +106,19 @@ class RemoteEngine:
         return self.info
 
     async def close(self) -> None:
-        if self._closed:
+        if self._start.closed:
             return
-        self._closed = True
-        if self._starting is not None and not self._starting.done():
-            self._starting.cancel()
-            with contextlib.suppress(asyncio.CancelledError, GistreadError):
-                await self._starting
+        await self._start.close()
         await self._drop()
         self._activity.tell(EngineState(Phase.STOPPED))
 
     async def _server(self) -> _Server:
         """Asked once what it is. Raises EngineError."""
-        if self._closed:
-            raise EngineError("The engine has been closed.")
-        if self._known is not None:
+        if self._known is not None and not self._start.closed:
             return self._known
-        if self._starting is None or self._starting.done():
-            self._starting = asyncio.create_task(self._start(), name="server-start")
-        try:
-            return await asyncio.shield(self._starting)
-        except asyncio.CancelledError:
-            if not self._starting.done():  # it is the caller who was cancelled: nobody wants the model any more
-                self._starting.cancel()
-                with contextlib.suppress(asyncio.CancelledError, GistreadError):
-                    await self._starting
-            raise
+        return await self._start.wait()
 
-    async def _start(self) -> _Server:
+    async def _find_out(self) -> _Server:
         self._activity.tell(EngineState(Phase.LOADING, notice=f"Asking {self._address.origin} …"))
         try:
             server = await self._asked_what_it_is()

@@ -1,0 +1,145 @@
+"""What is started once for all who wait, goes on as long as one of them does."""
+
+import asyncio
+
+import pytest
+
+from gistread.engine.starting import Start
+from gistread.errors import EngineError
+
+
+class Slow:
+    """Starts when it is let to; counts how often it began and was cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = self.cancelled = 0
+        self.let = asyncio.Event()
+        self.gone = asyncio.Event()
+        """Let a cancelled start be gone."""
+        self.gone.set()
+        self.error: EngineError | None = None
+        self.start = Start(self._begin, "slow")
+
+    async def _begin(self) -> str:
+        self.begun += 1
+        number = self.begun
+        try:
+            await self.let.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            await self.gone.wait()
+            raise
+        if self.error is not None:
+            raise self.error
+        return f"start {number}"
+
+    def waiting(self) -> "asyncio.Task[str]":
+        return asyncio.create_task(self.start.wait())
+
+
+async def steps() -> None:
+    """Let everybody come as far as they can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_it_is_started_once_for_all_who_wait() -> None:
+    slow = Slow()
+    callers = [slow.waiting() for _ in range(3)]
+    await steps()
+    assert slow.start.under_way
+    slow.let.set()
+    assert await asyncio.gather(*callers) == ["start 1"] * 3
+    assert not slow.start.under_way
+
+
+async def test_the_only_one_who_waits_ends_it_and_it_can_be_started_again() -> None:
+    slow = Slow()
+    caller = slow.waiting()
+    await steps()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    assert slow.cancelled == 1
+    assert not slow.start.under_way
+    slow.let.set()
+    assert await slow.start.wait() == "start 2"
+
+
+@pytest.mark.parametrize("who", [0, 1])
+async def test_when_one_of_two_gives_up_it_goes_on_for_the_other(who: int) -> None:
+    slow = Slow()
+    callers = [slow.waiting(), slow.waiting()]
+    await steps()
+    callers[who].cancel()
+    await steps()
+    assert callers[who].cancelled()
+    slow.let.set()
+    assert await callers[1 - who] == "start 1"
+    assert slow.cancelled == 0
+
+
+async def test_when_all_give_up_it_ends() -> None:
+    slow = Slow()
+    callers = [slow.waiting() for _ in range(3)]
+    await steps()
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    assert all(caller.cancelled() for caller in callers)
+    assert slow.cancelled == 1
+
+
+async def test_who_comes_while_a_start_is_being_ended_gets_one_of_their_own() -> None:
+    slow = Slow()
+    slow.gone.clear()
+    first = slow.waiting()
+    await steps()
+    first.cancel()
+    await steps()
+    late = [slow.waiting(), slow.waiting()]
+    await steps()
+    assert (slow.begun, slow.cancelled) == (1, 1)
+    slow.let.set()
+    slow.gone.set()
+    assert await asyncio.gather(*late) == ["start 2"] * 2
+    assert first.cancelled()
+
+
+async def test_a_failure_is_told_to_all_who_wait_and_the_next_tries_again() -> None:
+    slow = Slow()
+    slow.error = EngineError("It is broken.")
+    callers = [slow.waiting(), slow.waiting()]
+    slow.let.set()
+    for caller in callers:
+        with pytest.raises(EngineError, match="broken"):
+            await caller
+    slow.error = None
+    assert await slow.start.wait() == "start 2"
+
+
+async def test_what_was_begun_for_nobody_goes_on_whoever_gives_up() -> None:
+    slow = Slow()
+    slow.start.begin()
+    caller = slow.waiting()
+    await steps()
+    caller.cancel()
+    await steps()
+    assert slow.start.under_way
+    slow.let.set()
+    assert await slow.start.wait() == "start 1"
+
+
+async def test_closing_ends_it_and_tells_those_who_wait() -> None:
+    slow = Slow()
+    caller = slow.waiting()
+    await steps()
+    await slow.start.close()
+    assert slow.cancelled == 1
+    with pytest.raises(EngineError, match="closed"):
+        await caller
+    with pytest.raises(EngineError, match="closed"):
+        await slow.start.wait()
+    slow.start.begin()
+    await steps()
+    assert slow.begun == 1
