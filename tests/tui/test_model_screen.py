@@ -14,7 +14,7 @@ from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import matching, sections
-from gistread.tui.screens.model import ModelScreen
+from gistread.tui.screens.model import ModelScreen, is_fetched
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
 from tests.tui.test_choosing import SIZE, model
@@ -137,6 +137,26 @@ async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chos
         await until(pilot, lambda: any(why in notice.message for notice in app._notifications))
         assert isinstance(app.screen, ModelScreen)
         assert asked_for == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "fetched"),
+    [
+        ("hf:owner/repository", True),
+        ("owner/repository:Q4_K_M", True),
+        ("https://huggingface.co/owner/repository", True),
+        ("https://a.example/m.gguf", True),
+        ("https://a.example/v1", False),
+        ("folder/m.gguf", False),
+        ("tests/tui", False),
+        ("qwen 4b", False),
+    ],
+)
+def test_what_is_typed_is_fetched_where_it_names_something_to_fetch(
+    typed: str, fetched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert is_fetched(typed) is fetched
 
 
 async def test_at_the_first_model_its_title_is_seen(

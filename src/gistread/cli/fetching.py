@@ -87,7 +87,7 @@ def _agree(plan: Plan, folder: Path, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError("Nobody can be asked whether this is to be fetched.", "Say --yes to agree beforehand.")
-    sys.stderr.write("Fetch it under this licence? [y/N] ")
+    sys.stderr.write(f"Fetch it{' under this licence' if plan.licence else ', whatever its licence is'}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InterruptError("Nothing was fetched.")

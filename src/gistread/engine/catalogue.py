@@ -71,11 +71,12 @@ class Catalogue:
         wanted = name.casefold()
         return next((entry for entry in self.entries if entry.name.casefold() == wanted), None)
 
-    def near(self, name: str) -> str:
-        """A name that may have been meant; empty where none is like it."""
+    def near(self, name: str) -> tuple[str, ...]:
+        """Names that may have been meant: those that begin so, else those that hold it, else the one most like it."""
         names = {entry.name.casefold(): entry.name for entry in self.entries}
-        close = difflib.get_close_matches(name.casefold(), names, n=1)
-        return names[close[0]] if close else ""
+        wanted = name.casefold()
+        near = [one for one in names if one.startswith(wanted)] or [one for one in names if wanted in one]
+        return tuple(names[one] for one in near or difflib.get_close_matches(wanted, names, n=1))
 
 
 def read_catalogue(own: Path) -> Catalogue:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
-from gistread.engine.fetching.addresses import HubAddress, LinkAddress, read_address
+from gistread.engine.fetching.addresses import HubAddress, LinkAddress, is_address, read_address
 from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import Got, Plan, begun_bytes, discard, get, make_plan, plan_entry
 from gistread.engine.fetching.progress import Progress
@@ -63,12 +63,34 @@ def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | 
         (f"{HUB}/o/r", HubAddress("o/r")),
         (f"{HUB}/o/r/resolve/main/b.gguf", HubAddress("o/r", "b.gguf")),
         (f"{HUB}/o/r/blob/v1/a/b.gguf", HubAddress("o/r", "a/b.gguf", "v1")),
+        (f"{HUB}/o/r/tree/main", HubAddress("o/r")),
+        (f"{HUB}/o/r?show_file_info=b%20c.gguf", HubAddress("o/r", "b c.gguf")),
+        (f"{HUB}/o/r/resolve/main/b.gguf?download=true", HubAddress("o/r", "b.gguf")),
+        ("https://huggingface.co/o/r/blob/main/b.gguf", HubAddress("o/r", "b.gguf")),
+        ("huggingface.co/o/r", HubAddress("o/r")),
+        ("hf.co/o/r:Q4_K_M", HubAddress("o/r", "Q4_K_M")),
+        ("HF:o/r:Q4_K_M", HubAddress("o/r", "Q4_K_M")),
+        (" hf: o/r ", HubAddress("o/r")),
+        (f"{HUB}/b.gguf", LinkAddress(f"{HUB}/b.gguf", "b.gguf")),
+        ("hf://o/r/a/b.gguf", HubAddress("o/r", "a/b.gguf")),
+        ("hf:o/r/b.gguf", HubAddress("o/r", "b.gguf")),
+        ("o/r", HubAddress("o/r")),
+        ("o/r@abc:Q4_K_M", HubAddress("o/r", "Q4_K_M", "abc")),
         ("https://a.example/x%20y.gguf?key=1", LinkAddress("https://a.example/x%20y.gguf?key=1", "x y.gguf")),
         ("http://127.0.0.1:9/x.GGUF", LinkAddress("http://127.0.0.1:9/x.GGUF", "x.GGUF")),
     ],
 )
 def test_addresses(spec: str, address: HubAddress | LinkAddress) -> None:
     assert read_address(spec, HUB) == address
+    assert is_address(spec)
+
+
+NAMES = ("qwen3-4b", "folder/model.gguf", "/folder/model.gguf", "model.gguf", "a/b/c", "./r", "~/o")
+
+
+@pytest.mark.parametrize("spec", NAMES)
+def test_what_is_no_address_is_a_name(spec: str) -> None:
+    assert not is_address(spec)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +146,16 @@ def test_an_entry_of_the_catalogue_needs_no_question() -> None:
 def test_a_name_that_is_nearly_right_is_said() -> None:
     with pytest.raises(UsageError, match="Did you mean qwen3-1"):
         plan("qwen3-1.7", Network(HUB))
+    with pytest.raises(UsageError, match="Did you mean qwen3-4b-instruct"):
+        plan("qwen3-4b", Network(HUB))
+    with pytest.raises(UsageError, match="Did you mean ministral-3-3b or ministral-3-8b or ministral-3-14b"):
+        plan("Ministral", Network(HUB))
+
+
+def test_a_file_that_is_here_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "mine.gguf").touch()
+    with pytest.raises(UsageError, match=r"here already.\n`gistread models use .*mine.gguf` uses it"):
+        plan(str(tmp_path / "mine.gguf"), Network(HUB))
 
 
 def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, gguf: bytes) -> None:
@@ -195,6 +227,7 @@ def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: 
         (status(401, X_Error_Code="RepoNotFound"), "no repository owner/one"),
         (status(404, X_Error_Code="RevisionNotFound"), "no such revision"),
         (status(403, X_Error_Code="GatedRepo"), "agree to its terms"),
+        (status(429, Retry_After="7"), r"no more requests.*\nTry again in 7 s"),
     ],
 )
 def test_what_the_hub_refuses_is_told(server: FaultyServer, network: Network, answer: object, said: str) -> None:

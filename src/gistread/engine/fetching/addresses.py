@@ -1,16 +1,25 @@
 """What a person names a model by that is to be fetched: `hf:owner/repository:file`, or an https address.
 
+A place on the hub is known in every form that people copy: that of llama.cpp (`owner/repository:Q4_K_M`), that of
+Ollama (`hf.co/owner/repository:Q4_K_M`), the address of a page of a repository or of a file.
+
 Text in, data out; nothing is asked of the network. Names of the catalogue are the affair of who knows it.
 """
 
 import re
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from gistread.errors import UsageError
 
-_HUB = "hf:"
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_ON_THE_HUB = re.compile(r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE)
+_NAME = r"[A-Za-z0-9][\w.-]*"
+_BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
+"""A repository without `hf:`. What ends in .gguf is rather a file of this machine."""
+_PAGES = ("resolve", "blob", "raw", "tree")
+_SHOWN = "show_file_info"
+"""What a page of a repository that shows a file says of it in its address."""
+_REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _SUFFIX = ".gguf"
@@ -38,13 +47,22 @@ class LinkAddress:
 
 def is_address(spec: str) -> bool:
     """Whether this is meant as an address and not as a name of the catalogue."""
-    return spec.startswith(_HUB) or "://" in spec
+    return is_on_the_hub(spec) or "://" in spec
+
+
+def is_on_the_hub(spec: str) -> bool:
+    """Whether this is meant as a repository of the hub, or a file there."""
+    spec = spec.strip()
+    return bool(_ON_THE_HUB.match(spec) or _BARE.fullmatch(spec))
 
 
 def read_address(spec: str, endpoint: str) -> HubAddress | LinkAddress:
-    """What is meant. A page of a file on the hub (`endpoint`) means the file. Raises UsageError."""
-    if spec.startswith(_HUB):
-        return _hub_address(spec)
+    """What is meant; a page of the hub (`endpoint`) means the repository, or the file. Raises UsageError."""
+    spec = spec.strip()
+    named = _ON_THE_HUB.match(spec)
+    words = spec[named.end() :] if named else spec.removeprefix(f"{endpoint}/")
+    if named or "://" not in spec or (words != spec and _REPOSITORY.match(words)):
+        return _hub_address(unquote(words) if "://" in spec else words)
     try:
         parts = urlsplit(spec)
         host, _port = parts.hostname, parts.port
@@ -53,13 +71,8 @@ def read_address(spec: str, endpoint: str) -> HubAddress | LinkAddress:
     if not host:
         raise UsageError("This is no address.", _FORMS)
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        raise UsageError(f"Models are fetched over https only, not {parts.scheme}.", _FORMS)
-    if spec.startswith(endpoint + "/"):
-        pieces = unquote(parts.path.removeprefix(urlsplit(endpoint).path)).strip("/").split("/")
-        if len(pieces) == 2:
-            return _hub_address(f"{_HUB}{'/'.join(pieces)}")
-        if len(pieces) >= 5 and pieces[2] in ("resolve", "blob"):
-            return _checked(HubAddress("/".join(pieces[:2]), "/".join(pieces[4:]), pieces[3]))
+        hint = f"Perhaps it is there: {spec.replace('http', 'https', 1)}" if parts.scheme == "http" else _FORMS
+        raise UsageError(f"Models are fetched over https only, not {parts.scheme}.", hint)
     return LinkAddress(spec, local_name(unquote(parts.path)))
 
 
@@ -76,9 +89,18 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
     return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 
-def _hub_address(spec: str) -> HubAddress:
-    where, _, file = spec.removeprefix(_HUB).partition(":")
-    repository, at, revision = where.partition("@")
+def _hub_address(words: str) -> HubAddress:
+    """`words`: what stands behind the hub's name, `owner/repository@revision:file`, or the rest of a page's address."""
+    words, _, query = words.partition("?")
+    where, _, file = words.partition(":")
+    repository, at, revision = where.strip(" /").partition("@")
+    file = file or next((value for key, value in parse_qsl(query) if key == _SHOWN), "")
+    match repository.split("/"):
+        case [owner, name, page, shown, *path] if page in _PAGES:
+            repository, at, revision = f"{owner}/{name}", "@", shown
+            file = "/".join(path) or file
+        case [owner, name, *path] if path and path[-1].casefold().endswith(_SUFFIX):
+            repository, file = f"{owner}/{name}", "/".join(path)
     return _checked(HubAddress(repository, file, revision if at else "main"))
 
 

@@ -81,9 +81,11 @@ class Part:
         self.close()
 
     def close(self) -> None:
+        """Of a file of which nothing has come, nothing is left."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            if not os.fstat(self._file.fileno()).st_size:
+                self._unlink()
+            self._end()
 
     @property
     def sha256(self) -> str:
@@ -154,7 +156,7 @@ class Part:
     def place(self, target: Path) -> None:
         """The file is complete: give it its name, in one step. Raises StorageError, also where there is one already."""
         if os.name == "nt":
-            self.close()  # an open file cannot be renamed there
+            self._end()  # an open file cannot be renamed there
         try:
             try:
                 target.hardlink_to(self.path)
@@ -170,16 +172,24 @@ class Part:
             raise StorageError(f"{target} is there already, and is another file.", "Move it away first.") from None
         except OSError as error:
             raise self._storage_error(error) from error
-        self.close()
+        self._end()
 
     def discard(self) -> None:
         """Leave nothing of it."""
+        self._unlink()
+        self._end()
+
+    def _unlink(self) -> None:
         with contextlib.suppress(OSError):
             self._state.unlink(missing_ok=True)
             if os.name == "nt":
-                self.close()
+                self._end()  # an open file cannot be removed there
             self.path.unlink(missing_ok=True)
-        self.close()
+
+    def _end(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _open(self) -> FileIO:
         while True:

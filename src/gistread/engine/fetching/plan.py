@@ -5,6 +5,7 @@ agreed to before anything comes.
 import asyncio
 import contextlib
 import hashlib
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,7 +86,7 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
 
     Raises UsageError for what names nothing, FetchError where there is no such thing or no way to it.
     """
-    entry = None if is_address(spec) else catalogue.find(spec)
+    entry = catalogue.find(spec)
     if entry is not None:
         known = plan_entry(entry, network)
         if known is not None:
@@ -94,7 +95,10 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     elif is_address(spec):
         address = read_address(spec, network.endpoint)
     else:
-        near = catalogue.near(spec)
+        if Path(spec).is_file():
+            hint = f"`gistread models use {shlex.quote(spec)}` uses it."
+            raise UsageError(f"{spec} is a file, and here already.", hint)
+        near = " or ".join(catalogue.near(spec))
         hint = f"Did you mean {near}?" if near else "`gistread models catalogue` shows every name."
         raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or give hf:owner/repository, or an https address.")
     async with new_client(network) as client:

@@ -38,6 +38,10 @@ def refused(
         return FetchError(f"{host} does not give out {name} ({status}).", "It may want a password, or a browser.")
     if status in (404, 410):
         return FetchError(f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed.")
+    if status == 429:
+        wait = retry_after_s(headers)
+        when = f"in {wait:.0f} s" if wait else "in some minutes"
+        return FetchError(f"{host} takes no more requests from here for now (429).", f"Try again {when}.")
     return FetchError(f"{host} answers with {status} for {name}.", "Try again later, or another address.")
 
 

@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gistread.engine.catalogue import Kind
+from gistread.engine.fetching.addresses import is_on_the_hub
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, Standing
@@ -308,7 +309,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 def is_fetched(typed: str) -> bool:
     """Whether these words name a file to fetch: a repository of the hub, or the address of a GGUF file."""
     path = typed.partition("?")[0].casefold()
-    return path.startswith("hf:") or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))
+    named = is_on_the_hub(typed) and not Path(typed).exists()
+    return named or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))
 
 
 def _is_place(typed: str) -> bool:
