@@ -1,7 +1,8 @@
 """What an engine is doing, told to whoever watches: how many requests are at work, and how fast words come."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.engine.watching import Watched
@@ -26,11 +27,19 @@ class Activity(Watched):
         """Something the person should know, while things go on."""
         self.tell(EngineState(self.state.phase, priority=self.state.priority, notice=line))
 
-    def begun(self, priority: Priority) -> None:
+    @contextmanager
+    def at_work(self, priority: Priority) -> Iterator[None]:
         """A request is at work."""
         self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
             self.tell(EngineState(Phase.PREFILL, priority=min(self._running)))
+        try:
+            yield
+        finally:
+            self._running.remove(priority)
+            if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
+                self._pieces.clear()
+                self.tell(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
         """A word has come."""
@@ -43,10 +52,3 @@ class Activity(Watched):
             seconds = now - self._pieces[0]
             rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
             self.tell(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))
-
-    def ended(self, priority: Priority) -> None:
-        """A request is no longer at work."""
-        self._running.remove(priority)
-        if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
-            self._pieces.clear()
-            self.tell(EngineState(Phase.IDLE))

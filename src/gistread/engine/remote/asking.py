@@ -5,14 +5,14 @@ What is asked and what becomes of the answer, others know.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from gistread.engine.protocol import Priority, Prompt, Restarted, Sampling, TextDelta, Usage
+from gistread.engine.protocol import Priority, Restarted, TextDelta, Usage
 from gistread.engine.remote.activity import Activity
-from gistread.engine.remote.chat import Chat, Ended, Likely, Piece
+from gistread.engine.remote.chat import Chat, Ended, Likely, Piece, Request
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.places import Place, Places
@@ -46,8 +46,8 @@ class _GiveWayError(Exception):
     """Somebody else goes first."""
 
 
-Ask = Callable[[Prompt, Sampling, Mapping[str, Any], int], Awaitable[Reply]]
-"""Asks for a whole reply: the prompt, how it is decoded, what else the request says, how many likely tokens to tell."""
+Ask = Callable[[Request], Awaitable[Reply]]
+"""Asks for a whole reply."""
 
 
 class Asker:
@@ -64,8 +64,8 @@ class Asker:
     def asking(self, priority: Priority) -> Ask:
         """How to ask for whole replies with this priority. What is returned raises as `said`."""
 
-        async def ask(prompt: Prompt, sampling: Sampling, extra: Mapping[str, Any], likely: int) -> Reply:
-            async with aclosing(self.said(prompt, sampling, extra, likely, priority)) as events:
+        async def ask(request: Request) -> Reply:
+            async with aclosing(self.said(request, priority)) as events:
                 async for event in events:
                     if isinstance(event, Reply):
                         return event
@@ -81,31 +81,15 @@ class Asker:
             async with self._places.place(Priority.BACKGROUND):
                 return await self._waiting.for_answer(count)
 
-    async def said(
-        self,
-        prompt: Prompt,
-        sampling: Sampling,
-        extra: Mapping[str, Any],
-        likely: int,
-        priority: Priority,
-        *,
-        formless: bool = False,
-    ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
-        """The answer as it comes, then the whole of it. Raises RequestRefusedError, EngineError.
-
-        `formless`: it should have had a form that the server cannot be told of, and may begin with what is to end it.
-        """
+    async def said(self, request: Request, priority: Priority) -> AsyncGenerator[TextDelta | Restarted | Reply]:
+        """The answer as it comes, then the whole of it. Raises RequestRefusedError, EngineError."""
         failures = 0
         while True:
             told = False
             try:
                 async with self._places.place(priority) as place:
                     room = self._thinking_tokens
-                    asked = replace(sampling, max_tokens=sampling.max_tokens + room)
-                    stops = StoppedText(sampling.stop, not_first=formless)
-                    if formless:
-                        asked = replace(asked, stop=())
-                    async with aclosing(self._once(prompt, asked, extra, likely, place, stops)) as events:
+                    async with aclosing(self._once(request, room, place)) as events:
                         async for event in events:
                             if isinstance(event, Reply) and not room and _only_thought(event):
                                 self._thinking_tokens = _THINKING_TOKENS
@@ -125,56 +109,38 @@ class Asker:
                 if told:
                     yield Restarted(f"the server {lost.reason}")
 
-    async def _once(
-        self,
-        prompt: Prompt,
-        sampling: Sampling,
-        extra: Mapping[str, Any],
-        likely: int,
-        place: Place,
-        stops: StoppedText,
-    ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
-        self._activity.begun(place.priority)
-        try:
-            async with aclosing(self._answer(prompt, sampling, extra, likely, place, stops)) as events:
-                async for event in events:
-                    yield event
-        finally:
-            self._activity.ended(place.priority)
-
-    async def _answer(
-        self,
-        prompt: Prompt,
-        sampling: Sampling,
-        extra: Mapping[str, Any],
-        likely: int,
-        place: Place,
-        stops: StoppedText,
-    ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
+    async def _once(self, request: Request, room: int, place: Place) -> AsyncGenerator[TextDelta | Restarted | Reply]:
+        """The answer, with room for so many tokens of thinking before it. Raises as `Chat.ask`, and _GiveWayError."""
+        # Without its form it may begin with what is to end it, which the server must not end it at.
+        stops = StoppedText(request.sampling.stop, not_first=request.formless)
+        to_server = () if request.formless else request.sampling.stop
+        sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room, stop=to_server)
         began = time.monotonic()
         spoken = SpokenText()
         text, thought, pieces = "", False, 0
         told: list[Likely] = []
         ended = Ended("end")
-        async with aclosing(self._chat.ask(prompt, sampling, extra, likely=likely)) as answer:
-            while (event := await _next(answer, place)) is not None:
-                if isinstance(event, Ended):
-                    ended = event
-                    break
-                pieces += 1
-                self._activity.piece()
-                thought = thought or event.thought
-                told += event.likely
-                said, void = spoken.add(event.text)
-                if void and text:
-                    text = ""
-                    yield Restarted("what was said was thinking")
-                if new := stops.add(said):
-                    text += new
-                    yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
-                if stops.stopped:
-                    ended = Ended("end", generated=pieces)
-                    break
+        asked = replace(request, sampling=sampling)
+        with self._activity.at_work(place.priority):
+            async with aclosing(self._chat.ask(asked)) as answer:
+                while (event := await _next(answer, place)) is not None:
+                    if isinstance(event, Ended):
+                        ended = event
+                        break
+                    pieces += 1
+                    self._activity.piece()
+                    thought = thought or event.thought
+                    told += event.likely
+                    said, void = spoken.add(event.text)
+                    if void and text:
+                        text = ""
+                        yield Restarted("what was said was thinking")
+                    if new := stops.add(said):
+                        text += new
+                        yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
+                    if stops.stopped:
+                        ended = Ended("end", generated=pieces)
+                        break
         if new := stops.add(spoken.end()) + stops.end():
             text += new
             yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))

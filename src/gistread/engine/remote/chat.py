@@ -6,7 +6,7 @@ here for any other reason.
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gistread import prompts
@@ -28,6 +28,23 @@ _LLAMA_SAMPLING = {
 """So that it samples as our own engine does."""
 _RUNAWAY = 4
 """Pieces for each token asked for, after which a server that knows no limit is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a model is asked for."""
+
+    prompt: Prompt
+    sampling: Sampling
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What else the server is told: the form of the answer."""
+    likely: int = 0
+    """How many other tokens to tell for each, where the server does."""
+
+    @property
+    def formless(self) -> bool:
+        """Whether the answer should have a form that the server cannot be told of."""
+        return bool(self.sampling.grammar) and not self.extra
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +87,27 @@ class Chat:
         self._left_out: set[str] = set()
         """Fields that this server refuses."""
 
-    async def ask(
-        self, prompt: Prompt, sampling: Sampling, extra: Mapping[str, Any] | None = None, *, likely: int = 0
-    ) -> AsyncGenerator[Piece | Ended]:
-        """The answer. `likely`: how many other tokens to tell for each, where the server does.
-
-        Raises RequestRefusedError, ServerLostError.
-        """
+    async def ask(self, request: Request) -> AsyncGenerator[Piece | Ended]:
+        """The answer. Raises RequestRefusedError, ServerLostError."""
         while True:
-            body = self._body(prompt, sampling, extra or {}, likely)
+            body = self._body(request)
             begun = False
             try:
-                async with aclosing(self._answer(body, sampling.max_tokens)) as answer:
+                async with aclosing(self._answer(body, request.sampling.max_tokens)) as answer:
                     async for event in answer:
                         begun = True
                         yield event
                 return
             except RequestRefusedError as refusal:
                 # What was asked for in particular must not be lost in silence.
-                field = _refused_field(refusal, body, {*_NEEDED, *(extra or {})})
-                if begun or not field:
+                refused = _refused_field(refusal, body, {*_NEEDED, *request.extra})
+                if begun or not refused:
                     raise
-                self._left_out.add(field)
+                self._left_out.add(refused)
 
     async def prompt_tokens(self, prompt: Prompt) -> int:
         """Of a short prompt, chat template included; 0 where the server does not tell. Raises as `ask`."""
-        body = {**self._body(prompt, Sampling(max_tokens=1), {}, 0), "stream": False}
+        body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
         body.pop("stream_options", None)
         answer = await self._connection.post(self._path, body)
         return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
@@ -124,8 +136,8 @@ class Chat:
             raise ServerLostError("broke off in the middle of an answer")
         yield _ended(finish, usage, pieces)
 
-    def _body(self, prompt: Prompt, sampling: Sampling, extra: Mapping[str, Any], likely: int) -> dict[str, Any]:
-        dialect = self._dialect
+    def _body(self, request: Request) -> dict[str, Any]:
+        prompt, sampling, dialect = request.prompt, request.sampling, self._dialect
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": one.role, "content": one.content} for one in self._conversation(prompt)],
@@ -146,11 +158,11 @@ class Chat:
             body["frequency_penalty"] = round(sampling.repeat_penalty - 1.0, 3)
         if dialect.samples_as_llama:
             body |= {**_LLAMA_SAMPLING, "dry_multiplier": sampling.dry_multiplier}
-        if likely:
-            body |= {"logprobs": True, "top_logprobs": likely}
+        if request.likely:
+            body |= {"logprobs": True, "top_logprobs": request.likely}
         if "max_tokens" in self._left_out:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {name: value for name, value in body.items() if name not in self._left_out} | dict(extra)
+        return {name: value for name, value in body.items() if name not in self._left_out} | dict(request.extra)
 
     def _conversation(self, prompt: Prompt) -> Sequence[Message]:
         """The messages; where a begun answer cannot be continued, what has been said of it becomes part of the task."""

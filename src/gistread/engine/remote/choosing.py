@@ -13,7 +13,7 @@ from typing import Any
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Choice, Message, Prompt, Sampling
 from gistread.engine.remote.asking import Ask, Reply
-from gistread.engine.remote.chat import Likely
+from gistread.engine.remote.chat import Likely, Request
 from gistread.engine.remote.constraints import choice_fields, chosen, grammar_fields, room_for
 from gistread.engine.remote.dialects import Means
 from gistread.engine.remote.failures import RequestRefusedError
@@ -55,7 +55,7 @@ class Chooser:
         tokens = 0
         while self.means is not None:
             try:
-                reply = await ask(prompt, _sampling(_TRIED), choice_fields(self.means, _TRIED), 0)
+                reply = await ask(Request(prompt, _sampling(_TRIED), choice_fields(self.means, _TRIED)))
             except RequestRefusedError as refusal:
                 if refusal.status not in (400, 404, 422, 501):
                     raise
@@ -66,7 +66,7 @@ class Chooser:
             self.candidates.pop(0)
         if not tokens:
             # What is wrong with the server, or the key, is to be known now.
-            tokens = (await ask(prompt, Sampling(max_tokens=8), {}, 0)).prompt_tokens
+            tokens = (await ask(Request(prompt, Sampling(max_tokens=8)))).prompt_tokens
         return prompt, tokens
 
     async def choose(self, prompt: Prompt, options: Sequence[str], ask: Ask) -> Choice:
@@ -75,7 +75,7 @@ class Chooser:
             return Choice(0, 1.0, NO_USAGE)
         usage = NO_USAGE
         if self.means is not None:
-            reply = await ask(prompt, _sampling(options), choice_fields(self.means, options), _OTHERS)
+            reply = await ask(Request(prompt, _sampling(options), choice_fields(self.means, options), _OTHERS))
             usage += reply.usage
             index = chosen(self.means, reply.text, options)
             if index is not None:
@@ -89,7 +89,7 @@ class Chooser:
     async def _by_words(self, prompt: Prompt, options: Sequence[str], ask: Ask) -> Choice:
         listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
         asked = _with_task(prompt, prompts.load("server_choice").fill(options=listed))
-        first = await ask(asked, _sampling(options), {}, _OTHERS)
+        first = await ask(Request(asked, _sampling(options), likely=_OTHERS))
         index = chosen(None, first.text, options)
         if index is None:
             index = _likeliest(first.likely, options)
@@ -97,7 +97,7 @@ class Chooser:
             return Choice(index, _probability(first, options, index), first.usage)
         said = " ".join(first.text.split())[:_SAID_CHARACTERS] or "…"
         again = _with_task(prompt, prompts.load("server_choice_again").fill(said=said, options=listed))
-        second = await ask(again, _sampling(options), {}, _OTHERS)
+        second = await ask(Request(again, _sampling(options), likely=_OTHERS))
         index = chosen(None, second.text, options)
         if index is None:
             index = _likeliest(second.likely, options)

@@ -29,7 +29,7 @@ from gistread.engine.remote import discovery
 from gistread.engine.remote.activity import Activity
 from gistread.engine.remote.address import ServerAddress, named_fingerprint
 from gistread.engine.remote.asking import Asker, Reply
-from gistread.engine.remote.chat import Chat
+from gistread.engine.remote.chat import Chat, Request
 from gistread.engine.remote.choosing import Chooser
 from gistread.engine.remote.connection import Connection, Patience
 from gistread.engine.remote.counting import Counter
@@ -200,7 +200,7 @@ class RemoteEngine:
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         await self._check_room(server, beginning, 1)
         with server.asker.refusals():
-            return (await server.asker.asking(priority)(beginning, Sampling(max_tokens=1), {}, 0)).usage
+            return (await server.asker.asking(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
@@ -209,9 +209,7 @@ class RemoteEngine:
         await self._check_room(server, prompt, sampling.max_tokens)
         form = server.chooser.form_fields(sampling.grammar) if sampling.grammar else {}
         with server.asker.refusals():
-            async with aclosing(
-                server.asker.said(prompt, sampling, form, 0, priority, formless=bool(sampling.grammar) and not form)
-            ) as events:
+            async with aclosing(server.asker.said(Request(prompt, sampling, form), priority)) as events:
                 async for event in events:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
 
