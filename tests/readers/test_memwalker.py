@@ -17,6 +17,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     TurnedBack,
+    Unfit,
     Walked,
 )
 from gistread.readers.options import ReaderOptions
@@ -164,3 +165,18 @@ async def test_the_parts_before_which_it_stands_and_where_it_turned_back_are_tol
 async def test_each_page_looked_at_is_told_of() -> None:
     events = await ask(FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text)))
     assert [event.page for event in events if isinstance(event, LookedUp)] == [1, 2]
+
+
+async def test_of_a_page_that_is_larger_than_the_budget_the_beginning_is_read_and_that_is_said() -> None:
+    memory, options = make_memory(20, 20), ReaderOptions(budget_tokens=40)
+    fake = FakeEngine(says=says, chooses=walking("2", "1"))
+    events = [event async for event in memwalker.memwalker(QUESTION, memory, fake, Steering(), options)]
+    (cut,) = [event for event in events if isinstance(event, Unfit)]
+    assert (cut.page, 0.0 < cut.shown < 1.0) == (8, True)
+    assert (stopped(events), answered(events).answer) == (StopReason.ENOUGH, ANSWER)
+    assert (answered(events).lookups, answered(events).expanded) == ((8,), ())
+    ((start, end),) = answered(events).seen
+    page = memory.entry(8).page
+    assert (start, end < page.end) == (page.start, True)
+    assert memory.book.text[start:end].strip() in fake.calls[-1].text
+    assert 0 < answered(events).context_tokens <= 40

@@ -1,12 +1,12 @@
 """The baselines: what stands before the model, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
 import pytest
 
 from gistread.errors import PromptTooLongError
-from gistread.memory.model import GistMemory
+from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from gistread.memory.passages import PASSAGE_WORDS
 from gistread.memory.passages import cut as cut_book
 from gistread.readers import passages
@@ -18,6 +18,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.readers.options import ReaderOptions
@@ -215,3 +216,65 @@ async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -
     assert "".join("".join(book.text[start:end].split()) for start, end in chunks) == "".join(book.text.split())
     assert all(before[1] <= after[0] for before, after in pairwise(chunks))
     assert max(end - start for start, end in chunks) <= 700
+
+
+async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_word() -> None:
+    book = make_book(["The sea was calm. The lamp burned on. " + "Then " * 40, "x" * 900])
+    text = book.text
+
+    def within(characters: int) -> Callable[[str], Awaitable[bool]]:
+        async def fits(shown: str) -> bool:
+            return len(shown) <= characters
+
+        return fits
+
+    async def begins(start: int, characters: int) -> str | None:
+        found = await passages.beginning((start, len(text)), book, within(characters))
+        return text[found[0] : found[1]] if found else None
+
+    assert await begins(0, 60) == "The sea was calm. The lamp burned on."
+    assert await begins(0, 22) == "The sea was calm."
+    assert await begins(0, 20) == "The sea was"
+    assert await begins(text.index("xxx"), 100) == "x" * (100 - 2 * len("\n\n" + passages.GAP))
+    assert await begins(0, 3) is None
+
+
+@pytest.mark.parametrize("name", ["bm25", "dense"])
+async def test_of_a_page_that_is_larger_than_the_budget_the_beginning_is_shown_and_that_is_said(name: str) -> None:
+    memory = make_memory()
+    fake = engine()
+    options = ReaderOptions(max_pages=3, budget_tokens=60, embedder=FakeEmbedder())
+    events = await ask(name, fake, memory, options=options)
+    (cut,) = [event for event in events if isinstance(event, Unfit)]
+    page = memory.entry(cut.page).page
+    assert 0.0 < cut.shown < 1.0
+    assert not [event for event in events if isinstance(event, Expanded)]
+    end = answered(events)
+    assert (end.lookups, end.expanded) == ((cut.page,), ())
+    ((start, until),) = end.seen
+    assert (start, until < page.end) == (page.start, True)
+    assert memory.book.text[start:until].strip() in fake.calls[-1].text
+    assert 0 < end.context_tokens <= 60
+    assert Stopped(StopReason.WINDOW) in events
+
+
+async def test_a_pinned_page_that_is_larger_than_the_budget_is_not_said_to_be_open() -> None:
+    for name in ("bm25", "gistread"):
+        options = ReaderOptions(budget_tokens=60)
+        events = await ask(name, engine(), steering=Steering(pinned={2}), options=options)
+        assert [event.page for event in events if isinstance(event, Unfit)] == [2]
+        assert Expanded(2, Who.PERSON) not in events
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_a_book_of_one_sentence_that_never_ends_is_answered_from(name: str) -> None:
+    book = make_book(["and on " * 12_000])
+    memory = GistMemory(book, PageSize(100, 500), "fake")
+    for start in range(0, len(book.text), 3500):
+        end = min(start + 3500, len(book.text))
+        page = Page(len(memory.entries) + 1, start, end, 500)
+        memory.entries.append(Entry(page, Gist("On and on and on.", 5, GistSource.MODEL)))
+    options = ReaderOptions(max_pages=2, budget_tokens=400, embedder=FakeEmbedder())
+    end = answered(await ask(name, engine(context_tokens=1800), memory, options=options))
+    assert end.answer == ANSWER
+    assert end.context_tokens <= 400

@@ -105,6 +105,12 @@ def test_a_page_that_does_not_fit_was_not_read() -> None:
     assert not exchange_after(*events).steps
 
 
+def test_of_a_page_that_was_read_in_part_it_is_said_how_much() -> None:
+    events = (*WALK[:5], Unfit(6, 0.4), TurnedBack(0, 6, 6))
+    assert "    × page 6, read to 40%, no more fits: does not tell  Gist 6." in texts(*events)
+    assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 · 1 page read"
+
+
 def test_every_line_of_a_walk_leads_to_its_first_page() -> None:
     goals = [line.goal for line in lines(*WALK) if line.depth]
     assert goals

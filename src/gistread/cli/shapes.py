@@ -102,8 +102,8 @@ def step_of(event: ReaderEvent) -> Json | None:
             return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
         case Expanded(page=page, by=Who.PERSON):
             return {"action": "expand", "page": page}
-        case Unfit(page=page):
-            return {"action": "unfit", "page": page}
+        case Unfit(page=page, shown=shown):
+            return {"action": "unfit", "page": page, "shown": round(shown, 3)}
         case Noted(text=text, start=start, end=end):
             return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
         case Stopped(reason=reason):

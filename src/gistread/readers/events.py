@@ -222,9 +222,11 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A page that was asked for stays closed: it does not fit the window, or the budget, beside what is open."""
+    """A page that was asked for does not fit the window, or the budget, beside what is open."""
 
     page: int
+    shown: float = 0.0
+    """How much of its beginning stands before the model all the same, from 0 to 1. 0: it stays closed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.lookups import answer, begin, heed, started
 from gistread.readers.options import ReaderOptions
-from gistread.readers.text_readers import DOS_TOKENS, BookText, overlaps, places_of
+from gistread.readers.text_readers import DOS_TOKENS, BookText, opened_or_not, overlaps, places_of
 from gistread.search.relevance import Relevance
 
 NAME = "gistread"
@@ -120,8 +120,8 @@ async def _from_passages(
         if look == 1:
             yield text.started(shown)
             for number in sorted(pinned):
-                if places_of(memory, {number}):
-                    yield Expanded(number, Who.PERSON)
+                for place in places_of(memory, {number}):
+                    yield opened_or_not(number, place, shown, Who.PERSON)
         room = options.max_pages - len(opened)
         for number in _pages_in(shown, ranked, memory, {*opened, *pinned})[:room]:
             opened.append(number)
@@ -129,7 +129,7 @@ async def _from_passages(
             yield Expanded(number, Who.AGENT)
         everything = all(overlaps(shown, place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
-        told = _told(text.answer(shown, tuple(opened), pinned), stopped, question, memory)
+        told = _told(text.answer(shown, tuple(opened), {*opened, *pinned}), stopped, question, memory)
         if look < looks and not everything:
             told = _unless_nothing(told, steering)
         nothing = None
@@ -197,7 +197,7 @@ async def _from_gists(
         yield said
     async for opened in heed(search, steering):
         yield opened
-    yield Stopped(StopReason.LIMIT)
+    yield Stopped(StopReason.NOTHING_LEFT)
     async for event in answer(search):
         yield event
 

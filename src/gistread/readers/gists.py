@@ -27,6 +27,6 @@ async def gists(
         yield said
     async for opened in heed(search, steering):
         yield opened
-    yield Stopped(StopReason.LIMIT)
+    yield Stopped(StopReason.NOTHING_LEFT)
     async for event in answer(search):
         yield event

@@ -4,7 +4,7 @@ At a node the model sees the summaries of its children and picks the one most li
 top, none of them. At a page it reads the page itself and says whether it tells the answer; if it does, it answers. What
 was turned down is not offered again, so a walk always ends: with an answer, at the top with nothing left, or at the
 limit of calls. Working memory, the summaries passed on the way down, stands beside page and children, the nearest
-first as far as it fits. A page that does not fit is turned down unread.
+first as far as it fits. Of a page that does not fit its beginning is read.
 """
 
 import asyncio
@@ -18,15 +18,16 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistMemory, Page
+from gistread.memory.passages import Passage
 from gistread.memory.tree import Node, grow
+from gistread.readers import passages
 from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
     Branched,
-    Expanded,
     LookedUp,
     Part,
     Prepared,
@@ -43,6 +44,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.lookups import nothing_read
 from gistread.readers.options import ReaderOptions
+from gistread.readers.text_readers import opened_or_not
 
 NAME = "memwalker"
 
@@ -84,8 +86,8 @@ class _Walk:
         self.rejected.add((node.level, node.first))
         return TurnedBack(node.level, node.first, node.last)
 
-    def page_text(self, leaf: Node) -> str:
-        return self.memory.text_of(self.memory.entry(leaf.first).page)
+    def text(self, place: Passage) -> str:
+        return self.memory.book.text[place[0] : place[1]].strip()
 
     async def working_memory(self, *tasks: Callable[[str], Prompt], answer_tokens: int, text: str = "") -> str:
         """As much of the summaries passed as fits each of these prompts; with the `text` of a page, the budget too.
@@ -106,13 +108,32 @@ class _Walk:
                 raise PromptTooLongError(needed, answer_tokens, window)
             del passed[0]  # the farthest from here
 
-    async def at_page(self, leaf: Node) -> str:
-        """The working memory beside this page, the same for both tasks there. Raises as `working_memory`."""
+    async def at_page(self, page: Page) -> tuple[Passage, str]:
+        """What is read of this page, all of it or as much of its beginning as fits, and the working memory beside it,
+        the same for both tasks there. Raises as `working_memory` where not a word fits."""
+        place = page.start, page.end
+        try:
+            return place, await self._beside(self.text(place))
+        except (PromptTooLongError, BudgetTooSmallError):
+            beginning = await passages.beginning(place, self.memory.book, self._fits)
+            if beginning is None:
+                raise
+            return beginning, await self._beside(self.text(beginning))
+
+    async def _fits(self, text: str) -> bool:
+        try:
+            await self._beside(text)
+        except (PromptTooLongError, BudgetTooSmallError):
+            return False
+        return True
+
+    async def _beside(self, text: str) -> str:
+        """The working memory beside a text at which the walk stands. Raises as `working_memory`."""
         return await self.working_memory(
-            partial(_leaf_prompt, self, leaf),
-            partial(_leaf_answer_prompt, self, leaf),
+            partial(_leaf_prompt, self, text),
+            partial(_leaf_answer_prompt, self, text),
             answer_tokens=self.options.answer_tokens,
-            text=self.page_text(leaf),
+            text=text,
         )
 
 
@@ -127,7 +148,7 @@ async def memwalker(
     memory = replace(memory, entries=list(memory.entries))
     walk = _Walk(question, memory, engine, options, [])
     least = min(memory.entries, key=lambda entry: entry.page.words)
-    await walk.at_page(Node(0, least.page.number, least.page.number, least.gist))
+    await walk.at_page(least.page)  # where no page could be read, that is known before a tree is made
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     # The first summary may take a minute: what is being waited for is said before.
     if not (left := await asyncio.to_thread(tree.left, memory)).complete:
@@ -154,16 +175,17 @@ async def memwalker(
             continue
         walk.lookups.append(step.first)
         yield LookedUp(step.first, len(walk.lookups), "")
+        page = memory.entry(step.first).page
         try:
-            passed = await walk.at_page(step)
+            place, passed = await walk.at_page(page)
         except (PromptTooLongError, BudgetTooSmallError):
-            yield Unfit(step.first)
+            yield Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield Expanded(step.first, Who.AGENT)
-        if await _tells(walk, step, passed):
+        yield opened_or_not(page.number, (page.start, page.end), [place], Who.AGENT)
+        if await _tells(walk, place, passed):
             yield Stopped(StopReason.ENOUGH)
-            async for event in _answer(walk, step, passed):
+            async for event in _answer(walk, page, place, passed):
                 yield event
             return
         yield walk.turn_back()
@@ -208,26 +230,27 @@ async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> 
     return children[choice.index] if choice.index < len(children) else None
 
 
-async def _tells(walk: _Walk, leaf: Node, memory: str) -> bool:
-    choice = await walk.engine.choose(_leaf_prompt(walk, leaf, memory), ["yes", "no"])
+async def _tells(walk: _Walk, place: Passage, memory: str) -> bool:
+    choice = await walk.engine.choose(_leaf_prompt(walk, walk.text(place), memory), ["yes", "no"])
     walk.calls += 1
     walk.usage += choice.usage
     return choice.index == 0
 
 
-async def _answer(walk: _Walk, leaf: Node, memory: str) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    page = walk.memory.entry(leaf.first).page
-    place = (page.start, page.end)
+async def _answer(
+    walk: _Walk, page: Page, place: Passage, memory: str
+) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+    text = walk.text(place)
     basis = Basis(
-        _together(walk.page_text(leaf), memory),
-        _compression_rate(walk, page.words + count_words(memory)),
+        _together(text, memory),
+        _compression_rate(walk, count_words(text) + count_words(memory)),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
         seen=(place,),
         lookups=tuple(walk.lookups),
-        expanded=(page.number,),
+        expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    prompt = _leaf_answer_prompt(walk, leaf, memory)
+    prompt = _leaf_answer_prompt(walk, text, memory)
     async for event in answer_from(basis, prompt, walk.question, walk.engine, walk.options):
         yield event
 
@@ -256,13 +279,11 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | An
         yield event
 
 
-def _leaf_prompt(walk: _Walk, leaf: Node, memory: str) -> Prompt:
-    text = walk.page_text(leaf)
+def _leaf_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
     return _prompt("leaf", text=text, memory=memory or _NOTHING_PASSED, question=walk.question)
 
 
-def _leaf_answer_prompt(walk: _Walk, leaf: Node, memory: str) -> Prompt:
-    text = walk.page_text(leaf)
+def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
     passed = memory or _NOTHING_PASSED
     return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
 

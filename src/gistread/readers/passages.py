@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gistread.book.model import Book
+from gistread.book.sentences import sentence_spans
 from gistread.memory.passages import Passage, cut
 from gistread.search.ranked import ranker_of
 
@@ -71,6 +72,23 @@ async def fill(
     while chosen and await measure(render(join(chosen, book), book)) > room:
         del chosen[-max(1, len(chosen) // 20) :]
     return join(chosen, book)
+
+
+async def beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
+    """As much of the start of a place as fits, in whole sentences or at least words where it can be; None: nothing."""
+    start, end = place
+    fitting, too_long = start, end
+    while too_long - fitting > 1:
+        middle = (fitting + too_long) // 2
+        if await fits(render([(start, middle)], book)):
+            fitting = middle
+        else:
+            too_long = middle
+    shown = book.text[start:fitting]
+    sentences = [until for _, until in sentence_spans(shown)][:-1]
+    until = sentences[-1] if sentences else max(map(shown.rfind, " \n"))
+    shown = shown[:until] if until > 0 else shown
+    return (start, start + len(shown)) if shown.strip() else None
 
 
 async def chunks(book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]]) -> list[Passage]:

@@ -29,10 +29,10 @@ from gistread.readers.events import (
 
 _STOPPED = {
     StopReason.ENOUGH: "enough",
-    StopReason.LIMIT: "as many pages as allowed",
-    StopReason.WINDOW: "no further page fits the model's window",
+    StopReason.LIMIT: "as many steps as are allowed",
+    StopReason.WINDOW: "no more fits the model's window or the budget",
     StopReason.PERSON: "stopped",
-    StopReason.NOTHING_LEFT: "every page has been opened",
+    StopReason.NOTHING_LEFT: "nothing further to look at",
 }
 
 
@@ -62,8 +62,8 @@ def said(event: ReaderEvent) -> str:
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
         case Expanded(page=page, by=Who.PERSON):
             return f"   page {page}, opened by you"
-        case Unfit(page=page):
-            return f"   page {page} does not fit the model's window"
+        case Unfit():
+            return f"   {unfit(event)}"
         case Noted(text=text, path=path):
             return f"   path {path}: {text}" if path else f"   {text}"
         case Stopped(reason=reason):
@@ -73,11 +73,18 @@ def said(event: ReaderEvent) -> str:
     return ""
 
 
+def unfit(event: Unfit) -> str:
+    """That a page does not fit, and what of it is read all the same."""
+    if not event.shown:
+        return f"page {event.page} does not fit the model's window"
+    return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
+
+
 def _scope(started: Started) -> str:
     """Over how much of the book and of the memory it is asked."""
     if started.share_shown is not None:
         return (
-            f"{started.share_shown:.0%} of the book's text stands before the model." if started.share_shown < 1 else ""
+            "" if started.share_shown == 1 else f"{_share(started.share_shown)} of the book's text is before the model."
         )
     lines = []
     if not started.complete:
@@ -85,6 +92,12 @@ def _scope(started: Started) -> str:
     if started.told:
         lines.append(at_levels(started.told))
     return "\n".join(lines)
+
+
+def _share(share: float) -> str:
+    if not share:
+        return "Nothing"
+    return f"{share:.0%}" if share >= 0.01 else "Less than 1%"
 
 
 def at_levels(told: Sequence[Told]) -> str:

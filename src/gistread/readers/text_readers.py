@@ -7,7 +7,7 @@ its start as fits. `closed-book`: nothing at all, so that one sees what the mode
 `dos`, `full` and `closed-book` need no gist memory: they can be asked before a model has read a page.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt
@@ -26,6 +26,7 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    Unfit,
     Who,
 )
 from gistread.readers.lookups import nothing_read
@@ -65,22 +66,26 @@ async def pages_in_full(
 
     `tell_share`: begin with `Started`, which has not been said then. Raises PromptTooLongError, BudgetTooSmallError.
     """
-    numbers = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
-    places = {number: place for place, number in numbers.items()}
-    wanted = [places[number] for number in ranked if number not in steering.refused | steering.pinned]
-    pinned = [place for place, number in numbers.items() if number in steering.pinned - steering.refused]
+    places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
+    wanted = [number for number in ranked if number not in steering.refused | steering.pinned][: options.max_pages]
+    pinned = [number for number in places if number in steering.pinned - steering.refused]
     text = BookText(name, question, memory, engine, options)
-    shown = await text.fit([*pinned, *wanted[: options.max_pages]], options.budget_tokens)
+    shown = await text.fit([places[number] for number in (*pinned, *wanted)], options.budget_tokens)
     if tell_share:
         yield text.started(shown)
-    for place in pinned:
-        yield Expanded(numbers[place], Who.PERSON)
-    opened = [numbers[place] for place in wanted[: options.max_pages] if _holds(shown, place)]
+    for number in pinned:
+        yield opened_or_not(number, places[number], shown, Who.PERSON)
+    opened = [number for number in wanted if overlaps(shown, places[number])]
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
-        yield Expanded(number, Who.AGENT)
-    yield Stopped(StopReason.LIMIT if len(opened) == options.max_pages else StopReason.NOTHING_LEFT)
-    async for event in text.answer(shown, tuple(opened), {numbers[place] for place in pinned if _holds(shown, place)}):
+        yield opened_or_not(number, places[number], shown, Who.AGENT)
+    if len(opened) < len(wanted):
+        reason = StopReason.WINDOW
+    else:
+        reason = StopReason.LIMIT if len(opened) == options.max_pages else StopReason.NOTHING_LEFT
+    yield Stopped(reason)
+    whole = {number for number in (*pinned, *opened) if share_of(places[number], shown) == 1.0}
+    async for event in text.answer(shown, tuple(opened), whole):
         yield event
 
 
@@ -145,10 +150,10 @@ class BookText:
         """Of answers that were given up."""
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
-        """As many of these passages as so many tokens (0: any number) and the window take.
+        """As many of these passages as so many tokens (0: any number) and the window take; of a first one that does
+        not fit, its beginning.
 
-        Raises PromptTooLongError when not even the first fits the window, BudgetTooSmallError when it does not fit
-        the budget.
+        Raises PromptTooLongError when not a word of it fits the window, BudgetTooSmallError when none fits the budget.
         """
         engine, answer_tokens = self._engine, self._options.answer_tokens
         window = engine.info.context_tokens
@@ -160,13 +165,19 @@ class BookText:
         async def measure(text: str) -> int:
             return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
 
-        shown = await passages.fill(wanted, self._memory.book, room, engine.count, measure)
-        if wanted and not shown:
-            needed = await measure(passages.render(wanted[:1], self._memory.book))
-            if least + needed > window:
-                raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
-            raise BudgetTooSmallError(needed, budget)
-        return shown
+        async def fits(text: str) -> bool:
+            return await measure(text) <= room
+
+        book = self._memory.book
+        shown = await passages.fill(wanted, book, room, engine.count, measure)
+        if shown or not wanted:
+            return shown
+        if (beginning := await passages.beginning(wanted[0], book, fits)) is not None:
+            return [beginning]
+        needed = await measure(passages.render(wanted[:1], book))
+        if least + needed > window:
+            raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
+        raise BudgetTooSmallError(needed, budget)
 
     def share(self, shown: Sequence[Passage] | None) -> float:
         """How much of the book's text is shown, from 0 to 1."""
@@ -180,9 +191,12 @@ class BookText:
         )
 
     async def answer(
-        self, shown: Sequence[Passage] | None, lookups: tuple[int, ...] = (), pinned: set[int] | None = None
+        self, shown: Sequence[Passage] | None, lookups: tuple[int, ...] = (), opened: Collection[int] = ()
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """The answer over these passages (None: over nothing), as events; the last is `Answered`."""
+        """The answer over these passages (None: over nothing), as events; the last is `Answered`.
+
+        `opened`: the pages told of as open, the person's included.
+        """
         memory = self._memory
         text = None if shown is None else passages.render(shown, memory.book)
         seen = tuple(shown or ())
@@ -194,7 +208,7 @@ class BookText:
             cite=lambda said, question: cite_passages(said, question, memory, seen),
             seen=seen,
             lookups=lookups,
-            expanded=tuple(sorted({*lookups, *(pinned or ())})),
+            expanded=tuple(sorted(opened)),
             usage=self.usage,
         )
         async for event in answer_from(basis, self._prompt(text), self._question, self._engine, self._options):
@@ -218,5 +232,13 @@ def overlaps(places: Sequence[Passage], place: Passage) -> bool:
     return any(start < place[1] and place[0] < end for start, end in places)
 
 
-def _holds(places: Sequence[Passage], place: Passage) -> bool:
-    return any(start <= place[0] and place[1] <= end for start, end in places)
+def share_of(place: Passage, shown: Sequence[Passage]) -> float:
+    """How much of a place is shown, from 0 to 1."""
+    start, end = place
+    return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
+
+
+def opened_or_not(number: int, place: Passage, shown: Sequence[Passage], by: Who) -> Expanded | Unfit:
+    """What is told of a page that was asked for."""
+    share = share_of(place, shown)
+    return Expanded(number, by) if share == 1.0 else Unfit(number, share)

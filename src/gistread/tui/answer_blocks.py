@@ -25,7 +25,7 @@ from gistread.readers.events import (
     Unfit,
     Who,
 )
-from gistread.readers.telling import at_levels
+from gistread.readers.telling import at_levels, unfit
 from gistread.tui.text.document import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
 from gistread.tui.work.whole import Work
@@ -44,7 +44,7 @@ STOPPED = {
     StopReason.LIMIT: "no more look-ups allowed",
     StopReason.WINDOW: "the next page would not fit the window",
     StopReason.PERSON: "stopped by you",
-    StopReason.NOTHING_LEFT: "every page is open",
+    StopReason.NOTHING_LEFT: "nothing further to open",
 }
 
 
@@ -111,8 +111,8 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
         case Expanded(page=page, by=Who.PERSON):
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
-        case Unfit(page=page):
-            return replace(exchange, steps=(*exchange.steps, f"◇ page {page} does not fit the model's window"))
+        case Unfit():
+            return replace(exchange, steps=(*exchange.steps, f"◇ {unfit(event)}"))
         case Noted(text=text):
             return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
         case Stopped(reason=reason):

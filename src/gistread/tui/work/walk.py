@@ -24,8 +24,8 @@ class Walk:
     """From the top to where the walk is."""
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
-    unfit: frozenset[int] = frozenset()
-    """Pages that were gone to and do not fit the window."""
+    unfit: dict[int, float] = field(default_factory=dict)
+    """Of pages that were gone to and do not fit the window, how much of their beginning was read."""
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Walk":
@@ -39,8 +39,8 @@ class Walk:
                 node = level, first, last
                 path = self.path[: self.path.index(node)] if node in self.path else self.path
                 return replace(self, path=path, left=self.left | {node})
-            case Unfit(page=page):
-                return replace(self, unfit=self.unfit | {page})
+            case Unfit(page=page, shown=shown):
+                return replace(self, unfit={**self.unfit, page: shown})
             case Stopped():
                 return replace(self, over=True)
         return self
@@ -52,7 +52,7 @@ class Walk:
 
     def summary(self) -> str:
         """All of it in a line."""
-        pages = sum(node[0] == 0 and node[1] not in self.unfit for node in self.walked)
+        pages = sum(node[0] == 0 and self.unfit.get(node[1], 1.0) > 0 for node in self.walked)
         left = sum(node[0] > 0 for node in self.left)
         way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
         back = "down the tree, and up again" if self.walked else "at the top of the tree"
@@ -92,12 +92,14 @@ class Walk:
     def _state(self, key: Node) -> tuple[str, str]:
         """Sign and words for what became of a part."""
         is_page = key[0] == 0
-        if is_page and key[1] in self.unfit:
+        shown = self.unfit.get(key[1], 1.0) if is_page else 1.0
+        if not shown:
             return "×", "does not fit the model's window"
+        read = "read" if shown == 1.0 else f"read to {shown:.0%}, no more fits"
         if key in self.left:
-            return "×", "read: does not tell" if is_page else "left: nothing in it tells"
+            return "×", f"{read}: does not tell" if is_page else "left: nothing in it tells"
         if key not in self.walked:
             return "·", ""
         if key == self.path[-1] and not self.over:
-            return "▸", "being read" if is_page else "here: choosing"
-        return "▸", "read: it tells" if is_page else "gone into"
+            return "▸", f"being {read}" if is_page else "here: choosing"
+        return "▸", f"{read}: it tells" if is_page else "gone into"
