@@ -7,10 +7,12 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.cli.ask import offset_of
+from gistread.cli.checking import kept_verdicts
 from gistread.cli.values import Bound, BoundUnit
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
+from gistread.memory.verdicts import Verdict, Worth
 from gistread.paths import default_paths
 from gistread.shelf import Shelf
 from tests.cli.conftest import Run
@@ -143,3 +145,14 @@ def test_index_reads_first_and_then_answers(run: Run, book: Path, engine: FakeEn
 
 def test_an_empty_question_is_a_usage_error(run: Run, book: Path) -> None:
     assert run("ask", book, " ").status == ExitStatus.USAGE
+
+
+def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_book_does_not_say(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    nothing = "The book does not say."
+    engine._says = lambda prompt: nothing if nothing in prompt else "He counted the stairs."
+    asked = ("ask", indexed, QUESTION, "--reader", "gistread", "--json")
+    assert run(*asked).json["answer"] == nothing
+    kept_verdicts().keep(engine.info.fingerprint, None, Verdict(Worth.SOME, "it guesses", chosen=2, choices=6))
+    assert run(*asked).json["answer"] == "He counted the stairs."

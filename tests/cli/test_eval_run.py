@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from gistread.cli.checking import kept_verdicts
+from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import ExitStatus
+from gistread.memory.verdicts import Verdict, Worth
 from gistread.readers.registry import METHODS
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine
@@ -190,3 +193,31 @@ def test_a_run_that_the_engine_ends_says_so_and_goes_on_later(
     ran = run("eval", "fairytaleqa", "--data", data, "--readers", "dos,full", "--out", out, "--retry")
     assert ran.status == ExitStatus.DONE
     assert "did not end" not in ran.out
+
+
+class GuessingEngine(FakeEngine):
+    """A model of this machine that always chooses the first of several."""
+
+    @property
+    def info(self) -> EngineInfo:
+        return EngineInfo("guessing", "guessing-1", 8192, "CPU", fit=Fit(0, 3, 8192, "f16", 64, 1, True))
+
+    async def start(self) -> EngineInfo:
+        return self.info
+
+
+def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_found(
+    run: Run, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = "The book does not say."
+    engine = GuessingEngine(says=lambda prompt: nothing if nothing in prompt else "At sea.")
+    monkeypatch.setattr("gistread.cli.loading.new_engine", lambda *_: engine)
+    words = ("eval", "fairytaleqa", "--data", data, "--readers", "gistread,dos", "--no-closed-book", "--out", out)
+    (settings,) = run(*words, "--json").json["runs"]
+    assert settings["weighs"] is False
+    said = {(line["reader"], line["answer"]) for line in lines(out)}
+    assert said == {("gistread", "At sea."), ("dos", nothing)}
+    kept_verdicts().keep("guessing-1", None, Verdict(Worth.READING, "good for reading", chosen=6, choices=6))
+    refused = run(*words)
+    assert refused.status == ExitStatus.USAGE
+    assert "whether the model was found to choose by what it has read (off there, on here)" in refused.err

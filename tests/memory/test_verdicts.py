@@ -69,3 +69,17 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Pat
     verdicts = Verdicts(tmp_path / "file" / "tried.json", "1.0")
     verdicts.keep("a", model, GOOD)
     assert verdicts.of("a") is None
+
+
+@pytest.mark.parametrize(("right", "weighs"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
+def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, weighs: bool) -> None:
+    verdicts = Verdicts(tmp_path / "tried.json", "1.0")
+    verdicts.keep("a", None, Verdict(Worth.SOME, "as it chooses", right, 6))
+    assert verdicts.weighs("a") is weighs
+
+
+def test_of_a_model_that_was_not_tried_it_is_supposed(tmp_path: Path) -> None:
+    verdicts = Verdicts(tmp_path / "tried.json", "1.0")
+    assert verdicts.weighs("a")
+    verdicts.keep("a", None, Verdict(Worth.NONE, "cannot be used: it has no weights"))
+    assert verdicts.weighs("a")

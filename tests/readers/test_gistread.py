@@ -22,7 +22,7 @@ from gistread.readers.events import (
 from gistread.readers.gistread import rank
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
-from tests.fake_engine import FakeEngine, Say
+from tests.fake_engine import FakeEngine, Say, tokens_in
 from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
@@ -238,3 +238,57 @@ async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
     assert all(FACTS[0] in text and FACTS[5] not in text for text in texts(engine))
     assert 6 not in answered(events).lookups
     assert 1 in answered(events).expanded
+
+
+GUESSING = ReaderOptions(weighs=False)
+"""Of a model that chooses by chance."""
+
+
+async def test_a_model_that_guesses_is_not_believed_when_it_says_that_the_book_does_not_say() -> None:
+    engine = says_once(NOTHING, ANSWER)
+    events = await ask(engine, options=GUESSING)
+    first, second = texts(engine)
+    assert first.partition("Question:")[0] == second.partition("Question:")[0], "the same passages, evaluated once"
+    assert (NOTHING in first, NOTHING in second) == (True, False)
+    assert answered(events).answer == ANSWER
+    assert answered(events).found
+    assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
+    assert sum(isinstance(event, Stopped | Shown) for event in events) == 2
+    assert answered(events).usage.generated == sum(map(tokens_in, (NOTHING, ANSWER)))
+
+
+async def test_an_answer_of_a_model_that_guesses_stands_as_it_was_given() -> None:
+    engine = says_once(ANSWER)
+    assert answered(await ask(engine, options=GUESSING)).answer == ANSWER
+
+
+@pytest.mark.parametrize("tokens", [0, SMALL_TOKENS, 4096])
+async def test_a_model_that_guesses_is_asked_twice_at_most_and_within_the_budget(tokens: int) -> None:
+    engine = FakeEngine(says=lambda _: NOTHING)
+    end = answered(await ask(engine, options=ReaderOptions(weighs=False, budget_tokens=tokens)))
+    assert not end.found
+    assert len(engine.calls) == 2
+    assert end.context_tokens <= (tokens or SMALL_TOKENS)
+
+
+async def test_what_a_model_that_guesses_says_at_last_is_held_against_the_book() -> None:
+    engine = says_once(NOTHING, "It was Napoleon.")
+    end = answered(await ask(engine, options=GUESSING))
+    assert not end.found
+    assert end.citations == ()
+
+
+async def test_a_model_that_guesses_is_not_believed_over_the_gists_either() -> None:
+    engine = says_once(NOTHING, ANSWER)
+    events = await ask(engine, question="Summarise it.", options=GUESSING)
+    assert answered(events).answer == ANSWER
+    assert [NOTHING in text for text in texts(engine)] == [True, False]
+    believed = says_once(NOTHING)
+    assert not answered(await ask(believed, question="Summarise it.")).found
+
+
+async def test_a_model_that_guesses_chooses_once() -> None:
+    engine = FakeEngine(chooses=[1])
+    options = ReaderOptions(weighs=False, choices=("Martha", "Ferrand"))
+    assert answered(await ask(engine, options=options)).choice == 1
+    assert len(engine.calls) == 1

@@ -12,6 +12,7 @@ from gistread.errors import EngineError
 from gistread.memory.needs import COARSER
 from gistread.memory.store import MemoryStore
 from gistread.memory.tree import nodes, standing
+from gistread.readers.events import Answered
 from gistread.tui import news
 from gistread.tui.session import Session
 from tests.tui.books import long_book, small_book
@@ -184,4 +185,29 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     assert told.of(news.Made)[-1].what == COARSER
     inside = [node for node in nodes(standing(session.memory)) if node.children]
     assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
+    await session.close()
+
+
+async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_path: Path) -> None:
+    nothing = "The book does not say."
+    engine = SteppedEngine(says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy.")
+    known = {engine.info.fingerprint: True}
+    told = Told()
+    session = Session(
+        small_book(),
+        MemoryStore(tmp_path),
+        replace(CONFIG, reader="gistread"),
+        lambda _: engine,
+        told.append,
+        presets=tmp_path,
+        weighs=known.__getitem__,
+    )
+    await session.use_model("fake")
+    for believed in (True, False):
+        known[engine.info.fingerprint] = believed
+        session.ask("Who is it?", set())
+        await until(lambda: not session.asking.running)
+        said = [item.event for item in told if isinstance(item, news.ReaderSpoke)][-1]
+        assert isinstance(said, Answered)
+        assert (said.answer == nothing) is believed
     await session.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.checking import kept_verdicts
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.loading import (
@@ -136,7 +137,12 @@ async def _ask(
                     memory,
                     engine,
                     Steering(pinned=expanded),
-                    ReaderOptions(max_pages=config.max_pages, choices=tuple(arguments.choice), embedder=embedder),
+                    ReaderOptions(
+                        max_pages=config.max_pages,
+                        choices=tuple(arguments.choice),
+                        weighs=kept_verdicts().weighs(engine.info.fingerprint),
+                        embedder=embedder,
+                    ),
                 )
                 async with aclosing(events):
                     steps, answered = await _told(arguments, book, events, line)

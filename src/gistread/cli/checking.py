@@ -61,6 +61,19 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if known.worth is Worth.NONE else ExitStatus.DONE
 
 
+async def weighs(engine: Engine, model: ModelSource, line: ProgressLine) -> bool:
+    """Whether a loaded model chooses by what it has read: as it was found, or found now where it was not tried yet.
+
+    Supposed of a model on a server, and of one that is too slow to be tried. Raises EngineError.
+    """
+    kept = kept_verdicts()
+    if engine.info.fit is not None and kept.of(engine.info.fingerprint) is None:
+        line.show(f"trying {engine.info.name} …")
+        with contextlib.suppress(TooSlowError):
+            kept.keep(engine.info.fingerprint, model.path, await try_model(engine, Priority.PERSON))
+    return kept.weighs(engine.info.fingerprint)
+
+
 @contextlib.asynccontextmanager
 async def tried_beside(
     memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine

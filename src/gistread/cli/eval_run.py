@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from gistread.cli.checking import weighs
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.eval_progress import RunProgress
 from gistread.cli.eval_report import opened, show
@@ -88,7 +89,8 @@ async def _run(arguments: argparse.Namespace, config: Config, task: Task, models
                 if models.asking != models.reading:
                     asking = await stack.enter_async_context(loaded(models.asking, config, line))
                 embedder = await stack.enter_async_context(embedder_of(models.embedding, line))
-                plan = replace(plan, options=replace(plan.options, embedder=embedder))
+                options = replace(plan.options, embedder=embedder, weighs=await weighs(asking, models.asking, line))
+                plan = replace(plan, options=options)
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
@@ -187,6 +189,7 @@ def _settings(
         documents=arguments.documents,
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
+        weighs=plan.options.weighs,
         reading=plan.manner.reading.value,
         pages=plan.manner.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",

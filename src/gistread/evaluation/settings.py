@@ -40,8 +40,9 @@ class RunSettings:
     documents: int = 0
     """0: all."""
     budget_tokens: int = 0
-    """See `ReaderOptions`."""
+    """See `ReaderOptions`, like the next two."""
     max_pages: int = 5
+    weighs: bool = True
     reading: str = "single-pass"
     pages: str = "chosen"
     """A `Pauses`."""
@@ -72,6 +73,7 @@ _TYPED = {
     "asking_model": "the name of the asking model",
     "asking_fingerprint": "the weights of --asking-model",
     "asking_context_tokens": "the window of --asking-model",
+    "weighs": "whether the model was found to choose by what it has read",
     "page_size": "--page-size",
     "guard": "--no-guard",
     "gist_task": "--task",

@@ -20,7 +20,7 @@ from gistread.engine.protocol import Completion, Engine, Message, Priority, Prom
 from gistread.errors import EngineError
 from gistread.memory.gisting import Gisted, careful_attempts, gist_page
 from gistread.memory.model import GistSource
-from gistread.memory.verdicts import Verdict, Worth
+from gistread.memory.verdicts import RIGHT, Verdict, Worth
 from gistread.sample import story_path
 
 WITHIN_S = 120.0
@@ -31,8 +31,6 @@ _TURN_TOKENS = 48
 _PASSAGE_WORDS = 150
 _MOST_PASSAGES = 6
 _LETTERS = "ABC"
-_RIGHT = 0.75
-"""Of the choices have to be right; a third of them are by chance."""
 _AT_ONE_PLACE = 0.8
 _MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
 """What chat templates are made of."""
@@ -93,7 +91,7 @@ def judge(
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
     own = sum(one.gist.source is GistSource.MODEL for one in gisted)
     faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
-    chooses = right >= _RIGHT * len(chosen)
+    chooses = right >= RIGHT * len(chosen)
     by_place = not chooses and commonest >= _AT_ONE_PLACE * len(chosen)
     if not turn.text.strip() and not own:
         worth, said = Worth.NONE, ["cannot be used: it writes nothing"]

@@ -17,6 +17,8 @@ from typing import Any
 import orjson
 
 FORMAT = 1
+RIGHT = 0.75
+"""Of the choices have to be right in a model that weighs; a third of them are by chance."""
 _MOST_ENTRIES = 200
 """The oldest go first."""
 
@@ -56,6 +58,11 @@ class Verdict:
     seconds: float = 0.0
     """That it took to find out."""
 
+    @property
+    def weighs(self) -> bool:
+        """Whether it chooses by what it has read."""
+        return self.chosen >= RIGHT * self.choices
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -79,6 +86,11 @@ class Verdicts:
     def of(self, fingerprint: str) -> Verdict | None:
         """What is known of this model, if anything."""
         return next((entry.verdict for entry in self._read() if self._holds(entry, fingerprint)), None)
+
+    def weighs(self, fingerprint: str) -> bool:
+        """Whether this model chooses by what it has read. Of one that was not tried, that is supposed."""
+        verdict = self.of(fingerprint)
+        return verdict is None or verdict.weighs
 
     def of_files(self) -> "FileVerdicts":
         """What is known of every file, looked up without reading models."""

@@ -41,11 +41,20 @@ class Basis:
     """False: nothing was found, so that whatever the model answers is made up."""
 
 
-def answer_prompt(name: str, options: ReaderOptions, *, stable: int = 0, **values: object) -> Prompt:
-    """The prompt kept under `name`, with the task to answer freely or to choose. `stable`: see `Message`."""
-    free = "task_answer_closed" if name == "answer_closed" else "task_answer"
-    task = prompts.load("task_choice" if options.choices else free).text
-    return (Message("user", prompts.load(name).fill(**values, task=task), stable),)
+def answer_prompt(
+    name: str, options: ReaderOptions, *, stable: int = 0, insisting: bool = False, **values: object
+) -> Prompt:
+    """The prompt kept under `name`, with the task to answer freely or to choose. `stable`: see `Message`.
+
+    `insisting`: without offering to say that the book does not say.
+    """
+    if options.choices:
+        task = "task_choice"
+    elif name == "answer_closed":
+        task = "task_answer_closed"
+    else:
+        task = "task_answer_always" if insisting else "task_answer"
+    return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
 
 
 async def answer_from(

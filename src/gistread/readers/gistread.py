@@ -4,8 +4,9 @@ It begins as DOS RAG does (arXiv 2506.03989), the strongest baseline at equal to
 full, in the order of the book. What differs was found by measuring (docs/readers.md, `tests/benchmarks/recall.py`):
 they are ranked with the help of those around them (`search/relevance.py`). When the answer is that the book does not
 say, as many passages again are read beside them, as ReadAgent-S would open a further page, unless that were more than
-was asked for; an answer all of whose names are foreign to the book is not taken for one of the book's. A question
-that names nothing to look for ("Summarise it.") is answered from the gists.
+was asked for. A model that chooses by chance says so by chance too: it is asked again over the same passages, which
+costs next to nothing, and not offered that way out. An answer all of whose names are foreign to the book is not taken
+for one of the book's. A question that names nothing to look for ("Summarise it.") is answered from the gists.
 
 Needs no gist memory: over a book that is still being read it searches all of it.
 """
@@ -39,8 +40,6 @@ from gistread.readers.text_readers import DOS_TOKENS, BookText, opened_or_not, o
 from gistread.search.relevance import Relevance
 
 NAME = "gistread"
-_LOOKS = 2
-"""Before it is said that the book does not say. Each has so many times the text of the first."""
 _TELLING_CHARACTERS = 80
 """Of an answer: by then it has said that the book does not say, if that is what it says."""
 
@@ -91,6 +90,26 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
 
 
 @dataclass(frozen=True, slots=True)
+class _Look:
+    """At the passages, for an answer."""
+
+    times: int = 1
+    """The text of the first look, so often."""
+    insisting: bool = False
+    """The model is not offered to say that the book does not say."""
+
+
+def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
+    """Before it is said that the book does not say."""
+    if options.choices:
+        return (_Look(),)
+    if not options.weighs:
+        return _Look(), _Look(insisting=True)
+    # A budget that was asked for is kept: what is seen in doubt is seen beside what was seen before.
+    return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
+
+
+@dataclass(frozen=True, slots=True)
 class _Nothing:
     """A look after which the answer is that the book does not say; the person has not been told yet."""
 
@@ -107,17 +126,16 @@ async def _from_passages(
     before: list[Passage] = []
     """What stood before the model in a look that told nothing."""
     nothing: _Nothing | None = None
-    # A budget that was asked for is kept: what is seen in doubt is seen beside what was seen before.
-    looks = 1 if options.budget_tokens or options.choices else _LOOKS
-    for look in range(1, looks + 1):
+    looks = _looks(options)
+    for look in looks:
         pinned = steering.pinned - steering.refused
         hidden = places_of(memory, steering.pinned | steering.refused)
         wanted = [place for place in ranked.passages if not overlaps(hidden, place)]
-        shown = await text.fit([*places_of(memory, pinned), *wanted], options.budget_tokens or look * DOS_TOKENS)
-        if shown == before:
+        shown = await text.fit([*places_of(memory, pinned), *wanted], options.budget_tokens or look.times * DOS_TOKENS)
+        if shown == before and not look.insisting:
             break  # The window takes no more.
         before = shown
-        if look == 1:
+        if look is looks[0]:
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
@@ -129,11 +147,11 @@ async def _from_passages(
             yield Expanded(number, Who.AGENT)
         everything = all(overlaps(shown, place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
-        told = _told(text.answer(shown, tuple(opened), {*opened, *pinned}), stopped, question, memory)
-        if look < looks and not everything:
-            told = _unless_nothing(told, steering)
+        said = text.answer(shown, tuple(opened), {*opened, *pinned}, insisting=look.insisting)
+        told = _told(said, stopped, question, memory)
+        further = look is not looks[-1] and (looks[-1].insisting or not everything)
         nothing = None
-        async with aclosing(told) as events:
+        async with aclosing(_unless_nothing(told, steering) if further else told) as events:
             async for event in events:
                 if isinstance(event, _Nothing):
                     nothing, text.usage = event, event.usage
@@ -147,7 +165,7 @@ async def _from_passages(
 
 async def _told(
     said: AsyncGenerator[ReaderEvent, None], stopped: Stopped, question: str, memory: GistMemory
-) -> AsyncGenerator[ReaderEvent | _Nothing, None]:
+) -> AsyncGenerator[ReaderEvent, None]:
     """The end of a question: that the search has stopped, and the answer, checked against the book."""
     yield stopped
     async with aclosing(said) as events:
@@ -159,7 +177,7 @@ async def _told(
 
 
 async def _unless_nothing(
-    told: AsyncGenerator[ReaderEvent | _Nothing, None], steering: Steering
+    told: AsyncGenerator[ReaderEvent, None], steering: Steering
 ) -> AsyncGenerator[ReaderEvent | _Nothing, None]:
     """The same events, or `_Nothing` alone where the answer is that the book does not say.
 
@@ -170,7 +188,6 @@ async def _unless_nothing(
     tells = False
     async with aclosing(told) as events:
         async for event in events:
-            assert not isinstance(event, _Nothing)
             held.append(event)
             match event:
                 case AnswerDelta(piece):
@@ -198,8 +215,17 @@ async def _from_gists(
     async for opened in heed(search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
-    async for event in answer(search):
-        yield event
+    nothing = False
+    told = answer(search)
+    async with aclosing(told if options.weighs else _unless_nothing(told, steering)) as events:
+        async for event in events:
+            if isinstance(event, _Nothing):
+                nothing, search.usage = True, event.usage
+            else:
+                yield event
+    if nothing:
+        async for insisted in answer(search, insisting=True):
+            yield insisted
 
 
 def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]) -> list[int]:

@@ -57,10 +57,18 @@ class Search:
     """Pages that were found not to fit the window."""
     usage: Usage = NO_USAGE
 
-    def prompt(self, name: str) -> Prompt:
+    def prompt(self, name: str, *, insisting: bool = False) -> Prompt:
         """The memory as it stands, then the task kept under this name."""
         window = self.window
-        return _prompt(name, self.question, window.text(), window.opened, self.options, stable=window.whole)
+        return _prompt(
+            name,
+            self.question,
+            window.text(),
+            window.opened,
+            self.options,
+            stable=window.whole,
+            insisting=insisting,
+        )
 
     async def fits(self, *pages: int) -> bool:
         """Whether these pages too can stand open, and the answer be given."""
@@ -169,8 +177,8 @@ async def fitting(search: Search, steering: Steering, named: Iterable[int] = ())
     return fitting
 
 
-async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
-    """The answer over what stands open now, as events; the last is `Answered`."""
+async def answer(search: Search, *, insisting: bool = False) -> AsyncGenerator[ReaderEvent, None]:
+    """The answer over what stands open now, as events; the last is `Answered`. `insisting`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     pages = [memory.entry(number).page for number in window.opened]
     basis = Basis(
@@ -182,7 +190,8 @@ async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,
     )
-    async for event in answer_from(basis, search.prompt("answer"), search.question, search.engine, search.options):
+    prompt = search.prompt("answer", insisting=insisting)
+    async for event in answer_from(basis, prompt, search.question, search.engine, search.options):
         if isinstance(event, Answered):
             yield replace(event, answer=without_false_references(event.answer, window.shown))
         else:
@@ -190,7 +199,14 @@ async def answer(search: Search) -> AsyncGenerator[ReaderEvent, None]:
 
 
 def _prompt(
-    name: str, question: str, memory_text: str, opened: set[int], options: ReaderOptions, *, stable: bool = False
+    name: str,
+    question: str,
+    memory_text: str,
+    opened: set[int],
+    options: ReaderOptions,
+    *,
+    stable: bool = False,
+    insisting: bool = False,
 ) -> Prompt:
     """`stable`: other questions will begin with the same memory, as long as no page stands open in it."""
     values = {
@@ -200,7 +216,7 @@ def _prompt(
     }
     again = len(memory_text) if stable and not opened else 0
     if name == "answer":
-        return answer_prompt(name, options, stable=again, **values)
+        return answer_prompt(name, options, stable=again, insisting=insisting, **values)
     return (Message("user", prompts.load(name).fill(**values), again),)
 
 

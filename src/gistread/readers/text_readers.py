@@ -191,11 +191,16 @@ class BookText:
         )
 
     async def answer(
-        self, shown: Sequence[Passage] | None, lookups: tuple[int, ...] = (), opened: Collection[int] = ()
+        self,
+        shown: Sequence[Passage] | None,
+        lookups: tuple[int, ...] = (),
+        opened: Collection[int] = (),
+        *,
+        insisting: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
         """The answer over these passages (None: over nothing), as events; the last is `Answered`.
 
-        `opened`: the pages told of as open, the person's included.
+        `opened`: the pages told of as open, the person's included. `insisting`: see `answer_prompt`.
         """
         memory = self._memory
         text = None if shown is None else passages.render(shown, memory.book)
@@ -211,14 +216,15 @@ class BookText:
             expanded=tuple(sorted(opened)),
             usage=self.usage,
         )
-        async for event in answer_from(basis, self._prompt(text), self._question, self._engine, self._options):
+        prompt = self._prompt(text, insisting=insisting)
+        async for event in answer_from(basis, prompt, self._question, self._engine, self._options):
             yield event
 
-    def _prompt(self, text: str | None) -> Prompt:
+    def _prompt(self, text: str | None, *, insisting: bool = False) -> Prompt:
         """`text` None: the question alone."""
         if text is None:
             return answer_prompt("answer_closed", self._options, question=self._question)
-        return answer_prompt("answer_passages", self._options, text=text, question=self._question)
+        return answer_prompt("answer_passages", self._options, insisting=insisting, text=text, question=self._question)
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:

@@ -40,11 +40,18 @@ class AskingTask:
     """Owns the task and the steering of the running question."""
 
     def __init__(
-        self, tell: Callable[[News], None], max_pages: int, reader: str = "", embedder: Embedder | None = None
+        self,
+        tell: Callable[[News], None],
+        max_pages: int,
+        reader: str = "",
+        embedder: Embedder | None = None,
+        weighs: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        """`weighs`: from a model's fingerprint to what is known of it, see `ReaderOptions`; called in a thread."""
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
         self._options = ReaderOptions(max_pages=max_pages, embedder=embedder)
+        self._weighs = weighs
         self.reader = reader if reader in METHODS else DEFAULT_READER
         self.state = Asking.NONE
         self.steering = Steering()
@@ -93,7 +100,8 @@ class AskingTask:
             memory, engine = await ready()
             self._tell(QuestionPut(engine.info.name, memory.model_name if memory.entries else ""))
             self._set(Asking.PAGE)
-            async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, self._options):
+            options = replace(self._options, weighs=await asyncio.to_thread(self._weighs, engine.info.fingerprint))
+            async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, options):
                 if (state := _doing(event, self.state)) is not self.state:
                     self._set(state)
                 self._tell(ReaderSpoke(event))

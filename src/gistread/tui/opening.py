@@ -73,7 +73,8 @@ def make_session(
     from gistread.tui.session import Session
     from gistread.tui.trying import Trying
 
-    trying = Trying(tell, make_engine, Verdicts(paths.verdicts, installed_version()))
+    verdicts = Verdicts(paths.verdicts, installed_version())
+    trying = Trying(tell, make_engine, verdicts)
     return Session(
         book,
         MemoryStore(paths.memories),
@@ -83,6 +84,7 @@ def make_session(
         make_embedder(),
         presets=paths.user_presets,
         make_asking_engine=make_engine,
+        weighs=verdicts.weighs,
     )
 
 

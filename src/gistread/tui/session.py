@@ -56,9 +56,11 @@ class Session:
         *,
         presets: Path,
         make_asking_engine: MakeEngine | None = None,
+        weighs: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this.
-        `presets`: the folder of the person's own. `make_asking_engine`: of the model that answers, if not the same."""
+        `presets`: the folder of the person's own. `make_asking_engine`: of the model that answers, if not the same.
+        `weighs`: see `AskingTask`."""
         self.book = book
         self._config = config
         self._presets = presets
@@ -80,7 +82,7 @@ class Session:
         self._waits = False
         """The model that reads was being loaded when that question came."""
         self.reading = ReadingTask(self._tell)
-        self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder)
+        self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder, weighs)
         self.making = MakingTask(self._tell)
 
     @property
