@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
+from gistread.engine.watching import Watched
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent, Steering
@@ -34,22 +35,13 @@ class SteppedEngine(FakeEngine):
         self.pace_s = 0.0
         """How long each request takes."""
         self.closed = False
-        self._state = EngineState(Phase.STOPPED)
-        self._watchers: list[Callable[[EngineState], None]] = []
+        self._watched = Watched()
+        self.be = self._watched.tell
+        self.watch = self._watched.watch
 
     @property
     def state(self) -> EngineState:
-        return self._state
-
-    def be(self, state: EngineState) -> None:
-        """Change the state, and tell."""
-        self._state = state
-        for watcher in self._watchers:
-            watcher(state)
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        self._watchers.append(callback)
-        return lambda: self._watchers.remove(callback)
+        return self._watched.state
 
     async def start(self) -> EngineInfo:
         self.be(EngineState(Phase.LOADING, fraction=0.4))

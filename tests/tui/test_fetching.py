@@ -56,13 +56,31 @@ def only_fetched(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
     monkeypatch.setattr("gistread.engine.model_folders.default_paths", lambda: paths)
 
 
-def app_in(tmp_path: Path, asked_for: list[str] | None = None) -> GistreadApp:
+@pytest.fixture
+def asked_for() -> list[str]:
+    """The models that the app has asked for an engine of."""
+    return []
+
+
+@pytest.fixture
+def app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> GistreadApp:
     def make(name: str) -> SteppedEngine:
-        if asked_for is not None:
-            asked_for.append(name)
+        asked_for.append(name)
         return SteppedEngine()
 
     return GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+
+
+@pytest.fixture
+def placed(tmp_path: Path) -> Path:
+    """Where the model is when it is whole."""
+    return paths_in(tmp_path).models / "tiny.gguf"
+
+
+@pytest.fixture
+def part(placed: Path) -> Path:
+    """What has come of it."""
+    return placed.with_name("tiny.gguf.part")
 
 
 async def choosing(pilot: "Pilot[None]") -> None:
@@ -79,10 +97,16 @@ async def asked_about(pilot: "Pilot[None]") -> None:
     await until(pilot, lambda: "Fetch tiny?" in text_of(pilot.app))
 
 
+async def downloading(pilot: "Pilot[None]", part: Path) -> None:
+    """It has been agreed to, and some of it has come."""
+    await asked_about(pilot)
+    await pilot.press("enter")
+    await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
+
+
 async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence(
-    tmp_path: Path, hub: FaultyServer
+    app: GistreadApp, hub: FaultyServer
 ) -> None:
-    app = app_in(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         shown = text_of(app)
@@ -97,12 +121,11 @@ async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence
     assert not hub.requests
 
 
-async def test_nothing_is_fetched_without_a_yes(tmp_path: Path, hub: FaultyServer) -> None:
-    app = app_in(tmp_path)
+async def test_nothing_is_fetched_without_a_yes(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         shown = text_of(app)
-        for said in ("cc0-1.0", "owner/tiny-GGUF", "the catalogue's", "are free", str(paths_in(tmp_path).models)[:30]):
+        for said in ("cc0-1.0", "owner/tiny-GGUF", "the catalogue's", "are free", str(placed.parent)[:30]):
             assert said in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
@@ -111,28 +134,25 @@ async def test_nothing_is_fetched_without_a_yes(tmp_path: Path, hub: FaultyServe
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
     assert not hub.requests
-    assert not paths_in(tmp_path).models.exists()
+    assert not placed.parent.exists()
 
 
-async def test_what_was_fetched_can_be_used_at_once(tmp_path: Path, hub: FaultyServer, gguf: bytes) -> None:
-    asked_for: list[str] = []
-    app = app_in(tmp_path, asked_for)
-    path = paths_in(tmp_path).models / "tiny.gguf"
+async def test_what_was_fetched_can_be_used_at_once(
+    app: GistreadApp, tmp_path: Path, gguf: bytes, asked_for: list[str], placed: Path
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "Ready to use" in text_of(app))
-        assert path.read_bytes() == gguf
+        assert placed.read_bytes() == gguf
         await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option is not None)
-        await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option.id == str(path))
+        await until(pilot, lambda: app.screen.query_one("#model-rows", OptionList).highlighted_option.id == str(placed))
         await pilot.press("enter")
-        await until(pilot, lambda: asked_for == [str(path)])
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(path))
+        await until(pilot, lambda: asked_for == [str(placed)])
+        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(placed))
 
 
-async def test_with_the_mouse_alone(tmp_path: Path, hub: FaultyServer) -> None:
-    app = app_in(tmp_path)
-
+async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
     async def click_on(words: str) -> None:
         rows = app.screen.query_one(OptionList)
         line = next(y for y, text in enumerate(text_of(app).splitlines()) if words in text)
@@ -143,19 +163,15 @@ async def test_with_the_mouse_alone(tmp_path: Path, hub: FaultyServer) -> None:
         await click_on("tiny   recommended")
         await until(pilot, lambda: "Fetch tiny?" in text_of(app))
         await click_on("Fetch it")
-        await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
+        await until(pilot, placed.exists)
 
 
 async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
-    tmp_path: Path, hub: FaultyServer, gguf: bytes
+    app: GistreadApp, hub: FaultyServer, gguf: bytes, placed: Path, part: Path
 ) -> None:
     hub.always = throttled(20_000)
-    app = app_in(tmp_path)
-    part = paths_in(tmp_path).models / "tiny.gguf.part"
     async with app.run_test(size=SIZE) as pilot:
-        await asked_about(pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
+        await downloading(pilot, part)
         await until(pilot, lambda: " left" in text_of(app))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
@@ -171,35 +187,29 @@ async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
         await pilot.press("enter")
         await until(pilot, lambda: "Go on" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
+        await until(pilot, placed.exists)
     assert hub.gets()[-1].first == here
     assert sum(request.sent for request in hub.gets()) < len(gguf) + 65_536
 
 
-async def test_a_download_is_stopped_and_thrown_away(tmp_path: Path, hub: FaultyServer) -> None:
+async def test_a_download_is_stopped_and_thrown_away(app: GistreadApp, hub: FaultyServer, part: Path) -> None:
     hub.always = throttled(20_000)
-    app = app_in(tmp_path)
-    part = paths_in(tmp_path).models / "tiny.gguf.part"
     async with app.run_test(size=SIZE) as pilot:
-        await asked_about(pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: part.exists() and part.stat().st_size > 10_000)
+        await downloading(pilot, part)
         await pilot.press("enter")
         await until(pilot, lambda: "throw away" in text_of(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
         await until(pilot, lambda: "tiny   recommended" in text_of(app))
-    assert not list(paths_in(tmp_path).models.iterdir())
+    assert not list(part.parent.iterdir())
 
 
-async def test_quitting_keeps_what_has_come_and_says_so(tmp_path: Path, hub: FaultyServer, gguf: bytes) -> None:
+async def test_quitting_keeps_what_has_come_and_says_so(
+    app: GistreadApp, hub: FaultyServer, gguf: bytes, part: Path
+) -> None:
     hub.always = throttled(20_000)
-    app = app_in(tmp_path)
-    part = paths_in(tmp_path).models / "tiny.gguf.part"
     async with app.run_test(size=SIZE) as pilot:
-        await asked_about(pilot)
-        await pilot.press("enter")
-        await until(pilot, lambda: part.exists() and part.stat().st_size > 10_000)
+        await downloading(pilot, part)
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.press("q")
@@ -208,9 +218,8 @@ async def test_quitting_keeps_what_has_come_and_says_so(tmp_path: Path, hub: Fau
     assert not app.fetching.downloads.running
 
 
-async def test_a_refusal_is_told_and_can_be_tried_again(tmp_path: Path, hub: FaultyServer) -> None:
+async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
     hub.always = status(403)
-    app = app_in(tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
@@ -219,22 +228,20 @@ async def test_a_refusal_is_told_and_can_be_tried_again(tmp_path: Path, hub: Fau
         await pilot.press("enter")
         await until(pilot, lambda: "Go on" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
+        await until(pilot, placed.exists)
 
 
-async def test_an_address_can_be_typed(tmp_path: Path, hub: FaultyServer) -> None:
-    app = app_in(tmp_path)
+async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         await pilot.press(*"hf:owner/tiny-GGUF", "enter")
         await until(pilot, lambda: "what the hub says it is" in text_of(app))
         assert not hub.gets("/owner"), "only asked what there is"
         await pilot.press("enter")
-        await until(pilot, lambda: (paths_in(tmp_path).models / "tiny.gguf").exists())
+        await until(pilot, placed.exists)
 
 
-async def test_models_to_search_by_are_offered_where_one_is_chosen_for_that(tmp_path: Path, hub: FaultyServer) -> None:
-    app = app_in(tmp_path)
+async def test_models_to_search_by_are_offered_where_one_is_chosen_for_that(app: GistreadApp) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         assert "nomic-embed-text" not in text_of(app)
@@ -243,9 +250,8 @@ async def test_models_to_search_by_are_offered_where_one_is_chosen_for_that(tmp_
         assert "tiny" not in text_of(app)
 
 
-async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(tmp_path: Path, hub: FaultyServer) -> None:
+async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(app: GistreadApp, tmp_path: Path) -> None:
     paths_in(tmp_path).own_models.write_text("[[model]]\nname = 3")
-    app = app_in(tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")

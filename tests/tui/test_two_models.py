@@ -1,10 +1,13 @@
 """One model reads and another answers, behind the screen: who is loaded when, what waits, what is told."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, EngineInfo
 from gistread.errors import EngineError
 from gistread.memory.store import MemoryStore
@@ -21,11 +24,15 @@ ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
 class Machine:
     """The models there are, and which of them were loaded when."""
 
-    def __init__(self, folder: Path, *, requests_before_a_pause: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.made: list[SteppedEngine] = []
+        self.has_room = True
+        """For two models at once."""
         self.broken: set[str] = set()
-        self.stop_after = requests_before_a_pause
+        self.stop_after: int | None = None
+        """Requests after which the small model waits."""
+        self.made: list[SteppedEngine] = []
+        self.sessions: list[Session] = []
 
     def make(self, name: str) -> SteppedEngine:
         if name == "absent":
@@ -53,34 +60,41 @@ class Machine:
         here = (e for e in self.made if not e.closed and e.state.phase not in model_pair._UNLOADED)
         return sorted(engine.info.name for engine in here)
 
-    def session(self, book: object = None) -> tuple[Session, Told]:
+    def session(self, book: Book | None = None) -> tuple[Session, Told]:
+        """On this book, or a small one. It is closed after the test."""
         told = Told()
-        session = Session(
-            book or small_book(),  # type: ignore[arg-type]
-            MemoryStore(self.folder),
-            CONFIG,
-            self.make,
-            told.append,
-            presets=self.folder,
-        )
+        store = MemoryStore(self.folder)
+        session = Session(book or small_book(), store, CONFIG, self.make, told.append, presets=self.folder)
+        self.sessions.append(session)
+        return session, told
+
+    async def read(self, *, asking: str = "") -> tuple[Session, Told]:
+        """A small book that the small model has read; `asking`: the model for questions."""
+        session, told = self.session()
+        if asking:
+            await session.use_asking_model(asking)
+        await session.use_model("small")
+        await until(lambda: told.of(news.MemoryComplete))
+        return session, told
+
+    async def reading(self, *, asking: str = "") -> tuple[Session, Told]:
+        """A longer book that the small model is in the middle of: it waits after eight requests."""
+        self.stop_after = 8
+        session, told = self.session(long_book(40))
+        if asking:
+            await session.use_asking_model(asking)
+        await session.use_model("small")
+        await until(lambda: not self.named("small").gate.is_set())
         return session, told
 
 
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
-    return Machine(tmp_path)
-
-
-@pytest.fixture
-def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For two models at once."""
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: False)
-
-
-async def read_whole(session: Session, told: Told) -> None:
-    await session.use_model("small")
-    await until(lambda: told.of(news.MemoryComplete))
+@pytest_asyncio.fixture
+async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
+    machine = Machine(tmp_path)
+    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: machine.has_room)
+    yield machine
+    for session in machine.sessions:
+        await session.close()
 
 
 async def asked(session: Session, reader: ScriptedReader, question: str = "who") -> None:
@@ -98,9 +112,7 @@ async def answered(session: Session, reader: ScriptedReader) -> None:
 async def test_the_model_for_questions_is_loaded_with_the_first_question_and_both_are_closed(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = machine.session()
-    await session.use_asking_model("large")
-    await read_whole(session, told)
+    session, told = await machine.read(asking="large")
     assert machine.loaded == ["small"]
     assert session.activity.asking_model == "large"
     await asked(session, reader)
@@ -114,25 +126,17 @@ async def test_the_model_for_questions_is_loaded_with_the_first_question_and_bot
 
 
 async def test_the_same_model_for_both_is_one_engine(machine: Machine, reader: ScriptedReader) -> None:
-    session, told = machine.session()
-    await session.use_asking_model("small")
-    await read_whole(session, told)
+    session, _ = await machine.read(asking="small")
     await asked(session, reader)
     assert machine.loaded == ["small"]
     assert not session.activity.asking_model
-    await session.close()
 
 
 async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
+    machine: Machine, reader: ScriptedReader
 ) -> None:
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
-    machine = Machine(tmp_path, requests_before_a_pause=8)
-    session, told = machine.session(long_book(40))
-    await session.use_asking_model("large")
-    await session.use_model("small")
+    session, told = await machine.reading(asking="large")
     small = machine.named("small")
-    await until(lambda: not small.gate.is_set())
     read = len(told.of(news.PageRead))
     assert read
     await asked(session, reader)
@@ -148,11 +152,10 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
     await until(lambda: told.of(news.MemoryComplete))
     pages = [item.entry.page.number for item in told.of(news.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
-    await session.close()
 
 
-async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
-    machine = Machine(tmp_path, requests_before_a_pause=0)
+async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, reader: ScriptedReader) -> None:
+    machine.stop_after = 0
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
@@ -165,18 +168,13 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
     assert told.of(news.PageRead)
     await answered(session, reader)
     await until(lambda: told.of(news.MemoryComplete))
-    await session.close()
 
 
-@pytest.mark.usefixtures("no_room")
 async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
-    tmp_path: Path, reader: ScriptedReader
+    machine: Machine, reader: ScriptedReader
 ) -> None:
-    machine = Machine(tmp_path, requests_before_a_pause=8)
-    session, told = machine.session(long_book(40))
-    await session.use_asking_model("large")
-    await session.use_model("small")
-    await until(lambda: not machine.named("small").gate.is_set())
+    machine.has_room = False
+    session, told = await machine.reading(asking="large")
     await asked(session, reader)
     assert machine.loaded == ["large"]
     assert told.of(news.Notice)[0].text == (
@@ -198,9 +196,7 @@ async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_
 async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = machine.session()
-    await session.use_asking_model("large")
-    await read_whole(session, told)
+    session, told = await machine.read(asking="large")
     large = machine.named("large")
     first, tries = large.start, []
 
@@ -215,7 +211,6 @@ async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other
     assert tries == [["small"], []]
     assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
     await answered(session, reader)
-    await session.close()
 
 
 @pytest.mark.parametrize("name", ["absent", "broken"])
@@ -223,8 +218,7 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     machine: Machine, reader: ScriptedReader, name: str
 ) -> None:
     machine.broken.add("broken")
-    session, told = machine.session()
-    await read_whole(session, told)
+    session, told = await machine.read()
     await session.use_asking_model(name)
     await asked(session, reader)
     await answered(session, reader)
@@ -235,14 +229,12 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     assert "\n" not in said[0]
     await asked(session, reader)  # and is not tried again with each question
     assert len(told.of(news.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(news.Notice))
-    await session.close()
 
 
 async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = machine.session()
-    await read_whole(session, told)
+    session, told = await machine.read()
     await session.close()
     again, told = machine.session()
     await again.show_kept_memory()
@@ -253,15 +245,12 @@ async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is
     assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
     await answered(again, reader)
     assert machine.loaded == ["large"]
-    await again.close()
 
 
 async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = machine.session()
-    await session.use_asking_model("large")
-    await read_whole(session, told)
+    session, told = await machine.read(asking="large")
     await asked(session, reader)
     reader.say(AnswerDelta("She "))
     await session.use_model("middle")
@@ -274,15 +263,12 @@ async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     assert told.of(news.QuestionEnded)[-1].problem == ""
     await until(lambda: session.activity.reading is news.Reading.OFFERED)
     assert machine.loaded == ["large", "middle"]
-    await session.close()
 
 
 async def test_choosing_the_answering_model_for_reading_too_cancels_the_question_cleanly(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = machine.session()
-    await session.use_asking_model("large")
-    await read_whole(session, told)
+    session, told = await machine.read(asking="large")
     await asked(session, reader)
     await session.use_model("large")
     assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
@@ -291,20 +277,16 @@ async def test_choosing_the_answering_model_for_reading_too_cancels_the_question
     await session.use_model("small")  # and what was chosen for questions holds again
     await until(lambda: machine.loaded == ["small"])
     assert session.activity.asking_model == "large"
-    await session.close()
 
 
 async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_another_and_it_is_said(
-    tmp_path: Path, machine: Machine, reader: ScriptedReader
+    machine: Machine, reader: ScriptedReader
 ) -> None:
-    first = Machine(tmp_path, requests_before_a_pause=8)
-    session, told = first.session(long_book(40))
-    await session.use_model("small")
-    await until(lambda: not first.named("small").gate.is_set())
+    session, told = await machine.reading()
     pages = len(told.of(news.PageRead))
     await session.use_model("large")  # in the middle of the book
     await until(lambda: session.activity.reading is news.Reading.OFFERED)
-    assert not first.named("large").calls
+    assert not machine.named("large").calls
     assert told.of(news.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
     )
@@ -316,24 +298,16 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     await until(lambda: told.of(news.MemoryComplete))
     assert session.read_by == ""
     assert {header.model_name for header in session.memories()} == {"small", "large"}
-    await session.close()
 
 
 async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_the_reading_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
+    machine: Machine, reader: ScriptedReader
 ) -> None:
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
-    machine = Machine(tmp_path, requests_before_a_pause=8)
-    session, told = machine.session(long_book(40))
-    await session.use_asking_model("large")
+    session, told = await machine.reading(asking="large")
     machine.named("large").load_gate.clear()
-    await session.use_model("small")
-    small = machine.named("small")
-    await until(lambda: not small.gate.is_set())
     session.ask("who", set())
     await until(lambda: session.activity.reading is news.Reading.WAITING)
-    small.gate.set()
+    machine.named("small").gate.set()
     await session.asking.cancel()
     assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
     await until(lambda: told.of(news.MemoryComplete))
-    await session.close()
