@@ -246,6 +246,7 @@ def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, gguf:
     here = (default_paths().models / "tiny.gguf.part").stat().st_size
     assert 20_000 < here < len(gguf)
     hub.always = None
+    assert "tiny is begun, " in run("models").err
     assert "of which" in run("models", "get", "tiny", "--yes").err
     assert hub.gets()[-1].first == here
 

@@ -1,6 +1,6 @@
 """Fetching a model from the model screen: asked first, in the background, paused and gone on with, used at once."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,12 +63,19 @@ def asked_for() -> list[str]:
 
 
 @pytest.fixture
-def app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> GistreadApp:
+def new_app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> Callable[[], GistreadApp]:
+    """Starts anew, over what is on disk."""
+
     def make(name: str) -> SteppedEngine:
         asked_for.append(name)
         return SteppedEngine()
 
-    return GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    return lambda: GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+
+
+@pytest.fixture
+def app(new_app: Callable[[], GistreadApp]) -> GistreadApp:
+    return new_app()
 
 
 @pytest.fixture
@@ -216,6 +223,42 @@ async def test_quitting_keeps_what_has_come_and_says_so(
     assert 0 < part.stat().st_size < len(gguf)
     assert app.fetching is not None
     assert not app.fetching.downloads.running
+
+
+async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
+    new_app: Callable[[], GistreadApp], tmp_path: Path, hub: FaultyServer, gguf: bytes
+) -> None:
+    serve_repository(hub, "owner/other", {"other.gguf": gguf})
+    hub.always = throttled(20_000)
+    part = paths_in(tmp_path).models / "other.gguf.part"
+
+    async def ask_about_what_was_begun(pilot: "Pilot[None]") -> None:
+        await choosing(pilot)
+        await until(pilot, lambda: "% is here" in text_of(pilot.app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Throw away what has come" in text_of(pilot.app))
+
+    app = new_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await choosing(pilot)
+        await pilot.press(*"owner/other", "enter")
+        await until(pilot, lambda: "Fetch other?" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "owner/other · Enter: pause or stop" in text_of(app))
+        await until(pilot, lambda: part.exists() and part.stat().st_size > 10_000)
+    app = new_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await ask_about_what_was_begun(pilot)
+        here = part.stat().st_size
+        await pilot.press("enter")
+        await until(pilot, lambda: part.stat().st_size > here)
+    assert hub.gets()[-1].first == here
+    app = new_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await ask_about_what_was_begun(pilot)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: not part.exists())
+        await until(pilot, lambda: "% is here" not in text_of(app))
 
 
 async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:

@@ -4,6 +4,7 @@ Half a hundred of them are to be listed at once, so nothing is imported here but
 """
 
 import argparse
+import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from gistread.cli.output import one_line, say, write, write_json
 from gistread.config import load_config
+from gistread.engine.fetching.begun import begun_in
 from gistread.engine.llama.library import installed_version
 from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, fit_of, standing_of
@@ -48,6 +50,10 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         say(f"{size_words(free)} of memory are free.")
         if chosen is None:
             say("`gistread models use NAME` chooses one for good.")
+    for one in begun_in(default_paths().models):
+        of = f" of {size_words(one.size_bytes)}" if one.size_bytes is not None else ""
+        how = f"`gistread models get {shlex.quote(one.spec)}` goes on"
+        say(f"{one.name} is begun, {size_words(one.done_bytes)}{of}: {how}.")
     return ExitStatus.DONE
 
 

@@ -11,8 +11,9 @@ from textual.timer import Timer
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, Kind, read_catalogue
 from gistread.engine.fetching.addresses import is_address
+from gistread.engine.fetching.begun import Begun, begun_in
 from gistread.engine.fetching.network import network_of
-from gistread.engine.fetching.plan import Plan, check_disk, make_plan
+from gistread.engine.fetching.plan import Plan, begun_bytes, check_disk, discard, make_plan
 from gistread.engine.fetching.words import entry_facts, plan_lines, room_words
 from gistread.engine.model_words import size_words
 from gistread.engine.recommending import Machine, recommend
@@ -41,6 +42,8 @@ class Fetching:
         self._catalogue: Catalogue | None = None
         self._problem = ""
         self._machine: Machine | None = None
+        self._begun: list[Begun] = []
+        """On other days, or in another gistread just now."""
         self.downloads = Downloads(app.paths.models, self._changed)
         self.came: Callable[[Path], None] | None = None
         """Called with the first file of a model that has come, by whoever shows models just then."""
@@ -54,13 +57,14 @@ class Fetching:
         except GistreadError as error:
             self._problem = str(error)
         self._machine = this_machine()
+        self._begun = begun_in(self.downloads.folder)
 
     def section(self, kind: Kind, *, whole: bool) -> Section | None:
         """What can be fetched and is not here, the recommended first and, unless the whole is wanted, alone.
 
         None before `look`.
         """
-        rows = [*self._download_row()]
+        rows = [*self._download_row(), *self._begun_rows()]
         if self._problem:
             name = "The catalogue cannot be read"
             rows.append(ModelRow(f"{FETCH}\0", name, self._problem, self._problem, refusal=self._problem))
@@ -122,7 +126,10 @@ class Fetching:
         running = self.downloads.running
         await self.downloads.pause()
         state = self.downloads.state
-        return f"{state.plan.name} is fetched to {state.share:.0%}; `m` goes on with it." if running and state else ""
+        if not running or state is None:
+            return ""
+        how = "`m` goes" if state.plan.kept_spec else "the same address goes"
+        return f"{state.plan.name} is fetched to {state.share:.0%}; {how} on with it."
 
     async def _plan(self, spec: str) -> Plan:
         """Asked of the hub only for what the catalogue does not say."""
@@ -138,9 +145,17 @@ class Fetching:
         folder = self.downloads.folder
         check_disk(plan, folder)
         lines = "\n".join([*plan_lines(plan, folder), f"disk      {_free_words(folder)}"])
-        go = Row(_GO, "Fetch it", "You agree to its licence. It comes in the background; what has come is never lost.")
-        if await self._answer(f"Fetch {plan.name}?", lines, [go, Row(_LEAVE, "Not now")]) == _GO:
-            self.downloads.start(plan, network_of())
+        rows = [
+            Row(_GO, "Fetch it", "You agree to its licence. It comes in the background; what has come is never lost."),
+            *([Row(_DROP, "Throw away what has come")] if begun_bytes(plan, folder) else []),
+            Row(_LEAVE, "Not now"),
+        ]
+        match await self._answer(f"Fetch {plan.name}?", lines, rows):
+            case "go":
+                self.downloads.start(plan, network_of())
+            case "drop":
+                await asyncio.to_thread(discard, plan, folder)
+                await asyncio.to_thread(self.look)
 
     async def _ask_about_download(self) -> None:
         state = self.downloads.state
@@ -157,6 +172,7 @@ class Fetching:
                 self.downloads.start(state.plan, network_of())
             case "drop":
                 await self.downloads.cancel()
+                await asyncio.to_thread(self.look)
 
     async def _answer(self, title: str, note: str, rows: list[Row]) -> str | None:
         return await self._app.push_screen_wait(_Question(title, note, rows))
@@ -166,7 +182,18 @@ class Fetching:
         if state is None or state.course is Course.DONE:
             return []
         keys = "Enter: pause or stop" if self.downloads.running else "Enter: go on, or throw away"
-        return [ModelRow(f"{FETCH}{state.plan.spec}", state.plan.name, state.words, f"{state.plan.host} · {keys}")]
+        told = f"{state.problem}\n{state.plan.host} · {keys}".lstrip()
+        return [ModelRow(f"{FETCH}{state.plan.spec}", state.plan.name, state.words, told)]
+
+    def _begun_rows(self) -> list[ModelRow]:
+        state = self.downloads.state
+        rows = []
+        for one in self._begun:
+            if state is None or state.plan.spec != one.spec:
+                how_far = size_words(one.done_bytes) if one.share is None else f"{one.share:.0%}"
+                told = f"{one.spec}\nEnter: go on, or throw away"
+                rows.append(ModelRow(f"{FETCH}{one.spec}", one.name, f"begun: {how_far} is here", told))
+        return rows
 
     def _changed(self) -> None:
         """The course of the download is another."""

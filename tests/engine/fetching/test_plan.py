@@ -9,6 +9,7 @@ import pytest
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, is_address, read_address
+from gistread.engine.fetching.begun import Begun, begun_in
 from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import Got, Plan, begun_bytes, discard, get, make_plan, plan_entry
 from gistread.engine.fetching.progress import Progress
@@ -286,6 +287,32 @@ def test_all_parts_of_a_model_appear_together(
     assert sorted(path.name for path in tmp_path.iterdir()) == [file.name for file in planned.files]
     assert got.size_bytes == told[-1].done_bytes == told[-1].total_bytes == 2 * len(gguf)
     assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(gguf)
+
+
+def test_what_was_begun_is_known_by_what_goes_on_with_it(
+    server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
+) -> None:
+    assert begun_in(tmp_path / "nowhere") == []
+    planned = plan("owner/tiny:Q8_0", network)
+    server.faults = [lambda handler: False, cut_after(5000), *[cut_after(0)] * 9]
+    with pytest.raises(FetchError):
+        fetch(planned, tmp_path, network)
+    assert begun_in(tmp_path) == [Begun("owner/tiny:Q8_0", "tiny-Q8_0", len(gguf) + 5000, 2 * len(gguf))]
+    server.faults = []
+    fetch(planned, tmp_path, network)
+    assert begun_in(tmp_path) == []
+
+
+def test_no_address_is_kept_that_may_hold_a_secret(
+    server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
+) -> None:
+    server.files["/any/tiny.gguf"] = File(gguf)
+    for secret in ("", "?key=secret"):
+        server.faults = [cut_after(5000), *[cut_after(0)] * 9]
+        with pytest.raises(FetchError):
+            fetch(plan(f"{server.url}/any/tiny.gguf{secret}", replace(network, endpoint=HUB)), tmp_path, network)
+        assert [one.spec for one in begun_in(tmp_path)] == ([] if secret else [f"{server.url}/any/tiny.gguf"])
+    assert not any(b"secret" in path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_what_is_here_already_is_not_fetched_again(server: FaultyServer, network: Network, tmp_path: Path) -> None:

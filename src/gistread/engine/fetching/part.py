@@ -20,6 +20,7 @@ from typing import Self
 import orjson
 
 from gistread import journal
+from gistread.engine.fetching.begun import STATE_SUFFIX
 from gistread.errors import FetchError, StorageError
 
 _MAGIC = b"GGUF"
@@ -52,13 +53,24 @@ class Origin:
         return bool(self.sha256 or self.etag or self.modified)
 
 
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Of what model these bytes are a part, for whoever goes on with it on another day."""
+
+    spec: str = ""
+    """What names it; empty: an address that may hold a secret."""
+    size_bytes: int | None = None
+    """Of all its files."""
+
+
 class Part:
     """Owns the incomplete file. Opened by one process at a time."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, errand: Errand | None = None) -> None:
         self.path = folder / f"{name}.part"
-        self._state = folder / f"{name}.part.json"
+        self._state = folder / f"{name}{STATE_SUFFIX}"
         self._name = name
+        self._errand = errand or Errand()
         self._file: FileIO | None = None
         self._hash = hashlib.sha256()
         self.length = 0
@@ -136,7 +148,7 @@ class Part:
             return
         new = self._state.with_name(self._state.name + ".new")
         try:
-            new.write_bytes(orjson.dumps(asdict(origin)))
+            new.write_bytes(orjson.dumps({**asdict(origin), "errand": asdict(self._errand)}))
             new.replace(self._state)
         except OSError as error:
             raise self._storage_error(error) from error
@@ -217,8 +229,9 @@ class Part:
         """Empty where nothing sensible is written down."""
         try:
             kept = orjson.loads(self._state.read_bytes())
+            kept.pop("errand", None)
             origin = Origin(**kept)
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, AttributeError):
             return Origin()
         texts = (origin.source, origin.etag, origin.modified, origin.sha256)
         sound = all(isinstance(text, str) for text in texts) and isinstance(origin.size_bytes, int | None)

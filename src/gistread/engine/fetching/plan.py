@@ -5,6 +5,7 @@ agreed to before anything comes.
 import asyncio
 import contextlib
 import hashlib
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url
 from gistread.engine.fetching.download import Fetched, RemoteFile, Voucher, download
 from gistread.engine.fetching.hub import choose, read_repository
 from gistread.engine.fetching.network import Network, ask, new_client
-from gistread.engine.fetching.part import Part, check_room
+from gistread.engine.fetching.part import Errand, Part, check_room
 from gistread.engine.fetching.progress import Progress, Step, Tell
 from gistread.engine.fetching.refusals import refused, unreachable
 from gistread.errors import StorageError, UsageError
@@ -48,6 +49,11 @@ class Plan:
     def size_bytes(self) -> int | None:
         sizes = [file.size_bytes for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
+
+    @property
+    def kept_spec(self) -> str:
+        """What may be written down to go on with it another day; empty where the address may hold a secret."""
+        return self.spec if self.page or not re.search(r"[?@#]", self.spec) else ""
 
     @property
     def voucher(self) -> Voucher:
@@ -133,7 +139,7 @@ async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progre
                 vouchers.append(file.voucher)
                 before += target.stat().st_size
                 continue
-            part = open_parts.enter_context(Part(folder, file.name))
+            part = open_parts.enter_context(Part(folder, file.name, Errand(plan.kept_spec, size_bytes)))
             done = await download(file, part, network, told)
             fetched.append(done)
             sums.append(done.sha256)

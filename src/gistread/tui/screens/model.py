@@ -267,9 +267,19 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             self._draw()
             self._options.highlighted = at  # the first of those that it stood for
         elif row.startswith(FETCH):
-            self.run_worker(self._fetching.choose(row.removeprefix(FETCH)), exclusive=True, group="fetch")
+            self.run_worker(self._fetch(row), exclusive=True, group="fetch")
         else:
             self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
+
+    async def _fetch(self, row: str) -> None:
+        """Ask about it; where it comes, show how."""
+        await self._fetching.choose(row.removeprefix(FETCH))
+        if self.is_mounted and self._fetching.downloads.running:
+            self.query_one("#model-filter", Input).value = ""
+            self._moved = True
+            self._draw()
+            if row in self._rows:
+                self._options.highlighted = self._options.get_option_index(row)
 
     def action_step_role(self, step: int) -> None:
         """To choose a model for something else."""
