@@ -92,6 +92,15 @@ async def result_of(
         return error
 
 
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_memory])
+async def test_over_a_memory_of_nothing_the_answer_is_that_and_takes_no_model(name: str) -> None:
+    engine = FakeEngine()
+    events = await events_of(name, engine, make_memory(0, 8))
+    assert [type(event) for event in events] == [Started, Stopped, Answered]
+    assert (answered(events).found, engine.calls) == (False, [])
+    assert "Nothing" in answered(events).answer
+
+
 @every_reader_for_real
 async def test_it_ends(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
     events = await events_of(name, tiny, memory)

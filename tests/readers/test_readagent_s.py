@@ -265,13 +265,6 @@ async def test_pages_read_meanwhile_do_not_enter_a_running_question() -> None:
     assert "Page 5" not in engine.calls[0].options
 
 
-async def test_nothing_read_yet_is_an_answer_without_a_model() -> None:
-    engine = FakeEngine()
-    events = await ask(engine, make_memory(0, 8))
-    assert (answered(events).found, engine.calls) == (False, [])
-    assert "Nothing" in answered(events).answer
-
-
 async def test_the_book_does_not_say_is_an_answer_without_citations() -> None:
     events = await ask(FakeEngine(says=["The book does not say."], chooses=["STOP"]))
     assert (answered(events).found, answered(events).citations) == (False, ())

@@ -18,6 +18,8 @@ from gistread.readers.choices import LETTERS, alone
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
 
+SHORT_TOKENS = 40
+"""Of an answer in a few words."""
 _STOP = ("\nQuestion:", "\n---", "\n(Page ")
 """Where a model that goes on with the prompt instead of ending is stopped."""
 
@@ -55,6 +57,13 @@ def answer_prompt(
     else:
         task = "task_answer_always" if insisting else "task_answer"
     return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
+
+
+async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
+    """An answer in a few words, for a notebook or a leader, and what it cost; empty where it tells nothing."""
+    said = await engine.complete(prompt, Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+    answer = " ".join(said.text.split()).strip(" .\"'“”")
+    return "" if says_nothing(answer) else answer, said.usage
 
 
 async def answer_from(

@@ -7,7 +7,6 @@ made when they are first needed and kept with the memory (`memory/vectors.py`).
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
@@ -16,25 +15,20 @@ from gistread.memory.derived import Grown
 from gistread.memory.model import GistMemory
 from gistread.memory.vectors import Unit, Vectors
 from gistread.readers.events import Prepared, ReaderEvent, Started, Steering
-from gistread.readers.lookups import nothing_read
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 from gistread.readers.text_readers import pages_in_full
 
 NAME = "dense"
 
 
+@over_memory(NAME)
 async def dense(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest in meaning, in full. See `registry.Reader`."""
     if options.embedder is None:
         raise NoEmbeddingModelError(NAME)
-    if not memory.entries:
-        for said in nothing_read(NAME, memory):
-            yield said
-        return
-    # The book may be read on meanwhile: what counts is what was read when the question was asked.
-    memory = replace(memory, entries=list(memory.entries))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     found: Vectors | None = None
     unit = Unit.GIST if options.dense_gists else Unit.PASSAGE

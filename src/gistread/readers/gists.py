@@ -8,20 +8,18 @@ from collections.abc import AsyncGenerator
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent, Steering, Stopped, StopReason
-from gistread.readers.lookups import answer, begin, heed, nothing_read, started
+from gistread.readers.lookups import answer, begin, heed, started
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 
 NAME = "gists"
 
 
+@over_memory(NAME)
 async def gists(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the gists. See `registry.Reader`."""
-    if not memory.entries:
-        for said in nothing_read(NAME, memory):
-            yield said
-        return
     search = await begin(question, memory, engine, steering, options, max_pages=0)
     for said in started(NAME, search):
         yield said

@@ -9,7 +9,6 @@ are counted, and the answer is written with notebooks and votes in view.
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 
 from gistread.book.words import count_words
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
@@ -20,7 +19,7 @@ from gistread.memory.facts import Facts, gather
 from gistread.memory.graph import Element, build
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import clusters
-from gistread.readers.answering import Basis, answer_from, answer_prompt, says_nothing
+from gistread.readers.answering import Basis, answer_from, answer_prompt, short_answer
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Agreed,
@@ -33,8 +32,9 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, task, walk
-from gistread.readers.lookups import STOP, nothing_read
+from gistread.readers.lookups import STOP
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 from gistread.readers.passages import join
 from gistread.search.ranked import Ranker
 
@@ -45,19 +45,14 @@ PATHS = 5
 SHORTLIST = 40
 """Elements shown to choose the initial nodes from; a book of 256k tokens has some 15,000."""
 _PLAN_TOKENS = 96
-_SHORT_TOKENS = 40
 _EMPTY = "The notebooks are empty."
 
 
+@over_memory(NAME)
 async def graphreader(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from what has been read so far. See `registry.Reader`."""
-    if not memory.entries:
-        for said in nothing_read(NAME, memory):
-            yield said
-        return
-    memory = replace(memory, entries=list(memory.entries))
     needed = await engine.measure(task("plan", question=question)) + _PLAN_TOKENS + options.answer_tokens
     # Beside question and plan there must be as much room again, for facts, pages and the notebook.
     if 2 * needed > engine.info.context_tokens:
@@ -219,10 +214,9 @@ async def _fits(search: Search, text: str, options: ReaderOptions) -> bool:
 async def _short_answer(search: Search, path: Path) -> str:
     """What this path would answer; empty when its notebook does not tell."""
     prompt = task("notebooks_short", notes=path.notebook(), question=search.question)
-    said = await search.engine.complete(prompt, Sampling(_SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
-    search.usage += said.usage
-    answer = " ".join(said.text.split()).strip(" .\"'“”")
-    return "" if says_nothing(answer) else answer
+    answer, usage = await short_answer(prompt, search.engine)
+    search.usage += usage
+    return answer
 
 
 def _votes(answers: Mapping[int, str]) -> list[Agreed]:

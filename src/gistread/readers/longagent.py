@@ -22,7 +22,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import passages
 from gistread.readers.agreement import agree, clusters
-from gistread.readers.answering import Basis, answer_from, answer_prompt, says_nothing
+from gistread.readers.answering import SHORT_TOKENS, Basis, answer_from, answer_prompt, says_nothing, short_answer
 from gistread.readers.choices import alone
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
@@ -47,7 +47,6 @@ ROUNDS = 3
 """Questions that the leader may put to the members."""
 CONFLICTS = 8
 """Pairs of parts that are read together in one round."""
-_REPORT_TOKENS = 40
 _TASK_TOKENS = 160
 """Words of the longest prompt and of the chat template, rather more than less."""
 _NOTHING = "Nobody found anything."
@@ -106,7 +105,7 @@ async def longagent(
     """Answer `question` from the whole book, part by part. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
     team.part_tokens = await _part_tokens(team)
-    team.most_reports = max(2, team.part_tokens // (ROUNDS * _REPORT_TOKENS))
+    team.most_reports = max(2, team.part_tokens // (ROUNDS * SHORT_TOKENS))
     team.parts = await passages.chunks(memory.book, team.part_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield TeamFormed(tuple(team.parts))
@@ -141,7 +140,7 @@ async def _part_tokens(team: _Team) -> int:
     """Tokens of a part, so that two parts fit the window together. Raises PromptTooLongError when none would."""
     window = team.engine.info.context_tokens
     question = await team.engine.count(team.question)
-    answer = max(_REPORT_TOKENS, team.options.answer_tokens)
+    answer = max(SHORT_TOKENS, team.options.answer_tokens)
     room = (window - answer - _TASK_TOKENS - question) // 2
     if room < _TASK_TOKENS:
         raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer, window)
@@ -158,7 +157,7 @@ async def _ask_members(
     Where not all that was evaluated can be kept, that of the members asked last is there still.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.part_tokens + _TASK_TOKENS + _REPORT_TOKENS)
+    in_window = info.context_tokens // (team.part_tokens + _TASK_TOKENS + SHORT_TOKENS)
     places = SideBySide(team.engine, None if info.elsewhere else in_window)
 
     async def member(part: int) -> _Report | None:
@@ -191,10 +190,9 @@ async def _ask(team: _Team, question: str, part: int) -> _Report:
 async def _short_answer(team: _Team, question: str, *parts: int) -> str:
     """What these parts together tell; empty when they do not."""
     prompt = _prompt("member_answer", text=team.text(*parts), question=question)
-    said = await team.engine.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
-    team.usage += said.usage
-    answer = " ".join(said.text.split()).strip(" .\"'“”")
-    return "" if says_nothing(answer) else answer
+    answer, usage = await short_answer(prompt, team.engine)
+    team.usage += usage
+    return answer
 
 
 async def _resolve(
@@ -232,7 +230,7 @@ async def _next_question(team: _Team) -> str:
     if decision.index == 0:
         return ""
     said = await team.engine.complete(
-        team.leader("leader_ask"), Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
+        team.leader("leader_ask"), Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
     )
     team.usage += said.usage
     question = " ".join(said.text.split()).strip('"“” ')

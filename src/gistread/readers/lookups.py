@@ -21,8 +21,6 @@ from gistread.readers.events import (
     ReaderEvent,
     Started,
     Steering,
-    Stopped,
-    StopReason,
     Told,
     Unfit,
     Who,
@@ -30,9 +28,6 @@ from gistread.readers.events import (
 from gistread.readers.options import ReaderOptions
 from gistread.readers.passages import join
 from gistread.readers.window import Window, lay_out, render
-
-NOTHING_READ = "Nothing of the book has been read yet."
-"""The answer to a question over an empty memory."""
 
 STOP = "STOP"
 """What a model says in place of a page when it wants no more."""
@@ -80,13 +75,11 @@ class Search:
 async def begin(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
-    """Lay the memory out for a question, with room for `max_pages`. There must be a page in it.
+    """Lay the memory out for a question, with room for `max_pages`. It has a page, and none is added later.
 
     Raises PromptTooLongError when the question alone fills the window, or no gist fits beside it, and
     BudgetTooSmallError when no gist fits the budget.
     """
-    # The book may be read on meanwhile: what counts is what was read when the question was asked.
-    memory = replace(memory, entries=list(memory.entries))
 
     async def measure(text: str) -> int:
         return await _measured(question, text, set(), engine, options)
@@ -108,15 +101,6 @@ def started(name: str, search: Search) -> list[Started | Expanded]:
     told = () if window.whole else tuple(Told(p.first, p.last, p.level, p.made, p.line) for p in window.pieces)
     first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     return [first, *(Expanded(page, Who.PERSON) for page in sorted(window.opened))]
-
-
-def nothing_read(name: str, memory: GistMemory) -> list[ReaderEvent]:
-    """All that can be said over an empty memory."""
-    return [
-        Started(name, 0, memory.estimated_pages, complete=False),
-        Stopped(StopReason.NOTHING_LEFT),
-        Answered(NOTHING_READ, False, (), (), (), 0.0, NO_USAGE),
-    ]
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:

@@ -10,7 +10,7 @@ first as far as it fits. Of a page that does not fit its beginning is read.
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from gistread import prompts
@@ -42,8 +42,8 @@ from gistread.readers.events import (
     Walked,
     Who,
 )
-from gistread.readers.lookups import nothing_read
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 from gistread.readers.text_readers import opened_or_not
 
 NAME = "memwalker"
@@ -137,15 +137,11 @@ class _Walk:
         )
 
 
+@over_memory(NAME)
 async def memwalker(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` by walking the tree over what has been read so far. See `registry.Reader`."""
-    if not memory.entries:
-        for said in nothing_read(NAME, memory):
-            yield said
-        return
-    memory = replace(memory, entries=list(memory.entries))
     walk = _Walk(question, memory, engine, options, [])
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # where no page could be read, that is known before a tree is made

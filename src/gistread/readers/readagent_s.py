@@ -15,20 +15,18 @@ from gistread import prompts
 from gistread.engine.protocol import Engine, Message, Sampling
 from gistread.memory.model import GistMemory
 from gistread.readers.events import Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Who
-from gistread.readers.lookups import REASON_TOKENS, STOP, Search, answer, begin, fitting, heed, nothing_read, started
+from gistread.readers.lookups import REASON_TOKENS, STOP, Search, answer, begin, fitting, heed, started
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 
 NAME = "readagent-s"
 
 
+@over_memory(NAME)
 async def readagent_s(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from what has been read so far. See `registry.Reader`."""
-    if not memory.entries:
-        for said in nothing_read(NAME, memory):
-            yield said
-        return
     search = await begin(question, memory, engine, steering, options, options.max_pages)
     for said in started(NAME, search):
         yield said

@@ -29,21 +29,18 @@ from gistread.readers.events import (
     Unfit,
     Who,
 )
-from gistread.readers.lookups import nothing_read
 from gistread.readers.options import ReaderOptions
+from gistread.readers.over_memory import over_memory
 
 DOS_TOKENS = 4096
 """Of text that `dos` puts before the model where nobody says how much: more costs a laptop minutes."""
 
 
+@over_memory("bm25")
 async def bm25(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
-    if not memory.entries:
-        for said in nothing_read("bm25", memory):
-            yield said
-        return
     pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
     ranked = [pages[place] for place in await passages.ranked(question, list(pages), memory.book)]
     told = pages_in_full("bm25", question, ranked, memory, engine, steering, options, tell_share=True)
