@@ -137,7 +137,7 @@ def test_a_full_disk_ends_it_and_keeps_what_is_there(
 
 def test_room_on_disk_is_checked_before_anything_comes(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})())
-    with pytest.raises(StorageError, match="GB more on disk"):
+    with pytest.raises(StorageError, match="kB more on disk"):
         downloads.run()
     assert not downloads.part.exists()
 

@@ -2,11 +2,13 @@
 
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gistread.engine.fetching import network
 from gistread.errors import FetchError, GistreadError
 from tests.engine.fetching.downloads import Downloads
 from tests.engine.fetching.server import (
@@ -50,6 +52,35 @@ def test_proxies_of_the_environment_are_used(
     monkeypatch.setenv("HTTP_PROXY", downloads.server.url)
     downloads.server.files["http://hub.example/tiny.gguf"] = File(gguf)
     assert downloads.run(url="http://hub.example/tiny.gguf") == gguf
+
+
+def test_a_proxy_that_is_not_there_is_named(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    with pytest.raises(FetchError, match=r"no way to 127\.0\.0\.1 through the proxy"):
+        downloads.run()
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    downloads.server.close()
+    with pytest.raises(FetchError, match=r"no way to 127\.0\.0\.1\."):
+        downloads.run()
+
+
+def test_a_kind_of_proxy_that_needs_a_package_names_it(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(FetchError, match="pip install socksio"):
+        downloads.run()
+
+
+@pytest.mark.parametrize("content", [None, b"no certificate"])
+def test_certificates_that_cannot_be_read_are_said(
+    downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "ca.pem").write_bytes(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    network._certificates.cache_clear()
+    with pytest.raises(FetchError, match="SSL_CERT_FILE"):
+        downloads.run()
 
 
 def test_a_proxy_that_is_none_is_said(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,13 @@ def test_the_environment_names_hub_and_token() -> None:
     assert network_of({}).endpoint.startswith("https://")
 
 
+@pytest.mark.parametrize("token", ["hf_é", "hf_a b", "hf_a\nb"])
+def test_a_token_that_is_none_is_said_without_it(token: str) -> None:
+    with pytest.raises(UsageError, match="HF_TOKEN is no token") as raised:
+        network_of({"HF_TOKEN": token})
+    assert token not in str(raised.value)
+
+
 @pytest.mark.parametrize("endpoint", ["mirror.example", "ftp://mirror.example", "https://", "https://[", "https://a?b"])
 def test_an_endpoint_that_is_no_address_is_said(endpoint: str) -> None:
     with pytest.raises(UsageError, match="HF_ENDPOINT"):

@@ -52,7 +52,7 @@ class Network:
 
 
 def network_of(environment: Mapping[str, str] = os.environ) -> Network:
-    """As HF_ENDPOINT and HF_TOKEN say. Raises UsageError where the endpoint is no address."""
+    """As HF_ENDPOINT and HF_TOKEN say. Raises UsageError where they cannot be meant."""
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
     try:
         parts = urlsplit(endpoint)
@@ -61,7 +61,10 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
         fits = False
     if not fits:
         raise UsageError("HF_ENDPOINT is no address.", "It begins with https://, or is not set.")
-    return Network(endpoint, environment.get("HF_TOKEN", "").strip())
+    token = environment.get("HF_TOKEN", "").strip()
+    if not re.fullmatch(r"[!-~]*", token):
+        raise UsageError("HF_TOKEN is no token: it has a space, a line break or a letter beyond ASCII in it.")
+    return Network(endpoint, token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,14 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
     headers = {"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"}
     try:
         return httpx2.AsyncClient(timeout=timeout, headers=headers, verify=_certificates())
-    except (ValueError, ImportError) as error:
-        # A proxy of the environment that is no address, or of a kind that needs another package.
+    except ImportError:
+        raise FetchError("A SOCKS proxy needs another package.", "python3 -m pip install socksio") from None
+    except ValueError as error:  # a proxy of the environment that is no address
         raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
+    except OSError as error:
+        raise FetchError(
+            f"The certificates to check servers by cannot be read: {error.strerror or error}.", "See SSL_CERT_FILE."
+        ) from None
 
 
 @functools.cache

@@ -21,6 +21,7 @@ import orjson
 
 from gistread import journal
 from gistread.engine.fetching.begun import STATE_SUFFIX
+from gistread.engine.model_words import size_words
 from gistread.errors import FetchError, StorageError
 
 _MAGIC = b"GGUF"
@@ -254,7 +255,7 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
         return
     if needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
-            f"{name} needs {needed_bytes / 1e9:.1f} GB more on disk; {free_bytes / 1e9:.1f} GB are free in {there}.",
+            f"{name} needs {size_words(needed_bytes)} more on disk; {size_words(free_bytes)} are free in {there}.",
             "Make room, or choose a smaller model. What was fetched before is kept.",
         )
 

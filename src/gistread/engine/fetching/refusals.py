@@ -3,6 +3,7 @@
 import contextlib
 import email.utils
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,13 @@ def said(error: "httpx2.TransportError", network: Network) -> str:
         case httpx2.ProxyError():
             return f"the proxy refuses ({error})"
         case httpx2.ConnectError():
-            return f"there is no way to {error.request.url.host}"
+            proxy = " through the proxy" if _has_proxy(error.request.url.scheme, error.request.url.host) else ""
+            return f"there is no way to {error.request.url.host}{proxy}"
         case httpx2.UnsupportedProtocol():
             return "the address is of no known kind"
     return "the connection was lost"
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    proxies = urllib.request.getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(host)
