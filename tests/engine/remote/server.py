@@ -89,6 +89,11 @@ class Server:
         self.most_running = 0
         self.slots: int | None = None
         """More requests than these at the same time are refused with 429."""
+        self.window: int | None = None
+        """Tokens that requests at work share, as with llama-server's unified cache: if they do not fit, all fail."""
+        self.crowded = 0
+        """Requests that have failed so."""
+        self._filled: dict[asyncio.Event, int] = {}
         self.counted = 0
         self._between: list[float] = []
 
@@ -184,15 +189,30 @@ class Server:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         closed = asyncio.ensure_future(reader.read(1))
+        crowd = asyncio.Event()
+        self._filled[crowd] = tokens_in(asked.text) + asked.body.get("max_tokens", 0)
+        if self.window is not None and sum(self._filled.values()) > self.window:
+            for one in self._filled:
+                one.set()
+        crowded = asyncio.ensure_future(crowd.wait())
         try:
-            return await _unless(closed, self._stream(asked, failure, writer))
+            answer = asyncio.ensure_future(_unless(closed, self._stream(asked, failure, writer)))
+            await asyncio.wait({answer, crowded}, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
+            self.crowded += 1
+            return _send(writer, Status(500, "Context size has been exceeded."))
         except ConnectionError:
             asked.ended = "closed"
             return False
         finally:
             self.running -= 1
+            del self._filled[crowd]
             closed.cancel()
-            await asyncio.gather(closed, return_exceptions=True)
+            crowded.cancel()
+            await asyncio.gather(closed, crowded, return_exceptions=True)
 
     async def _stream(self, asked: Asked, failure: Failure | None, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(self.seconds)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.protocol import Message, Priority, Prompt
+from gistread.engine.protocol import Message, Priority, Prompt, Sampling
+from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.growth import Growth
 from gistread.engine.remote.places import Places
 from gistread.engine.side_by_side import SideBySide
@@ -60,6 +61,44 @@ async def test_a_server_that_tells_its_slots_gets_no_more_than_them(connect: Con
         await engine.start()
         await asyncio.gather(*(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)))
         assert server.most_running == 2
+
+
+async def test_requests_that_share_one_window_are_never_more_than_fit_it(connect: Connect) -> None:
+    """llama-server without `-np`: four slots, each with the whole window, and when it is full all of them fail."""
+    props = {"default_generation_settings": {"n_ctx": 1000}, "total_slots": 4}
+    async with Server(Kind("llamacpp", obeys=("grammar",), pages={"/props": props}), seconds=0.05) as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.window = 1000
+        long = [engine.complete(said("word " * 400), Sampling(100), Priority.BACKGROUND) for _ in range(6)]
+        answers = await asyncio.gather(*long)
+        assert all(answer.text for answer in answers)
+        assert server.crowded <= 4  # Of what was at work when it was found out; none since.
+        server.most_running = server.crowded = 0
+        short = [engine.complete(said(f"Say {i}."), Sampling(20), Priority.BACKGROUND) for i in range(20)]
+        await asyncio.gather(*short, engine.complete(said("word " * 600), Sampling(100)))
+        assert server.most_running >= 2
+        assert server.crowded == 0
+
+
+async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
+    places = Places(Growth(4, 4), has_slots=True, window=1000)
+    gone: list[int] = []
+
+    async def work(number: int) -> None:
+        async with places.place(Priority.BACKGROUND, 300) as place:
+            await place.wanted.wait()
+        gone.append(number)
+
+    with pytest.raises(ServerLostError):
+        async with places.place(Priority.BACKGROUND, 300):
+            raise ServerLostError("has no more room", crowded=True)
+    running = [asyncio.create_task(work(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(1), places.place(Priority.PERSON, 700):
+        assert gone == [2, 1]
+        assert places.limit == 4
+    running[0].cancel()
 
 
 async def test_a_person_takes_the_place_of_what_goes_on_in_the_background(connect: Connect) -> None:

@@ -101,6 +101,35 @@ async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None
     assert time.monotonic() - began < 1.0
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.1:{port}/v1", "Connection refused"),
+        ("http://nowhere.invalid:{port}/v1", "not known|resolution|No address"),
+    ],
+)
+async def test_what_the_system_said_of_a_connection_is_told(connect: Connect, url: str, told: str) -> None:
+    async with Server() as server:
+        port = server.port
+    with pytest.raises(EngineError, match=told) as error:
+        await connect(url.format(port=port)).start()
+    assert "Errno" not in error.value.message
+
+
+async def test_what_is_no_server_of_models_is_not_said_to_have_kept_anything(connect: Connect) -> None:
+    """Such as one that wants https."""
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(EngineError, match="broke off") as error:
+            await connect(f"http://127.0.0.1:{port}/v1").start()
+    assert "https" in error.value.hint
+    assert "kept" not in error.value.hint
+
+
 async def test_a_server_that_is_still_loading_is_waited_for(connect: Connect) -> None:
     async with Server() as server:
         server.failures = [Status(503, "Loading model")]

@@ -13,6 +13,7 @@ from typing import Literal
 from gistread.engine.protocol import Priority, Restarted, TextDelta, Usage
 from gistread.engine.remote.activity import Activity
 from gistread.engine.remote.chat import Chat, Ended, Likely, Piece, Request
+from gistread.engine.remote.counting import estimate_prompt
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.places import Place, Places
@@ -87,7 +88,8 @@ class Asker:
         while True:
             told = False
             try:
-                async with self._places.place(priority) as place:
+                tokens = estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens
+                async with self._places.place(priority, tokens) as place:
                     room = self._thinking_tokens
                     async with aclosing(self._once(request, room, place)) as events:
                         async for event in events:
@@ -103,8 +105,6 @@ class Asker:
                     yield Restarted("a person's question went first")
             except ServerLostError as lost:
                 failures += 1
-                if lost.busy:
-                    self._places.too_much()
                 await self._waiting.after(lost, failures)
                 if told:
                     yield Restarted(f"the server {lost.reason}")

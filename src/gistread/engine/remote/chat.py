@@ -13,7 +13,7 @@ from gistread import prompts
 from gistread.engine.protocol import Message, Prompt, Sampling
 from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, is_crowded
 
 _NEEDED = {"model", "messages"}
 _LLAMA_SAMPLING = {
@@ -198,7 +198,8 @@ def _failed(error: Json) -> Exception:
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
         return RequestRefusedError(code, str(said))
-    return ServerLostError(f"failed in the middle of an answer ({str(said)[:200]})", busy=code in (429, 503))
+    reason = f"failed in the middle of an answer ({str(said)[:200]})"
+    return ServerLostError(reason, busy=code in (429, 503), crowded=is_crowded(str(said)))
 
 
 def _likely(logprobs: Json) -> tuple[Likely, ...]:

@@ -142,7 +142,7 @@ class RemoteEngine:
             found = await waiting.for_answer(lambda: discovery.find(connection), at_once=True)
             dialect = found.dialect
             most = min(found.slots or dialect.at_most, self._most or dialect.at_most)
-            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots)
+            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots, window=found.context_tokens)
             chat = Chat(connection, found.base, found.model, dialect)
             asker = Asker(chat, places, waiting, self._activity)
             counter = Counter(dialect.tokenizer, found.model, connection.post, found.root)

@@ -7,6 +7,7 @@ neither models nor prompts, and asks nothing twice.
 import asyncio
 import contextlib
 import json
+import os
 import ssl
 import time
 from collections.abc import AsyncGenerator, Iterator
@@ -16,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError
+from gistread.engine.remote.failures import (
+    NothingThereError,
+    RequestRefusedError,
+    ServerLostError,
+    UntrustedError,
+    is_crowded,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -156,7 +163,11 @@ class Connection:
             yield
         except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
             raise ServerLostError("did not answer in time") from None
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+        except httpx2.ConnectTimeout:
+            raise NothingThereError(f"no connection within {self.patience.connect_s:.0f} s") from None
+        except (httpx2.ConnectError, httpx2.ProxyError) as error:
+            if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
+                raise UntrustedError(cause.verify_message) from None
             raise NothingThereError(self._without_key(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise ServerLostError(f"broke off ({self._without_key(_reason(error))})") from None
@@ -169,7 +180,9 @@ class Connection:
             return RequestRefusedError(status, f"it sends to {headers.get('location', 'another address')}")
         if status in _PASSING:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
-            return ServerLostError(reason, busy=status in _BUSY, retry_after_s=_retry_after_s(headers))
+            return ServerLostError(
+                reason, busy=status in _BUSY, crowded=is_crowded(said), retry_after_s=_retry_after_s(headers)
+            )
         return RequestRefusedError(status, said)
 
     def _without_key(self, text: str) -> str:
@@ -202,7 +215,7 @@ def _trusted(*, encrypted: bool) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        raise NothingThereError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
+        raise UntrustedError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
 
 
 def _said(content: bytes) -> str:
@@ -220,10 +233,25 @@ def _said(content: bytes) -> str:
     return text if len(text) <= _SAID_CHARACTERS else text[: _SAID_CHARACTERS - 1] + "…"
 
 
+def _cause(error: BaseException) -> BaseException:
+    """What the system said, which the library's own words mostly hide; else the error itself."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno is not None:
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return error
+
+
 def _reason(error: Exception) -> str:
-    """What the system says, without the names of Python's exceptions where it says anything."""
-    text = " ".join(str(error).split())
-    return text or type(error).__name__
+    """What happened in the words of the system, without the names of Python's exceptions where it says anything."""
+    match _cause(error):
+        case ssl.SSLError(reason=str(reason)) if reason:
+            return reason.replace("_", " ").lower()
+        case OSError(errno=int(number), strerror=str(said)):
+            # asyncio puts the address in place of the system's words.
+            return os.strerror(number) if number > 0 else said
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 def _retry_after_s(headers: "httpx2.Headers") -> float | None:

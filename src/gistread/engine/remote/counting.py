@@ -38,6 +38,12 @@ def estimate(text: str) -> int:
     return tokens
 
 
+def estimate_prompt(prompt: Prompt) -> int:
+    """Rather more tokens than the prompt has, with what an unknown chat template puts around its messages."""
+    around = _FIRST_MESSAGE_TOKENS + _MESSAGE_TOKENS * (len(prompt) - 1)
+    return sum(estimate(message.content) for message in prompt) + around
+
+
 def surely(text: str) -> int:
     """No text has more tokens than bytes."""
     return len(text.encode())

@@ -6,6 +6,15 @@ These never reach a person: they are tried again, worked around, or become an En
 _TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
 
 
+_CROWDED = "context size has been exceeded"
+"""llama-server, when requests that share one window have filled it. One that is too long by itself it refuses."""
+
+
+def is_crowded(said: str) -> bool:
+    """Whether a server that failed says that its requests did not fit its memory together."""
+    return _CROWDED in said.casefold()
+
+
 class RequestRefusedError(Exception):
     """The server understood, and will not: asking the same again is of no use."""
 
@@ -25,15 +34,23 @@ class RequestRefusedError(Exception):
 class ServerLostError(Exception):
     """No answer, or half of one: the same request may succeed later."""
 
-    def __init__(self, reason: str, *, busy: bool = False, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, reason: str, *, busy: bool = False, crowded: bool = False, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         """For people: what happened, to follow the server's name: `did not answer within 10 s`."""
-        self.busy = busy
+        self.busy = busy or crowded
         """The server said that it has too much to do."""
+        self.crowded = crowded
+        """Requests that were worked on together did not fit its memory together."""
         self.retry_after_s = retry_after_s
         """When the server wants to be asked again, where it said so."""
 
 
 class NothingThereError(ServerLostError):
     """No connection could be made at all."""
+
+
+class UntrustedError(NothingThereError):
+    """The server does not prove to be the one that it is named."""

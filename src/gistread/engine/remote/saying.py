@@ -3,30 +3,31 @@
 import re
 
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError
+from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError, UntrustedError
 from gistread.engine.remote.keys import how_to_give
 from gistread.errors import EngineError
 
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
+_AT_ALL = "Is it a server of models, and is its address right, http or https? docs/servers.md shows how to start one."
 _KEPT = "What has been made is kept: the same command goes on from there, with this server or another."
 
 
 def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
     """For a request that was tried so often and got no answer."""
     if isinstance(lost, NothingThereError):
-        if "certificate" in lost.reason.casefold() or "ssl" in lost.reason.casefold():
+        if isinstance(lost, UntrustedError):
             return EngineError(
                 f"The certificate of {address.origin} is not trusted: {lost.reason}.",
                 "If it is your own, name the file with your authority in SSL_CERT_FILE.",
             )
         return EngineError(
             f"Nothing answers at {address.origin} ({lost.reason}).",
-            "Is the server running, and is this its address? docs/servers.md shows how to start one."
+            "Is the server running, and is this its address, http or https? docs/servers.md shows how to start one."
             if attempts == 1
             else _KEPT,
         )
     times = f", {attempts} times in a row" if attempts > 1 else ""
-    return EngineError(f"The server at {address.origin} {lost.reason}{times}.", _KEPT)
+    return EngineError(f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _AT_ALL)
 
 
 def waits_error(address: ServerAddress, seconds: float) -> EngineError:
