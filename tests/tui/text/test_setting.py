@@ -11,6 +11,8 @@ from rich.cells import cell_len
 from gistread.tui.text import bidi
 from gistread.tui.text.document import Block
 from gistread.tui.text.layout import Layout, Manner, lay_out
+from gistread.tui.text.pointing import character_at, offset_below
+from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.setting import offset_at, set_row
 
 PROSE = (
@@ -185,3 +187,17 @@ def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece
         for row in range(1, 40):
             set_row(layout, row)
         assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("text", [PROSE, HEBREW * 2, TABLE], ids=["justified", "right to left", "table"])
+def test_below_a_character_is_what_is_drawn_below_it(text: str) -> None:
+    index = RowIndex([Block(text, start=1000, align="justify")], 30)
+    compared = 0
+    for row in range(1, index.height - 1):
+        for cell in range(30):
+            here, below = character_at(index, row, cell), character_at(index, row + 1, cell)
+            if here is None or below is None or character_at(index, row, cell - 1) == here:
+                continue  # beside the text, or not the first cell of a space that was made wider
+            compared += 1
+            assert offset_below(index, 1000 + here, 1) == 1000 + below
+    assert compared > 20

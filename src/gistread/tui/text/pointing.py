@@ -3,8 +3,7 @@
 Pure: rows of an index, cells from the left edge of a row. Views, columns and the mouse are the widget's affair.
 """
 
-from rich.cells import cell_len
-
+from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.setting import offset_at, set_row
 

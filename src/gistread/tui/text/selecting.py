@@ -10,7 +10,6 @@ from typing import NamedTuple
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.rows import RowIndex
 
 _WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
@@ -91,38 +90,3 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
         if match.start() <= offset < match.end():
             return match.span()
     return offset, min(offset + 1, len(text))
-
-
-def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
-    """The book's character so many rows below the one at `offset` (above: negative), near to its column.
-
-    Rows without text of the book are passed over. None where there are no such rows.
-    """
-    place = index.find_offset(offset)
-    if place is None:
-        return None
-    row, step = index.row_of(place), 1 if rows > 0 else -1
-    layout, inner = index.layout(place.block), row - index.first_row(place.block)
-    span = layout.span(inner)
-    if span is None:
-        return None
-    cell = layout.text_cell(inner) + cell_len(layout.shown[span[0] : place.offset])
-    found, left = None, abs(rows)
-    while left:
-        row += step
-        if not 0 <= row < index.height:
-            return None
-        found = _offset_in_row(index, row, cell)
-        left -= found is not None
-    return found
-
-
-def _offset_in_row(index: RowIndex, row: int, cell: int) -> int | None:
-    """The book's character at a cell of a row, or the nearest in it; None in a row without text of the book."""
-    number, inner = index.locate(row)
-    layout = index.layout(number)
-    span = layout.span(inner)
-    if span is None or layout.block.start is None or span[0] == span[1]:
-        return None
-    at = index_at(layout.shown[slice(*span)], max(0, cell - layout.text_cell(inner)))
-    return layout.block.start + min(span[0] + at, span[1] - 1)

@@ -11,7 +11,7 @@ from textual.reactive import reactive, var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
-from gistread.tui.text import messages, selecting
+from gistread.tui.text import messages, pointing, selecting
 from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource
 from gistread.tui.text.layout import Manner
@@ -226,7 +226,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The book's character so many rows below the one at `offset` (above: negative); None where there is none."""
-        return selecting.offset_below(self._index, offset, rows) if self._ready else None
+        return pointing.offset_below(self._index, offset, rows) if self._ready else None
 
     def _run(self, index: int) -> tuple[int, int]:
         """Bounds of the neighbours that share the key of a block."""
