@@ -6,9 +6,7 @@ they are only text.
 """
 
 import difflib
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from gistread.errors import StorageError, UsageError
+from gistread.replacing import replace_file
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
@@ -277,18 +276,7 @@ def _write(path: Path, text: str) -> None:
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name)
-        new = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-            new.replace(target)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
+        replace_file(target, text.encode(), mode=0o644)
     except OSError as error:
         raise StorageError(
             f"{path}: {error.strerror or error}.", "The setting holds until gistread is closed; it is not saved."

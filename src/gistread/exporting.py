@@ -6,7 +6,6 @@ book. Pure but for `write_document`, which replaces a file only where it is told
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError, StorageError
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
+from gistread.replacing import replace_file
 from gistread.shelf import KeptQuestion
 
 Json = dict[str, Any]
@@ -78,18 +78,7 @@ def write_document(path: Path, text: str, *, replace: bool = False) -> None:
     if path.exists() and not replace:
         raise ExistsError(f"There is a file {path} already.", "Give another name, or say that it is to be replaced.")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}")
-        beside = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        replace_file(path, text.encode(), mode=0o666 & ~_umask())
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Name another file.") from error
 

@@ -88,13 +88,7 @@ def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _open_locked(path, time.monotonic() + wait_s) as file:
             length = os.fstat(file.fileno()).st_size
-            try:
-                write_all(file, b"\n" * _is_torn(path, length) + encode(record))
-                os.fsync(file.fileno())
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(file.fileno(), length)
-                raise
+            add_whole(file, b"\n" * _is_torn(path, length) + encode(record), length)
     except OSError as error:
         raise _storage_error(path, error) from error
 
@@ -143,11 +137,8 @@ class Journal:
         """Write and sync. Whatever fails, the file ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode, records))
         try:
-            write_all(self._file, data)
-            os.fsync(self._file.fileno())
+            add_whole(self._file, data, self._length)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file.fileno(), self._length)
             raise _storage_error(self.path, error) from error
         self._length += len(data)
 
@@ -253,6 +244,17 @@ def lock(file: FileIO) -> bool:
         # Some network file systems know no locks; then nothing keeps two writers apart.
         return True
     return True
+
+
+def add_whole(file: FileIO, data: bytes, length: int) -> None:
+    """Write behind the `length` bytes of the file, and sync. What fails leaves these alone. Raises OSError."""
+    try:
+        write_all(file, data)
+        os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(file.fileno(), length)
+        raise
 
 
 def write_all(file: FileIO, data: bytes) -> None:

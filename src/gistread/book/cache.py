@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import io
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import orjson
 
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
 from gistread.book.open import Cancelled, never, open_with, read_book
+from gistread.replacing import replace_file
 
 EXTRACTION = 3
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
@@ -81,21 +81,9 @@ def _load(kept: Path) -> Book | None:
 
 def _store(kept: Path, book: Book) -> None:
     payload = orjson.dumps(_record(book))
-    try:
+    with contextlib.suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=kept.parent, prefix=".", suffix=_SUFFIX)
-    except OSError:
-        return
-    beside = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(hashlib.sha256(payload).digest())
-            file.write(payload)
-        # Renamed when whole, so that nobody ever reads a part of it.
-        beside.replace(kept)
-    except OSError:
-        with contextlib.suppress(OSError):
-            beside.unlink()
+        replace_file(kept, hashlib.sha256(payload).digest() + payload)
     _forget_old(kept.parent)
 
 

@@ -5,7 +5,6 @@ check it by hand. A run that was killed leaves at most half a line, which is dro
 and what a table says, this does not know.
 """
 
-import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -18,7 +17,7 @@ import orjson
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.evaluation.model import Outcome, Question
-from gistread.journal import lock, write_all
+from gistread.journal import add_whole, lock
 
 FILE_NAME = "outcomes.jsonl"
 
@@ -114,11 +113,8 @@ class OutcomeFile:
         """Write and sync. Whatever fails, the file ends with a whole line. Raises StorageError."""
         line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
         try:
-            write_all(self._file, line)
-            os.fsync(self._file.fileno())
+            add_whole(self._file, line, self._length)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file.fileno(), self._length)
             raise _storage_error(self.path, error) from error
         self._length += len(line)
         self.known[asked.key] = asked

@@ -13,6 +13,7 @@ import orjson
 
 from gistread import __version__, prompts
 from gistread.errors import StorageError, UsageError
+from gistread.replacing import replace_file
 
 FILE_NAME = "run.json"
 
@@ -94,9 +95,8 @@ def settle(folder: Path, settings: RunSettings) -> None:
         if path.exists():
             _refuse_others(folder, read_settings(folder), settings)
             return
-        new = path.with_name(path.name + ".new")
-        new.write_bytes(orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        new.replace(path)
+        document = orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        replace_file(path, document, mode=0o644)
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Give another --out.") from error
 

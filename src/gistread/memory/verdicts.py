@@ -6,8 +6,6 @@ read weights to say what is known of them.
 """
 
 import contextlib
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -15,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
+from gistread.replacing import replace_file
 
 FORMAT = 1
 RIGHT = 0.75
@@ -121,15 +121,7 @@ class Verdicts:
         document = {"format": FORMAT, "entries": [asdict(entry) for entry in entries[-_MOST_ENTRIES:]]}
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-            new = Path(name)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-                new.replace(self._path)
-            except BaseException:
-                new.unlink(missing_ok=True)
-                raise
+            replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
 class FileVerdicts:

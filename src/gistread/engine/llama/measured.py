@@ -6,8 +6,6 @@ and where it cannot be written it is measured again next time.
 
 import contextlib
 import math
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 import orjson
 
 from gistread.engine.protocol import Rates
+from gistread.replacing import replace_file
 
 UNDISTURBED_SHARE = 0.9
 """Of its threads' time that a processor has to have worked on a measurement; else other programs were measured."""
@@ -89,15 +88,8 @@ class Measurements:
         shapes = [{**asdict(subject), **asdict(measured)} for subject, measured in latest]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-            new = Path(name)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(orjson.dumps({"format": _FORMAT, "entries": shapes}, option=orjson.OPT_INDENT_2))
-                new.replace(self._path)
-            except BaseException:
-                new.unlink(missing_ok=True)
-                raise
+            document = orjson.dumps({"format": _FORMAT, "entries": shapes}, option=orjson.OPT_INDENT_2)
+            replace_file(self._path, document)
 
 
 def _entry(shape: Any) -> tuple[Subject, Measured]:
