@@ -82,6 +82,14 @@ def test_where_there_is_a_card_it_says_how_many_layers_are_on_it(
     assert "0 of 3 on a graphics card" in run("doctor", "--model", tiny).out
 
 
+def test_what_the_settings_ask_for_in_vain_is_said(run: Run, tiny: Path) -> None:
+    save_setting(default_paths().config_file, "threads", 2 * machine.physical_cores())
+    ran = run("doctor", "--model", tiny, "--context", "5000")
+    assert "they wait for each other" in ran.out
+    assert "tiny was trained for 4,096 tokens, and its window is no larger" in ran.err
+    assert "Note" not in run("doctor", "--model", tiny, "--context", "4000").err
+
+
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
     ran = run("doctor")
     assert ran.status == ExitStatus.DONE

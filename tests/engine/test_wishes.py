@@ -42,8 +42,10 @@ async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None
 
 
 async def test_numbers_that_attention_cannot_be_computed_with_are_an_error(tiny: Path, start: StartEngine) -> None:
-    with pytest.raises(EngineError, match="Not every model can do with kv_cache"):
-        await start(tiny, wishes=Wishes(kv_cache="q8_0"))  # its heads are smaller than a block of numbers
+    with pytest.raises(EngineError, match='with kv_cache = "q8_0": its heads are too small'):
+        await start(tiny, wishes=Wishes(kv_cache="q8_0"))
+    with pytest.raises(EngineError, match='with kv_cache = "q4_0" and without flash attention'):
+        await start(tiny, wishes=Wishes(kv_cache="q4_0", flash_attention="off"))
 
 
 async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,9 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
         compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
         found.advice += _advice_on_form(header, config, compared=compared)
     found.advice += _advice_on_room(found, found.info)
+    if (config.threads or 0) > found.cores:
+        what = f"The model has {config.threads} threads on {counted(found.cores, 'core')}: they wait for each other."
+        found.advice.append(Advice(what, "Leave threads out of your settings."))
 
 
 def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:

@@ -109,6 +109,8 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
         unwatch()
     if info.fit and info.fit.notice:
         line.say(f"Note: {info.fit.notice}")
+    elif info.fit and config.context_tokens and info.context_tokens < config.context_tokens:
+        line.say(f"Note: {info.name} was trained for {info.context_tokens:,} tokens, and its window is no larger.")
     return engine
 
 

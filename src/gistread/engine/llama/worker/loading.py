@@ -173,7 +173,7 @@ class _Loading:
                 flash_attention=self._wishes.flash_attention,
             )
         except MemoryError:
-            raise _no_room(self._header, layout) from None
+            raise self._refusal(layout) from None
         if layout.gpu_layers and not _warm_up(context):
             context.close()
             raise _no_room(self._header, layout)
@@ -197,6 +197,16 @@ class _Loading:
             on_gpu=bool(layout.gpu_layers),
             fit=fit,
         )
+
+    def _refusal(self, layout: Layout) -> EngineError:
+        """Why there is no context: for lack of memory, or since the numbers that were asked for cannot be."""
+        said = " ".join(self._log.errors)
+        name, numbers = self._path.name, f'kv_cache = "{layout.kv_type}"'
+        if self._wishes.kv_cache != "auto" and "does not divide" in said:
+            return EngineError(f"{name} cannot be used with {numbers}: its heads are too small.", 'Set it to "auto".')
+        if self._wishes.kv_cache != "auto" and "requires flash_attn" in said:
+            return EngineError(f"{name} cannot be used with {numbers} and without flash attention.", "Set one to auto.")
+        return _no_room(self._header, layout)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
         if self._weights is None or self._gpu_layers != gpu_layers:
@@ -329,8 +339,7 @@ def _too_large(header: GgufHeader, sizes: Sizes, layout: Layout, free: int) -> E
 def _no_room(header: GgufHeader, layout: Layout) -> NoRoomError:
     return NoRoomError(
         f"There is no memory for a window of {layout.window} tokens of {header.path.name}.",
-        "Choose a smaller one (--context), or a smaller model."
-        + (f' Not every model can do with kv_cache = "{layout.kv_type}".' if layout.kv_type != "f16" else ""),
+        "Choose a smaller one (--context), or a smaller model.",
     )
 
 
