@@ -32,10 +32,12 @@ class FakeEmbedder:
         max_words: int = 1000,
         means: dict[str, str] | None = None,
         fails_after: int | None = None,
+        tokens_per_s: float | None = None,
     ) -> None:
         self._info = EmbedderInfo("fake vectors", fingerprint, dimension, max_words, "nothing at all")
         self._means = means or {}
         self._fails_after = fails_after
+        self._tokens_per_s = tokens_per_s
         self.asked: list[tuple[tuple[str, ...], TextKind, Priority]] = []
 
     @property
@@ -45,6 +47,10 @@ class FakeEmbedder:
     @property
     def state(self) -> EngineState:
         return EngineState(Phase.IDLE)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        return self._tokens_per_s if self.asked else None
 
     @property
     def documents(self) -> list[str]:

@@ -195,3 +195,14 @@ async def test_a_closed_one_says_so(bert: Path, make: Make) -> None:
     assert embedder.worker_pid is None
     with pytest.raises(EngineError, match="closed"):
         await embedder.embed(TEXTS)
+
+
+async def test_how_fast_it_was_is_known_once_it_was_asked(bert: Path, make: Make) -> None:
+    embedder = make(bert)
+    await embedder.start()
+    assert embedder.tokens_per_s is None
+    await embedder.embed([])
+    assert embedder.tokens_per_s is None
+    await embedder.embed(TEXTS)
+    assert embedder.tokens_per_s is not None
+    assert embedder.tokens_per_s > 0

@@ -107,3 +107,22 @@ async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(c
     assert bool(grown) == needed
     assert (await need.left(memory, at_hand)).complete
     assert standing(memory).made == needed
+
+
+async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> None:
+    embedder = FakeEmbedder(tokens_per_s=50.0)
+    at_hand = replace(models(), embedder=embedder)
+    memory = make_memory()
+    left = await NEEDS["vectors"].left(memory, at_hand)
+    assert left.seconds(at_hand.engine.info) == pytest.approx(left.prefilled / 50.0)
+    assert {text in memory.book.text for text in embedder.documents} == {True}
+    tried = len(embedder.asked)
+    await NEEDS["vectors"].left(memory, at_hand)
+    assert len(embedder.asked) == tried, "once"
+    await made(NEEDS["vectors"], memory, at_hand)
+    assert (await NEEDS["vectors"].left(memory, at_hand)).seconds(at_hand.engine.info) == 0.0
+
+
+async def test_how_long_vectors_take_is_not_told_where_it_cannot_be_known() -> None:
+    at_hand = replace(models(), embedder=FakeEmbedder())
+    assert (await NEEDS["vectors"].left(make_memory(), at_hand)).seconds(at_hand.engine.info) is None

@@ -79,4 +79,5 @@ def _estimate(left: Left, info: EngineInfo) -> str:
     known = f", {left.done} are there" if left.done else ""
     if seconds is None:
         return f"{left.total - left.done} to make{known}"
-    return f"about {left.total - left.done} to make, {duration(seconds)} with {at_work(info)}{known}"
+    where = at_work(info) if left.by_engine else "the embedding model"
+    return f"about {left.total - left.done} to make, {duration(seconds)} with {where}{known}"

@@ -329,6 +329,10 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """End the model and everything it holds. Idempotent."""
 
+    @property
+    def tokens_per_s(self) -> float | None:
+        """How fast it was with the texts that it was last asked for; None before that."""
+
     async def embed(
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
     ) -> Embedded:

@@ -63,7 +63,9 @@ class Left:
     generated: int = 0
     """Tokens that it will have to write."""
     by_engine: bool = True
-    """False: another model makes it, of which no rates are known."""
+    """False: another model makes it."""
+    elsewhere_s: float | None = None
+    """How long that takes the other model; None where it is not known."""
     needless: bool = False
     """This memory does not need it."""
 
@@ -72,10 +74,12 @@ class Left:
         return self.done >= self.total
 
     def seconds(self, info: EngineInfo) -> float | None:
-        """How long it will take this engine; None where its rates are unknown."""
+        """How long it will take this engine, or the other model; None where its rates are unknown."""
         if self.complete:
             return 0.0
-        if info.rates is None or not self.by_engine:
+        if not self.by_engine:
+            return self.elsewhere_s
+        if info.rates is None:
             return None
         return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
 

@@ -8,7 +8,7 @@ Which reader needs what, this does not know.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
@@ -41,7 +41,7 @@ class Need:
     make: Callable[[GistMemory, Models, Priority], AsyncGenerator[Grown, None]]
     """Make what is not there yet of the pages that have been read, at least one. Raises EngineError."""
     left: Callable[[GistMemory, Models], Awaitable[Left]]
-    """What is left to make, of pages that have not been read too as far as can be told. Asks no model."""
+    """What is left to make, of pages that have not been read too as far as can be told. Asks no model that writes."""
 
 
 async def _summaries(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
@@ -110,11 +110,15 @@ async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> As
 
 
 async def _vectors_left(memory: GistMemory, models: Models) -> Left:
-    """Nothing where there is no embedding model: then nothing can be made. Loads it; raises EngineError."""
+    """Nothing where there is no embedding model: then nothing can be made. Loads it, and tries how fast it is; raises
+    EngineError."""
     if models.embedder is None:
         return Left(0, 0)
     info = await models.embedder.start()
-    return await asyncio.to_thread(vectors.left, memory, info)
+    left = await asyncio.to_thread(vectors.left, memory, info)
+    if left.complete or not (pace := await vectors.pace(memory, models.embedder)):
+        return left
+    return replace(left, elsewhere_s=left.prefilled / pace)
 
 
 NEEDS: Mapping[str, Need] = MappingProxyType(

@@ -26,6 +26,9 @@ _KIND = "vectors"
 _TEXTS_AT_ONCE = 64
 """Asked of the model in one go: enough to keep it busy, few enough that a kill loses seconds."""
 
+_TRIED_CHARACTERS = 1200
+"""Of the book, to find out how fast a model is: two or three passages."""
+
 
 class Unit(StrEnum):
     """What has a vector of its own."""
@@ -103,6 +106,18 @@ def left(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> L
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
     return Left(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
+
+
+async def pace(memory: GistMemory, embedder: Embedder) -> float | None:
+    """Tokens in a second. A model that has not been asked anything yet is tried on the first passages of the book.
+
+    Raises EngineError.
+    """
+    if embedder.tokens_per_s is None:
+        texts = [memory.book.text[start:end] for start, end in cut(memory.book, 0, _TRIED_CHARACTERS)]
+        for _ in range(2):  # At first weights are read from disk, and everything is set up.
+            await embedder.embed(texts, TextKind.DOCUMENT, Priority.BACKGROUND)
+    return embedder.tokens_per_s
 
 
 async def query_vector(question: str, embedder: Embedder) -> npt.NDArray[np.float32]:

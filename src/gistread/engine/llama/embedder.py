@@ -32,6 +32,7 @@ class LlamaEmbedder:
         self._model = model
         self._prefixes = Prefixes()
         self._told_of_cut = False
+        self._tokens_per_s: float | None = None
         self._process = SupervisedWorker(self._load_model, log)
 
     @property
@@ -41,6 +42,10 @@ class LlamaEmbedder:
     @property
     def state(self) -> EngineState:
         return self._process.state
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        return self._tokens_per_s
 
     @property
     def worker_pid(self) -> int | None:
@@ -70,6 +75,8 @@ class LlamaEmbedder:
             cut += answer["cut"]
             self._tell_of_cut(answer["cut"])
             usage += Usage(**answer["usage"])
+        if usage.prefilled and usage.seconds > 0:
+            self._tokens_per_s = usage.prefilled / usage.seconds
         return Embedded(np.concatenate(rows), cut, usage)
 
     def _tell_of_cut(self, texts: int) -> None:
