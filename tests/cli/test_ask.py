@@ -156,3 +156,10 @@ def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_b
     assert run(*asked).json["answer"] == nothing
     kept_verdicts().keep(engine.info.fingerprint, None, Verdict(Worth.SOME, "it guesses", chosen=2, choices=6))
     assert run(*asked).json["answer"] == "He counted the stairs."
+
+
+def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(run: Run, indexed: Path, engine: FakeEngine) -> None:
+    engine._says = lambda _: "It was Napoleon."
+    ran = run("ask", indexed, QUESTION, "--reader", "gistread")
+    assert ran.out == "It was Napoleon.\n"
+    assert "The book does not bear this out." in ran.err

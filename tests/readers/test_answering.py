@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers.answering import says_nothing, turns_in_circles
+from gistread.readers.answering import doubt, says_nothing, turns_in_circles
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,16 @@ def test_circles(tail: str) -> None:
 )
 def test_no_circles(text: str) -> None:
     assert not turns_in_circles(text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "said"),
+    [
+        ("Ferrand stole the key.", True, ""),
+        ("The book does not say.", False, ""),
+        ("It was Napoleon.", False, "The book does not bear this out."),
+        ("", False, "The model gave no answer."),
+    ],
+)
+def test_beside_an_answer_that_does_not_count_stands_why_not(answer: str, found: bool, said: str) -> None:
+    assert doubt(answer, found=found) == said

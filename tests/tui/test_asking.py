@@ -213,6 +213,21 @@ async def test_the_book_may_not_say_and_a_restart_voids_what_was_said(tmp_path: 
         assert "Wrong words" not in text_of(app)
         reader.say(answered("The book does not say.", found=False, lookups=(1, 3)))
         await until(pilot, lambda: "Looked at: pages 1, 3." in text_of(app))
+        assert "bear this out" not in text_of(app)
+
+
+async def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who")
+        reader.say(STARTED, AnswerDelta("It was Napoleon."))
+        await until(pilot, lambda: "Napoleon" in text_of(app))
+        assert "bear this out" not in text_of(app)
+        reader.say(answered("It was Napoleon.", found=False))
+        await until(pilot, lambda: "The book does not bear this out." in text_of(app))
 
 
 async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:

@@ -39,6 +39,7 @@ from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.paths import default_paths
+from gistread.readers.answering import doubt
 from gistread.readers.choices import posed
 from gistread.readers.events import (
     AnswerDelta,
@@ -250,6 +251,8 @@ class _StreamedAnswer:
             write("")
         if streamed.strip() != answered.answer.strip():
             write(answered.answer)
+        if doubted := doubt(answered.answer, found=answered.found):
+            say(doubted)
         for citation in answered.citations:
             place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
             where = " · ".join(filter(None, place))

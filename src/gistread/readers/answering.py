@@ -190,6 +190,13 @@ def says_nothing(answer: str) -> bool:
     return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
 
 
+def doubt(answer: str, *, found: bool) -> str:
+    """What a person is told beside an answer that does not count as found, where it does not say so itself."""
+    if found or says_nothing(answer):
+        return ""
+    return "The book does not bear this out." if answer.strip() else "The model gave no answer."
+
+
 def adds_nothing(note: str) -> bool:
     """Whether a note says that there is nothing to note, as the prompts for notes ask for it, or as an answer would."""
     return (

@@ -85,7 +85,8 @@ async def begin(
         return await _measured(question, text, set(), engine, options)
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
-    window = await lay_out(question, memory, pinned, measure, engine, max_pages, _page_of(steering.here, memory))
+    here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
+    window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
     if not window.pieces and not window.opened:
         text = render(memory, [coarsest(standing(memory))])
         needed, context_tokens = await engine.count(text), engine.info.context_tokens

@@ -56,7 +56,7 @@ async def notes(
     answer_tokens = max(_NOTE_TOKENS, options.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
     if room < 2 * _TASK_TOKENS:
-        raise PromptTooLongError(window - room + 2 * _TASK_TOKENS, answer_tokens, window)
+        raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     chunks = await passages.chunks(book, chunk_tokens, engine.count)

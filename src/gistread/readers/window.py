@@ -92,15 +92,18 @@ async def lay_out(
     engine: Engine,
     max_pages: int,
     here: int | None = None,
+    *,
+    answer_tokens: int = 0,
 ) -> Window:
     """Decide at which level every page is told for this question. The `pinned` ones are open, if they fit.
 
-    `here` is the page where the person reads. There are no pieces when not even one line about the book fits. Raises
-    PromptTooLongError when the question alone fills the window.
+    `here` is the page where the person reads, `answer_tokens` what `measure` counts for the answer. There are no pieces
+    when not even one line about the book fits. Raises PromptTooLongError when the question alone fills the window.
     """
     room = engine.info.context_tokens - await measure("")
     if room < 0:
-        raise PromptTooLongError(engine.info.context_tokens - room, 0, engine.info.context_tokens)
+        context_tokens = engine.info.context_tokens
+        raise PromptTooLongError(context_tokens - room - answer_tokens, answer_tokens, context_tokens)
     typical = await _typical_page_tokens(memory, engine)
     opened: set[int] = set()
     for number in sorted(pinned):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
+from gistread.readers.answering import doubt
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -143,7 +144,8 @@ def scope_of(started: Started) -> str:
     """What part of the book and of the memory the question is asked over, in words; empty when all of both."""
     said = []
     if not started.complete:
-        said.append(f"Over the first {started.pages_read} of ~{started.pages_total} pages.")
+        first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
+        said.append(f"Over the {first} of ~{started.pages_total} pages.")
     if started.told:
         said.append(at_levels(started.told))
     return " ".join(said)
@@ -184,8 +186,11 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
         drawn.add(_said(exchange.answer.strip(), ("answer", number), "answer", spans=links), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
+    over = not (exchange.running or exchange.problem)
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
+    if over and (doubted := doubt(exchange.answer, found=exchange.found)):
+        drawn.add(_said(doubted, None, "muted"))
     if not exchange.found and exchange.lookups:
         pages = ", ".join(map(str, exchange.lookups))
         drawn.add(_said(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", None, "muted"))

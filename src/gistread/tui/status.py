@@ -85,13 +85,21 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return ("the reading goes on after the answer",)
         case Reading.OFFERED:
             whole = activity.pages_read >= activity.pages_total
-            memory = f"memory complete: {activity.pages_read}" if whole else f"{activity.pages_read} of {total}"
+            memory = (
+                f"memory complete: {_pages(activity.pages_read)}"
+                if whole
+                else f"{activity.pages_read} of {total} pages"
+            )
             kept = f"read by {activity.read_by}" if activity.read_by else "kept from before"
-            return (f"idle · {memory} pages, {kept}", f"{resume_key} reads anew")
+            return (f"idle · {memory}, {kept}", f"{resume_key} reads anew")
         case Reading.DONE:
-            return ("idle", f"memory complete: {activity.pages_read} pages")
+            return ("idle", f"memory complete: {_pages(activity.pages_read)}")
         case _:
             return ("idle",)
+
+
+def _pages(count: int) -> str:
+    return f"{count} {'page' if count == 1 else 'pages'}"
 
 
 def _making(making: Making, resume_key: str) -> tuple[str, ...]:
