@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gistread.engine.llama.fitting import Wishes
-from gistread.engine.llama.worker.parked import Found, Parked
+from gistread.engine.llama.worker.parked import Found, Parked, Worth
 from gistread.engine.protocol import Priority
 from tests.engine.conftest import StartEngine, TinyModel
 from tests.engine.fresh_model import FreshModel, passage
@@ -29,12 +29,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
     return TinyModel(path, FreshModel(path), can_roll_back=True)
 
 
-def parked(tokens: str, *, store: Parked, background: bool = False) -> None:
-    """Park what is new of these tokens, a byte each."""
+def parked(tokens: str, *, store: Parked, worth: Worth = Worth.ASKED) -> bool:
+    """Park what is new of these tokens, a byte each. False: there is no room."""
     known = store.find(as_tokens(tokens))
-    if store.make_room(len(tokens) - known.length, known):
+    room = store.make_room(len(tokens) - known.length, known, worth)
+    if room:
         state = np.frombuffer(tokens[known.length :].encode(), dtype=np.uint8)
-        store.keep(as_tokens(tokens), state, known, background=background)
+        store.keep(as_tokens(tokens), state, known, worth)
+    return room
 
 
 def as_tokens(text: str) -> list[int]:
@@ -86,7 +88,7 @@ def test_what_background_work_left_goes_first_and_is_never_much() -> None:
     parked("a person's", store=store)
     left = "ABCDEFGHIJKLMNOP"
     for letter in left:
-        parked(letter, store=store, background=True)
+        parked(letter, store=store, worth=Worth.BACKGROUND)
     assert [letter for letter in left if store.find(as_tokens(letter)).length] == list(left[-8:])
     parked("0123456789" * 3, store=store)
     assert not any(store.find(as_tokens(letter)).length for letter in left)
@@ -100,6 +102,30 @@ def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
     free = 80
     parked("b" * 50, store=store)
     assert (store.size, store.find(as_tokens("b")).length) == (0, 0)
+
+
+def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_passes() -> None:
+    store = Parked(limit_bytes=100)
+    held = [letter * 20 for letter in "abcd"]
+    assert all(parked(tokens, store=store, worth=Worth.HELD) for tokens in held)
+    assert not parked("e" * 20, store=store, worth=Worth.HELD)
+    assert store.holdable() == store.size == 80
+    for number in range(9):  # Each takes the place of the one before it, and never of what is held.
+        assert parked(f"{number}" * 15, store=store)
+        assert store.use(store.find(as_tokens(held[number % 4]))) is None
+    assert all(store.find(as_tokens(tokens)).length == 20 for tokens in held)
+    assert parked("f" * 90, store=store)
+    assert not any(store.find(as_tokens(tokens)).length for tokens in held)
+
+
+def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
+    store = Parked(limit_bytes=100)
+    for tokens in ("a" * 60, "b" * 30):
+        parked(tokens, store=store)
+    assert store.hold(store.find(as_tokens("a" * 60)))
+    assert not store.hold(store.find(as_tokens("b" * 30)))
+    parked("c" * 40, store=store)
+    assert [store.find(as_tokens(letter * 60)).length for letter in "abc"] == [60, 0, 40]
 
 
 async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache_holds_few_of_them(

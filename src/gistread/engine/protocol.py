@@ -189,6 +189,8 @@ class EngineInfo:
     """None: it runs elsewhere."""
     has_template: bool = True
     """False: it was trained to go on with text, not to follow tasks, and prompts are laid out plainly for it."""
+    hold_tokens: int = 0
+    """Tokens that `Engine.hold` has room for, about; 0: it holds nothing, or does not say."""
 
 
 class Phase(StrEnum):
@@ -247,6 +249,16 @@ class Engine(Protocol):
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         """Evaluate the stable beginning of this prompt, so that a request that begins so is answered sooner."""
+
+    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+        """As `prepare`, in memory alone: for many prompts that each are worth something to this process only.
+
+        None: it could not be held beside what is held already. What is held makes way for what people ask, where
+        that needs all the room, and is gone when the engine is lost: `held` says what is there.
+        """
+
+    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+        """Of each whether its stable beginning is there still, however it came to be evaluated."""
 
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON

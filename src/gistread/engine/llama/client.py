@@ -116,6 +116,7 @@ class LlamaEngine:
             rates=chosen.measured.rates,
             weights=chosen.weights,
             fit=chosen.loaded.fit,
+            hold_tokens=chosen.loaded.hold_tokens,
             has_template=bool(header.chat_template),
         )
 
@@ -226,3 +227,11 @@ class LlamaEngine:
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return Usage(**(await self._process.answer("prepare", prompt=prompt, priority=priority))["usage"])
+
+    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+        answer = await self._process.answer("hold", prompt=prompt, priority=priority)
+        return Usage(**answer["usage"]) if answer["held"] else None
+
+    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+        held: list[bool] = (await self._process.answer("held", prompts=list(prompts)))["held"]
+        return held

@@ -33,6 +33,8 @@ class Loaded:
     parallel: int
     """A guess, as long as nothing was measured."""
     fit: Fit | None = None
+    hold_tokens: int = 0
+    """See `EngineInfo`."""
 
 
 @dataclass(frozen=True, slots=True)

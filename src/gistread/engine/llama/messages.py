@@ -3,21 +3,23 @@
 To the worker:    load {path, wishes, snapshots: {directory, model} or null, first, give_up}; see `worker/loading.py`
                   load_embedder {path, pooling}           embed {id, texts, priority}
                   generate {id, prompt, sampling, priority}
-                  prepare {id, prompt, priority}
+                  prepare {id, prompt, priority}          hold {id, prompt, priority}
+                  held {id, prompts}
                   choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
                   score {id, prompt, continuation, priority}
                   tokenise {id, texts}
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
-                                                                 parallel, dimension, fit}
+                                                                 parallel, dimension, fit, hold_tokens}
                   trying {number, left, notice}
                   measured {rates, parallel}; rates null: they could not be
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority,
                                                          busy_s, decode_s, cells}
                   delta {id, text, usage}                 done {id, text, finish, usage}
                   chosen {id, index, probability, usage}  counted {id, tokens}
-                  prepared {id, usage}                    scored {id, mean, tokens, usage}
+                  prepared {id, usage, held}              scored {id, mean, tokens, usage}
+                  held {id, held}; one of a prompt
                   tokenised {id, tokens}; a list of them a text
                   embedded {id, vectors, cut, usage}; vectors as base64 of 32-bit numbers, row by row
                   refused {id, prompt_tokens, answer_tokens, context_tokens}

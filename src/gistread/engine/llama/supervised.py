@@ -24,7 +24,7 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 _MAX_ATTEMPTS = 2
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
-_ANSWERS = ("chosen", "counted", "tokenised", "prepared", "scored", "embedded")
+_ANSWERS = ("chosen", "counted", "tokenised", "prepared", "held", "scored", "embedded")
 """Messages that are all that there is to say to a request."""
 _ENDS = (*_ANSWERS, "done", "cancelled", "error", "refused")
 """The last message to a request is one of these."""

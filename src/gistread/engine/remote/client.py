@@ -202,6 +202,12 @@ class RemoteEngine:
         with server.asker.refusals():
             return (await server.asker.asking(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
 
+    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+        return None  # A server has a cache of its own, of which nobody knows how much it takes.
+
+    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+        return [False] * len(prompts)
+
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
     ) -> AsyncGenerator[StreamEvent]:

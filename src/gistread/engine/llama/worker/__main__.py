@@ -92,7 +92,7 @@ class Worker:
                 self._inbox.put(message)
                 if self._scheduler is not None:
                     self._scheduler.interrupt_for(None, message["id"])
-            case "measure_rates" | "configure":
+            case "measure_rates" | "configure" | "held":
                 self._inbox.put(message)
             case _:
                 self._inbox.put(message)
@@ -107,7 +107,7 @@ class Worker:
             if message["kind"] == "count":
                 tokens = len(model.weights.tokens_of(message["text"]))
             else:
-                tokens = len(model.weights.prompt_tokens(_prompt(message)))
+                tokens = len(model.weights.prompt_tokens(_chat(message["prompt"])))
             return encode("counted", id=message["id"], tokens=tokens)
 
         self.send(self._guarded(message["id"], answer))
@@ -147,6 +147,7 @@ class Worker:
         embeds = message["kind"] == "load_embedder"
         self._scheduler = Embedding(model, self.send) if embeds else Scheduler(model, self.send)
         self._model = model
+        hold_tokens = 0 if isinstance(self._scheduler, Embedding) else self._scheduler.hold_tokens
         self.send(
             encode(
                 "ready",
@@ -158,6 +159,7 @@ class Worker:
                 parallel=model.parallel,
                 dimension=model.context.dimension,
                 fit=model.fit,
+                hold_tokens=hold_tokens,
             )
         )
 
@@ -184,6 +186,8 @@ class Worker:
                         self._scheduler.cancel(message["id"])
                 case "measure_rates":
                     self._measure_rates(message["least_share"])
+                case "held":
+                    self._tell_held(message)
                 case "configure":
                     if self._model is not None:
                         self._model.parallel = message["parallel"]
@@ -203,6 +207,17 @@ class Worker:
         if refusal := self._guarded(message["id"], answer):
             self.send(refusal)
 
+    def _tell_held(self, message: Message) -> None:
+        """Of each prompt whether its stable beginning lies in the cache or in memory."""
+
+        def answer(model: LoadedModel) -> bytes:
+            scheduler = self._scheduler
+            assert isinstance(scheduler, Scheduler)
+            held = [scheduler.holds(_stable_beginning(model, prompt)) for prompt in message["prompts"]]
+            return encode("held", id=message["id"], held=held)
+
+        self.send(self._guarded(message["id"], answer))
+
     def _guarded(self, request_id: int, answer: Callable[[LoadedModel], bytes]) -> bytes:
         """What `answer` says, or that it failed: no request may end the process or stay without an end."""
         if self._model is None:
@@ -221,21 +236,22 @@ class Worker:
             return encode("error", id=request_id, message=str(error) or type(error).__name__)
 
 
-def _prompt(message: Message) -> list[ChatMessage]:
-    return [ChatMessage(item["role"], item["content"]) for item in message["prompt"]]
+def _chat(messages: list[Message]) -> list[ChatMessage]:
+    return [ChatMessage(item["role"], item["content"]) for item in messages]
 
 
 def _request(model: LoadedModel, message: Message) -> Request:
     """The request of a message. Raises PromptTooLongError, and ValueError for a grammar that is none."""
-    prompt = model.weights.prompt_tokens(_prompt(message))
+    prompt = model.weights.prompt_tokens(_chat(message["prompt"]))
     options = message.get("options")
     sampling = Sampling(**message.get("sampling", {}))
     # One token more than an option has: the end of the turn may be what decides.
     max_tokens = max(len(model.weights.tokens_of(o)) for o in options) + 1 if options else sampling.max_tokens
     sampler: FreeSampler | OptionSampler | None
     scorer: Scorer | None = None
-    stable = _stable_tokens(model, message, prompt)
-    if message["kind"] == "prepare":
+    stable = _stable_tokens(model, message["prompt"], prompt)
+    holds = message["kind"] == "hold"
+    if message["kind"] in ("prepare", "hold"):
         prompt, max_tokens, sampler = prompt[:stable], 0, None
     elif message["kind"] == "score":
         scorer = Scorer(len(prompt), model.weights.tokens_of(message["continuation"]))
@@ -255,17 +271,24 @@ def _request(model: LoadedModel, message: Message) -> Request:
         sampler=sampler,
         stream=TextStream(sampling.stop),
         scorer=scorer,
-        stable=stable,
+        stable=0 if holds else stable,  # What is held is not written to disk.
+        holds=holds,
     )
 
 
-def _stable_tokens(model: LoadedModel, message: Message, prompt: list[int]) -> int:
+def _stable_beginning(model: LoadedModel, messages: list[Message]) -> list[int]:
+    """The tokens of a prompt that others will begin with too."""
+    prompt = model.weights.prompt_tokens(_chat(messages))
+    return prompt[: _stable_tokens(model, messages, prompt)]
+
+
+def _stable_tokens(model: LoadedModel, messages: list[Message], prompt: list[int]) -> int:
     """How many tokens of this prompt others will begin with too: those of the text said to be stable."""
-    *before, last = message["prompt"]
+    *before, last = messages
     if not last["stable"]:
         return 0
-    beginning = {**message, "prompt": [*before, {**last, "content": last["content"][: last["stable"]]}]}
-    return common_prefix(model.weights.prompt_tokens(_prompt(beginning)), prompt)
+    beginning = [*before, {**last, "content": last["content"][: last["stable"]]}]
+    return common_prefix(model.weights.prompt_tokens(_chat(beginning)), prompt)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from gistread.engine.llama import fitting
 from gistread.engine.llama.fitting import Gpu, Layout, Wishes
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.memory_needed import SEQUENCES, STATES, Sizes, batch_tokens_of, sizes_of
+from gistread.engine.llama.memory_needed import SEQUENCES, STATES, Sizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.describing import gpus, library
 from gistread.engine.llama.worker.saying import LlamaLog
@@ -59,6 +59,8 @@ class LoadedModel:
     on_gpu: bool = False
     fit: Fit | None = None
     """None: it makes vectors."""
+    token_bytes: float = 0.0
+    """Of a token in the KV cache; 0: not known, or nothing is kept of a token."""
     snapshots: Snapshots | None = None
     """None: nothing is kept on disk."""
     parallel: int = 8
@@ -124,6 +126,7 @@ def load(
             error = no_room
         else:
             model.snapshots = _snapshots(snapshots, layout.kv_type)
+            model.token_bytes = cell_bytes(sizes, layout.kv_type)
             return model
     raise error or _no_room(header, best)
 

@@ -5,13 +5,14 @@ small model 2% slower and its decoding 6%. Out of the cache they cost nothing; a
 back in some ten milliseconds, where evaluating them takes seconds. They are found again by their tokens.
 
 Kept as a tree of pieces, so that what several prompts begin with is kept once. All of them together stay below a share
-of the memory that is free; what was not used for longest, and nothing else goes on from, is dropped first. Knows
-nothing of the cache.
+of the memory that is free; what is worth least and was not used for longest, and nothing else goes on from, is dropped
+first. Knows nothing of the cache.
 """
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,22 @@ _SHARE = 8
 """No more than one part in so many of the memory that is free."""
 _BACKGROUND_PIECES = 8
 """Of background work, which goes on from its last prompts alone."""
+_HELD_SHARE = 0.8
+"""Of all that is parked, what is held at most. The rest is for what requests leave behind while it is used: without
+room of its own each of these would drop what is held and about to be asked for."""
 
 State = npt.NDArray[np.uint8]
+
+
+class Worth(IntEnum):
+    """What goes first is least."""
+
+    BACKGROUND = 0
+    """Left behind by background work."""
+    ASKED = 1
+    """Left behind by a person's request."""
+    HELD = 2
+    """Evaluated ahead, for requests to come. Nothing else that is held makes way for it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -38,7 +53,7 @@ class Piece:
     tokens: list[int]
     state: State
     above: "Piece | None"
-    background: bool
+    worth: Worth
     used_at: int = 0
     below: list["Piece"] = field(default_factory=list)
     """Those that go on from any place in it."""
@@ -85,34 +100,59 @@ class Parked:
             open_pieces += [lower for lower in piece.below if lower.start <= end]
         return Found(tuple(_down_to(best[0])), best[1])
 
+    def holdable(self) -> int:
+        """Bytes that can be held, by the memory that is free now."""
+        return int(self._limit * _HELD_SHARE)
+
     def use(self, found: Found) -> None:
         """These are needed now: others go first."""
         for piece in found.pieces:
             piece.used_at = next(self._clock)
 
-    def make_room(self, size: int, after: Found) -> bool:
-        """Drop what was not used for longest until `size` bytes more may be kept. False: they may not.
+    def make_room(self, size: int, after: Found, worth: Worth) -> bool:
+        """Drop what is worth least, and of that what was not used for longest, until `size` bytes more may be kept.
 
-        `after`: pieces that stay, since what comes goes on from them.
+        `after`: pieces that stay, since what comes goes on from them. False: the bytes may not be kept.
         """
-        limit = min(self._limit_bytes, (self._free_bytes() + self.size) // _SHARE)
+        limit = self._limit
+        if worth is Worth.HELD and self._held + size > limit * _HELD_SHARE:
+            return False
         while self.size + size > limit:
-            droppable = [piece for piece in self._all() if not piece.below and piece not in after.pieces]
-            if not droppable:
+            leaves = [piece for piece in self._all() if not piece.below and piece not in after.pieces]
+            if worth is Worth.HELD:
+                leaves = [piece for piece in leaves if piece.worth is not Worth.HELD]
+            if not leaves:
                 return False
-            self._drop(min(droppable, key=lambda piece: (not piece.background, piece.used_at)))
+            self._drop(min(leaves, key=lambda piece: (piece.worth, piece.used_at)))
         return True
 
-    def keep(self, tokens: Sequence[int], state: State, after: Found, *, background: bool) -> None:
+    def keep(self, tokens: Sequence[int], state: State, after: Found, worth: Worth) -> None:
         """Keep the state of `tokens` from position `after.length` on."""
         above = after.pieces[-1] if after.pieces else None
-        piece = Piece(after.length, list(tokens[after.length :]), state, above, background)
+        piece = Piece(after.length, list(tokens[after.length :]), state, above, worth)
         (above.below if above else self._roots).append(piece)
         self.size += len(state)
         self.use(Found((*after.pieces, piece), piece.end))
-        of_background = [other for other in self._all() if other.background and not other.below]
-        if background and len(of_background) > _BACKGROUND_PIECES:
+        of_background = [other for other in self._all() if other.worth is Worth.BACKGROUND and not other.below]
+        if worth is Worth.BACKGROUND and len(of_background) > _BACKGROUND_PIECES:
             self._drop(min(of_background, key=lambda other: other.used_at))
+
+    def hold(self, found: Found) -> bool:
+        """Hold what is parked already. False: as much is held as may be."""
+        more = sum(len(piece.state) for piece in found.pieces if piece.worth is not Worth.HELD)
+        if self._held + more > self._limit * _HELD_SHARE:
+            return False
+        for piece in found.pieces:
+            piece.worth = Worth.HELD
+        return True
+
+    @property
+    def _limit(self) -> int:
+        return min(self._limit_bytes, (self._free_bytes() + self.size) // _SHARE)
+
+    @property
+    def _held(self) -> int:
+        return sum(len(piece.state) for piece in self._all() if piece.worth is Worth.HELD)
 
     def _drop(self, piece: Piece) -> None:
         (piece.above.below if piece.above else self._roots).remove(piece)

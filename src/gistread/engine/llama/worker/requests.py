@@ -23,6 +23,8 @@ class Request:
     """Of a request that asks how likely the end of its prompt is."""
     stable: int = 0
     """Tokens at the beginning of the prompt that others will begin with too: worth a snapshot."""
+    holds: bool = False
+    """Whether what was evaluated is to be held in memory, when nothing is decided."""
     sought: bool = False
     """Whether a snapshot has been looked for."""
     sequence: int | None = None

@@ -65,6 +65,15 @@ class Scheduler:
     def requested(self) -> bool:
         return bool(self._requests)
 
+    @property
+    def hold_tokens(self) -> int:
+        """That can be held in memory, about."""
+        return self._slots.holdable(self._model.token_bytes)
+
+    def holds(self, tokens: list[int]) -> bool:
+        """Whether none of these tokens has to be evaluated."""
+        return self._slots.holds(tokens)
+
     def submit(self, request: Request) -> None:
         self._requests.append(request)
 
@@ -204,9 +213,10 @@ class Scheduler:
         self._send(message)
 
     def _prepared(self, request: Request) -> None:
+        held = request.holds and self._slots.hold(request)
         if self._slots.unsaved(request):
             self._slots.save(request.prompt, self._slots.state(request.prompt))
-        self._finish(request, encode("prepared", id=request.id, usage=request.usage()))
+        self._finish(request, encode("prepared", id=request.id, usage=request.usage(), held=held))
 
     def _scored(self, request: Request, scorer: Scorer) -> None:
         message = encode("scored", id=request.id, mean=scorer.mean, tokens=scorer.length, usage=request.usage())

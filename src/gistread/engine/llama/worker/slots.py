@@ -14,7 +14,7 @@ import itertools
 from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.parked import NOTHING, Found, Parked, State
+from gistread.engine.llama.worker.parked import NOTHING, Found, Parked, State, Worth
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
@@ -157,6 +157,19 @@ class Slots:
         if self._snapshots is not None:
             self._snapshots.save(stable, state)
 
+    def hold(self, request: Request) -> bool:
+        """Hold what was evaluated for a request in memory, outside the cache. False: there is no room for it."""
+        assert request.sequence is not None
+        return self._park(request.sequence, Worth.HELD)
+
+    def holds(self, tokens: list[int]) -> bool:
+        """Whether all of these tokens lie in the cache or in memory."""
+        return max(self._tree.find(tokens)[1], self._find_parked(tokens).length) == len(tokens)
+
+    def holdable(self, token_bytes: float) -> int:
+        """Tokens that can be held, of so many bytes each."""
+        return int(self._parked.holdable() / token_bytes) if self._parked is not None and token_bytes else 0
+
     def _bring_back(self, request: Request) -> None:
         """Restore the stable beginning of a request from disk when that spares evaluating it. Tried once."""
         stable = request.prompt[: request.stable]
@@ -238,16 +251,24 @@ class Slots:
         """Empty a sequence; what it held is parked, if it is worth it."""
         background = sequence in self._background
         least = _LEAST_OF_BACKGROUND if background else _LEAST_PARKED
-        if self._parked is not None and self._tree.alone(sequence) > least:
-            tokens = self._tree.tokens(sequence)
-            known = self._parked.find(tokens)
-            if len(tokens) - known.length > least:
-                self.context.fork(sequence, self._spare, len(tokens), known.length)
-                if self._parked.make_room(self.context.state_bytes(self._spare), known):
-                    state = self.context.state(self._spare)
-                    self._parked.keep(tokens, state, known, background=background)
-                self.context.cut(self._spare, 0)
+        if self._tree.alone(sequence) > least:
+            self._park(sequence, Worth.BACKGROUND if background else Worth.ASKED, least)
         self._cut(sequence, 0)
+
+    def _park(self, sequence: int, worth: Worth, least: int = 0) -> bool:
+        """Park what a sequence holds, if that is more than `least` tokens beyond what is parked. False: no room."""
+        if self._parked is None:
+            return False
+        tokens = self._tree.tokens(sequence)
+        known = self._parked.find(tokens)
+        if len(tokens) - known.length <= least:
+            return worth is not Worth.HELD or self._parked.hold(known)
+        self.context.fork(sequence, self._spare, len(tokens), known.length)
+        room = self._parked.make_room(self.context.state_bytes(self._spare), known, worth)
+        if room:
+            self._parked.keep(tokens, self.context.state(self._spare), known, worth)
+        self.context.cut(self._spare, 0)
+        return room
 
     def _cut(self, sequence: int, length: int) -> int:
         """Keep the first `length` tokens of a sequence, or none where that cannot be done; how many are left."""
