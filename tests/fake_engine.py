@@ -19,6 +19,7 @@ from gistread.engine.protocol import (
     EngineInfo,
     EngineState,
     Likelihood,
+    Message,
     Phase,
     Priority,
     Prompt,
@@ -47,7 +48,7 @@ class Call:
     """What the engine was asked."""
 
     kind: str
-    """`complete`, `choose` or `likelihood`."""
+    """`complete`, `choose`, `likelihood` or `hold`."""
     text: str
     prompt: Prompt
     options: tuple[str, ...] = ()
@@ -68,15 +69,18 @@ class FakeEngine:
         fingerprint: str = "fake-1",
         count: Callable[[str], int] = tokens_in,
         parallel: int = 1,
+        hold_tokens: int = 0,
         likelihood: Callable[[str, str], float | None] = lambda _, __: None,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
-        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel)
+        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel, hold_tokens=hold_tokens)
         self._count = count
         self._likelihood = likelihood
         self._seen: list[str] = []
         self.calls: list[Call] = []
+        self.holding: list[str] = []
+        """Beginnings of prompts that are held."""
         self.restarts = 0
         """How many of the next streams are lost once after their first word."""
         self.counted = 0
@@ -129,6 +133,17 @@ class FakeEngine:
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         self._seen.append(prompt[-1].content[: prompt[-1].stable])
         return NO_USAGE
+
+    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+        stable = prompt[-1].content[: prompt[-1].stable]
+        if sum(map(self._count, self.holding)) + self._count(stable) > self._info.hold_tokens:
+            return None
+        usage = await self._take("hold", (Message("user", stable),), (), Sampling(max_tokens=0), priority)
+        self.holding.append(stable)
+        return usage
+
+    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+        return [prompt[-1].content[: prompt[-1].stable] in self.holding for prompt in prompts]
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON

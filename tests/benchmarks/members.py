@@ -34,7 +34,9 @@ from gistread.engine.protocol import (
     Usage,
 )
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers import longagent, passages
+from gistread.memory.parts import PART_TOKENS
+from gistread.memory.passages import chunks
+from gistread.readers import longagent
 from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
 from gistread.readers.options import ReaderOptions
 from gistread.sample import story_path
@@ -125,7 +127,7 @@ async def _book(engine: Engine, *, quick: bool) -> Book:
     if quick:
         return open_book(story_path())
     book = open_book(texts.NOVEL)
-    parts = await passages.chunks(book, longagent.CHUNK_TOKENS, engine.count)
+    parts = await chunks(book, PART_TOKENS, engine.count)
     end = parts[_MEMBERS - 1][1]
     return replace(
         book,
@@ -176,7 +178,7 @@ class _Asked:
         self._numbers = itertools.count(1)
         self.usage = NO_USAGE
         self.requests = 0
-        self.count, self.measure = engine.count, engine.measure
+        self.count, self.measure, self.held = engine.count, engine.measure, engine.held
 
     @property
     def info(self) -> EngineInfo:

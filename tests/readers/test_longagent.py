@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from gistread.engine.protocol import Choice, Priority, Prompt
+from gistread.memory import parts
 from gistread.memory.model import GistMemory
-from gistread.readers import longagent, passages
+from gistread.memory.passages import chunks
+from gistread.readers import longagent
 from gistread.readers.events import (
     Agreed,
     Answered,
@@ -30,7 +32,7 @@ QUESTION = "Who stole the brass key?"
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chapter a part."""
-    monkeypatch.setattr(longagent, "CHUNK_TOKENS", 120)
+    monkeypatch.setattr(parts, "PART_TOKENS", 120)
 
 
 def choosing(*mention: str, ask: Sequence[bool] = ()) -> Callable[[str, Sequence[str]], str]:
@@ -147,8 +149,8 @@ async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> 
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
-    parts = await passages.chunks(make_memory().book, longagent.CHUNK_TOKENS, fake.count)
-    assert sum(call.options == ("yes", "no") for call in fake.calls) == len(parts)
+    members = len(await chunks(make_memory().book, parts.PART_TOKENS, fake.count))
+    assert sum(call.options == ("yes", "no") for call in fake.calls) == members
     numbers = iter(range(100))
     endless = FakeEngine(
         says=lambda text: f"Query number {next(numbers)}?" if "one short question" in text else "Ferrand",
@@ -156,7 +158,7 @@ async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> 
     )
     events = await ask(endless)
     assert Stopped(StopReason.LIMIT) in events
-    assert sum(call.options == ("yes", "no") for call in endless.calls) == len(parts) * longagent.ROUNDS
+    assert sum(call.options == ("yes", "no") for call in endless.calls) == members * longagent.ROUNDS
 
 
 async def test_no_prompt_is_longer_than_the_window_however_many_members_answer() -> None:

@@ -1,4 +1,6 @@
-"""What the members of a team have read is not evaluated again: not for a second question, not for another round."""
+"""What the members of a team have read is not evaluated again: not for the first question where it was read before,
+not for a second one, not for another round.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +23,7 @@ from gistread.engine.protocol import (
     Sampling,
     Usage,
 )
+from gistread.memory import parts
 from gistread.readers import longagent
 from gistread.readers.events import Answered, MembersAsked, Steering, TeamFormed
 from gistread.readers.options import ReaderOptions
@@ -37,9 +40,11 @@ class Accounted:
     def __init__(self, engine: LlamaEngine) -> None:
         self._engine = engine
         self._finished: list[str] = []
-        self.count, self.measure, self.stream = engine.count, engine.measure, engine.stream
+        self.count, self.measure, self.stream, self.held = engine.count, engine.measure, engine.stream, engine.held
         self.twice: list[int] = []
         """Of each request, tokens that were evaluated although an earlier one had begun with them."""
+        self.mentions: list[tuple[Prompt, Usage]] = []
+        """What members were asked first, and what that has cost."""
 
     @property
     def info(self) -> EngineInfo:
@@ -49,6 +54,8 @@ class Accounted:
         known = list(self._finished)
         choice = await self._engine.choose(prompt, options, priority)
         await self._account(prompt, known, choice.usage)
+        if "yes" in options:
+            self.mentions.append((prompt, choice.usage))
         return replace(choice, index=0 if "yes" in options else 1)
 
     async def complete(
@@ -70,7 +77,7 @@ class Accounted:
 async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(longagent, "CHUNK_TOKENS", PART_TOKENS)
+    monkeypatch.setattr(parts, "PART_TOKENS", PART_TOKENS)
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=Wishes(context_tokens=WINDOW))
     await engine.start()
     try:
@@ -87,3 +94,32 @@ async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
     assert isinstance(events[-1], Answered)
     assert len(accounted.twice) >= 2 * len(team.parts) * longagent.ROUNDS
     assert max(accounted.twice) <= 8  # where tokens end is not always where the text that is common does
+
+
+@pytest.mark.slow
+async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_were_read_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART_TOKENS", PART_TOKENS)
+    wishes = Wishes(context_tokens=WINDOW)
+    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=wishes, snapshots=tmp_path / "snapshots")
+    memory = make_memory(20, 20)
+    await engine.start()
+    try:
+        read = [grown async for grown in parts.read_ahead(memory.book, engine, Priority.BACKGROUND)]
+        assert len(read) * PART_TOKENS > 2 * 2 * WINDOW
+        accounted = Accounted(engine)
+        asking = longagent.longagent(
+            "Who stole it?", memory, cast(Engine, accounted), Steering(), ReaderOptions(answer_tokens=16)
+        )
+        async for event in asking:
+            if isinstance(event, Answered):
+                break
+        first = accounted.mentions[: len(read)]
+        prompt = first[0][0][0]
+        asked = replace(prompt, content=prompt.content[prompt.content.index("\n---\n") - 1 :])
+        assert max(usage.prefilled for _, usage in first) <= await engine.measure((asked,))
+        assert (await parts.left(memory.book, engine)).complete
+        assert not (tmp_path / "snapshots").exists()
+    finally:
+        await engine.close()

@@ -7,9 +7,8 @@ import pytest
 
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.memory.passages import PASSAGE_WORDS
+from gistread.memory.passages import GAP, PASSAGE_WORDS, chunks, join, render
 from gistread.memory.passages import cut as cut_book
-from gistread.readers import passages
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -22,6 +21,7 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
+from gistread.readers.passages import beginning
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
@@ -119,7 +119,7 @@ async def test_dos_shows_passages_in_the_order_of_the_book_within_the_budget() -
     places = [text.index(fact) for fact in FACTS if fact in text]
     assert FACTS[7] in text
     assert places == sorted(places)
-    assert passages.GAP in text
+    assert GAP in text
     assert 300 < await fake.count(text.partition("\n---")[0]) <= 450
 
 
@@ -205,17 +205,19 @@ def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
     assert "".join("".join(book.text[start:end].split()) for start, end in cut) == "".join(book.text.split())
     assert all(before[1] <= after[0] for before, after in pairwise(cut))
     assert all(len(book.text[start:end].split()) <= PASSAGE_WORDS for start, end in cut)
-    assert passages.join(cut, book) == [(cut[0][0], cut[-1][1])]
-    assert passages.render([cut[1], cut[3]], book).count(passages.GAP) == 3
+    assert join(cut, book) == [(cut[0][0], cut[-1][1])]
+    assert render([cut[1], cut[3]], book).count(GAP) == 3
 
 
 async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -> None:
     fake = FakeEngine(count=len)
     book = make_book(["Short one.", "x" * 5000, "Short two."])
-    chunks = await passages.chunks(book, 700, fake.count)
-    assert "".join("".join(book.text[start:end].split()) for start, end in chunks) == "".join(book.text.split())
-    assert all(before[1] <= after[0] for before, after in pairwise(chunks))
-    assert max(end - start for start, end in chunks) <= 700
+    parts = await chunks(book, 700, fake.count)
+    assert "".join("".join(book.text[start:end].split()) for start, end in parts) == "".join(book.text.split())
+    assert all(before[1] <= after[0] for before, after in pairwise(parts))
+    assert max(end - start for start, end in parts) <= 700
+    assert await chunks(book, 700, fake.count, first=3) == parts[:3]
+    assert await chunks(book, 700, fake.count, first=99) == parts
 
 
 async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_word() -> None:
@@ -229,13 +231,13 @@ async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_
         return fits
 
     async def begins(start: int, characters: int) -> str | None:
-        found = await passages.beginning((start, len(text)), book, within(characters))
+        found = await beginning((start, len(text)), book, within(characters))
         return text[found[0] : found[1]] if found else None
 
     assert await begins(0, 60) == "The sea was calm. The lamp burned on."
     assert await begins(0, 22) == "The sea was calm."
     assert await begins(0, 20) == "The sea was"
-    assert await begins(text.index("xxx"), 100) == "x" * (100 - 2 * len("\n\n" + passages.GAP))
+    assert await begins(text.index("xxx"), 100) == "x" * (100 - 2 * len("\n\n" + GAP))
     assert await begins(0, 3) is None
 
 

@@ -178,6 +178,80 @@ async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) 
     await session.close()
 
 
+MEMBERS = replace(CONFIG, reader="longagent")
+
+
+def parts_read(engine: SteppedEngine) -> Counter[str]:
+    """How often each part was evaluated ahead."""
+    return Counter(call.text for call in engine.calls if call.kind == "hold")
+
+
+async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says, hold_tokens=100_000)
+    session, told = session_on(tmp_path, engine, MEMBERS)
+    await session.use_model("fake")
+    await holds(lambda: told.of(news.Made) and not session.making.running)
+    assert set(parts_read(engine).values()) == {1}
+    assert (await session.left_to_make("members"))["members"].complete
+    known = len(engine.calls)
+    session.ask("Who walked the road?", set())
+    await holds(lambda: told.of(news.QuestionEnded) and not session.making.running)
+    assert not any(call.kind == "hold" for call in engine.calls[known:])
+    mentions = [call for call in engine.calls[known:] if call.options == ("yes", "no")]
+    assert {call.text.partition("\n\n---\n")[0] for call in mentions} == set(parts_read(engine))
+    await session.close()
+
+
+async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -> None:
+    reading, answering = (
+        SteppedEngine(says=says, hold_tokens=100_000, name=name, fingerprint=name) for name in ("reads", "answers")
+    )
+    told = Told()
+    session = Session(
+        long_book(),
+        MemoryStore(tmp_path),
+        MEMBERS,
+        lambda _: reading,
+        told.append,
+        presets=tmp_path,
+        make_asking_engine=lambda _: answering,
+    )
+    await session.use_asking_model("answers")
+    await session.use_model("reads")
+    await holds(lambda: told.of(news.MemoryComplete) and not session.making.running)
+    assert (await session.left_to_make("members"))["members"].needless
+    assert not parts_read(reading)
+    await session.use_asking_model("")
+    await holds(lambda: told.of(news.Made) and not session.making.running)
+    assert parts_read(reading)
+    await session.close()
+
+
+async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says, hold_tokens=100_000)
+    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
+    app = app_on(long_book(), tmp_path, engine, replace(MEMBERS, prepare="when asked"))
+    async with app.run_test(size=(120, 60)) as pilot:
+        screen = await opened(pilot)
+        session = screen.session
+        assert session is not None
+        await until(pilot, lambda: session.reading.state is news.Reading.DONE)
+        await pilot.press("A")
+        await until(pilot, lambda: re.search(r"members: about \d+ min", text_of(app)))
+        await pilot.press("escape")
+        engine.stop_after = len(engine.calls) + 2
+        assert session.make("members") == ""
+        await until(pilot, lambda: re.search(r"making members: 2 of \d+ · .*left", text_of(app)))
+        await pilot.press("escape")
+        await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to go on", text_of(app)))
+        engine.gate.set()
+        await pilot.press("r")
+        await until(pilot, lambda: session.making.making is None)
+        await pilot.press("A")
+        await until(pilot, lambda: "members are" in text_of(app))
+        assert set(parts_read(engine).values()) == {1}
+
+
 def test_needs_in_words() -> None:
     measured = EngineInfo("m", "f", 8192, "CPU", rates=Rates(100.0, ((1, 10.0),)))
     assert need_words("facts", None, None) == "needs facts"

@@ -1,7 +1,8 @@
 """What readers need of a memory beside its gists, by name: how it is made, and how much of it is left to make.
 
 One description for all who make it: a reader when it is first asked, the command line ahead of questions, the screen
-while nobody asks. What is made is kept by what it was made of (`derived.py`), so it makes no difference who began.
+while nobody asks. What is made is kept by what it was made of (`derived.py`), so it makes no difference who began; but
+for what an engine has read, which only those have a use for who ask the same engine (`parts.py`).
 Which reader needs what, this does not know.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
-from gistread.memory import facts, tree, vectors
+from gistread.memory import facts, parts, tree, vectors
 from gistread.memory.derived import Grown
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
@@ -30,6 +31,8 @@ class Models:
 
     engine: Engine
     embedder: Embedder | None = None
+    answers: bool = False
+    """Questions are put to this very engine, later in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,17 @@ async def _vectors_left(memory: GistMemory, models: Models) -> Left:
     return replace(left, elsewhere_s=left.prefilled / pace)
 
 
+async def _members(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+    if models.answers:
+        async with aclosing(parts.read_ahead(memory.book, models.engine, priority)) as reading:
+            async for grown in reading:
+                yield grown
+
+
+async def _members_left(memory: GistMemory, models: Models) -> Left:
+    return await parts.left(memory.book, models.engine) if models.answers else Left(0, 0, needless=True)
+
+
 NEEDS: Mapping[str, Need] = MappingProxyType(
     {
         need.name: need
@@ -130,6 +144,7 @@ NEEDS: Mapping[str, Need] = MappingProxyType(
             Need("summaries of a long memory", _long, _long_left),
             Need("facts", _facts, _facts_left),
             Need(VECTORS, _vectors, _vectors_left),
+            Need("members", _members, _members_left),
         )
     }
 )

@@ -1,10 +1,13 @@
 """A book cut in passages: a few whole paragraphs, or a few sentences of a long one.
 
 What is ranked, embedded and shown where a page is too much. Where the cuts are depends on the text alone, so that
-whatever is made of a passage can be kept.
+whatever is made of a passage can be kept. Before a model, passages that follow one another in the book are joined, and
+gaps between them are marked.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gistread.book.model import Book, Kind
 from gistread.book.sentences import sentence_spans
@@ -12,6 +15,9 @@ from gistread.book.words import count_words
 
 PASSAGE_WORDS = 100
 """Longest passage of several paragraphs or sentences. DOS RAG takes chunks of 100 tokens (arXiv 2506.03989)."""
+
+GAP = "[…]"
+"""Stands where something of the book is left out."""
 
 Passage = tuple[int, int]
 """`book.text[start:end]`."""
@@ -34,6 +40,59 @@ def cut(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
     if open_from >= 0:
         passages.append((open_from, passage_end))
     return passages
+
+
+def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
+    """The same places in the order of the book, those that touch (or have only white space between) as one."""
+    joined: list[Passage] = []
+    for start, end in sorted(passages):
+        if joined and not book.text[joined[-1][1] : start].strip():
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def render(passages: Sequence[Passage], book: Book) -> str:
+    """The passages (joined) one after the other, a mark wherever something of the book is left out."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in passages:
+        if book.text[at:start].strip():
+            pieces.append(GAP)
+        pieces.append(book.text[start:end].strip())
+        at = end
+    if passages and book.text[at:].strip():
+        pieces.append(GAP)
+    return "\n\n".join(pieces)
+
+
+async def chunks(
+    book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
+) -> list[Passage]:
+    """The whole book in pieces of at most `most_tokens` tokens, whole passages each, in order; or the `first` of these.
+
+    A passage longer than that alone (a text without spaces) is cut in the middle, as often as it takes.
+    """
+    found: list[Passage] = []
+    tokens = 0
+    waiting = deque(await asyncio.to_thread(cut, book))
+    while waiting:
+        start, end = waiting.popleft()
+        size = await count(book.text[start:end]) + 2
+        if size > most_tokens and end - start > 1:
+            middle = (start + end) // 2
+            waiting.extendleft([(middle, end), (start, middle)])
+            continue
+        if found and tokens + size <= most_tokens:
+            found[-1] = found[-1][0], end
+            tokens += size
+        elif len(found) == first:
+            break
+        else:
+            found.append((start, end))
+            tokens = size
+    return found
 
 
 def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]:

@@ -18,6 +18,7 @@ from gistread.memory import facts
 from gistread.memory.facts import Facts, gather
 from gistread.memory.graph import Element, build
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import join
 from gistread.readers.agreement import clusters
 from gistread.readers.answering import Basis, answer_from, answer_prompt, short_answer
 from gistread.readers.citations import cite_passages
@@ -35,7 +36,6 @@ from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest,
 from gistread.readers.lookups import STOP
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
-from gistread.readers.passages import join
 from gistread.search.ranked import Ranker
 
 NAME = "graphreader"

@@ -5,7 +5,8 @@ members that are not trained for this answer too readily; those who say no drop 
 one member of each of two groups reads both parts, and the group that is not confirmed is dropped. The leader then
 answers from what is left, or asks the members something else first, a few times at most and never the same again.
 
-Members run side by side, as many as the engine does well. It needs no gist memory.
+Members run side by side, as many as the engine does well. It needs no gist memory. That their parts are read can be
+seen to before (`memory/parts.py`).
 """
 
 import asyncio
@@ -17,10 +18,9 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.engine.side_by_side import SideBySide
-from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
-from gistread.readers import passages
+from gistread.memory.parts import TASK_TOKENS, held, part_tokens, text_of
+from gistread.memory.passages import Passage, chunks, join
 from gistread.readers.agreement import agree, clusters
 from gistread.readers.answering import SHORT_TOKENS, Basis, answer_from, answer_prompt, says_nothing, short_answer
 from gistread.readers.choices import alone
@@ -41,14 +41,10 @@ from gistread.readers.options import ReaderOptions
 
 NAME = "longagent"
 
-CHUNK_TOKENS = 2000
-"""Of a member's part (section 2.1: 1,024 or 2,048)."""
 ROUNDS = 3
 """Questions that the leader may put to the members."""
 CONFLICTS = 8
 """Pairs of parts that are read together in one round."""
-_TASK_TOKENS = 160
-"""Words of the longest prompt and of the chat template, rather more than less."""
 _NOTHING = "Nobody found anything."
 
 
@@ -76,8 +72,7 @@ class _Team:
     """Each question that was put to the members, and what is left of their reports."""
 
     def text(self, *parts: int) -> str:
-        book = self.memory.book
-        return passages.render(passages.join((self.parts[part] for part in parts), book), book)
+        return text_of((self.parts[part] for part in parts), self.memory.book)
 
     def findings(self) -> str:
         lines = []
@@ -104,9 +99,10 @@ async def longagent(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the whole book, part by part. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
-    team.part_tokens = await _part_tokens(team)
+    answer_tokens = max(SHORT_TOKENS, options.answer_tokens)
+    team.part_tokens = part_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
     team.most_reports = max(2, team.part_tokens // (ROUNDS * SHORT_TOKENS))
-    team.parts = await passages.chunks(memory.book, team.part_tokens, engine.count)
+    team.parts = await chunks(memory.book, team.part_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield TeamFormed(tuple(team.parts))
 
@@ -136,36 +132,28 @@ async def longagent(
         yield event
 
 
-async def _part_tokens(team: _Team) -> int:
-    """Tokens of a part, so that two parts fit the window together. Raises PromptTooLongError when none would."""
-    window = team.engine.info.context_tokens
-    question = await team.engine.count(team.question)
-    answer = max(SHORT_TOKENS, team.options.answer_tokens)
-    room = (window - answer - _TASK_TOKENS - question) // 2
-    if room < _TASK_TOKENS:
-        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer, window)
-    return min(CHUNK_TOKENS, room)
-
-
 async def _ask_members(
     team: _Team, question: str, steering: Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
     """What the members have to say to a question, as they are ready.
 
     At once are no more than fit one window together: only then does what a member is asked second surely begin with
-    what was evaluated for its first. On a server each has a window of its own. `from_end`: the last member begins.
-    Where not all that was evaluated can be kept, that of the members asked last is there still.
+    what was evaluated for its first. On a server each has a window of its own. Members whose parts the engine holds
+    begin, so that those which it must read again do not drop them before. `from_end`: the last member begins. A server
+    that does not say what it has kept has that of the members asked last.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.part_tokens + _TASK_TOKENS + SHORT_TOKENS)
+    in_window = info.context_tokens // (team.part_tokens + TASK_TOKENS + SHORT_TOKENS)
     places = SideBySide(team.engine, None if info.elsewhere else in_window)
 
     async def member(part: int) -> _Report | None:
         async with places:
             return None if steering.stop else await _ask(team, question, part)
 
-    order = range(len(team.parts))
-    tasks = [asyncio.create_task(member(part)) for part in (reversed(order) if from_end else order)]
+    there = await held(team.parts, team.memory.book, team.engine)
+    order = sorted(range(len(team.parts)), reverse=from_end)
+    order.sort(key=lambda part: not there[part])
+    tasks = [asyncio.create_task(member(part)) for part in order]
     try:
         for ready in asyncio.as_completed(tasks):
             if (report := await ready) is not None:
@@ -249,7 +237,7 @@ async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),
-        seen=tuple(passages.join(places, book)),
+        seen=tuple(join(places, book)),
         usage=team.usage,
         tells=bool(reports),
     )

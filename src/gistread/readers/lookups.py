@@ -12,6 +12,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.levels import coarsest, page_by_page
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import join
 from gistread.memory.tree import standing
 from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite, without_false_references
@@ -26,7 +27,6 @@ from gistread.readers.events import (
     Who,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.passages import join
 from gistread.readers.window import Window, lay_out, render
 
 STOP = "STOP"

@@ -12,8 +12,7 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
-from gistread.readers import passages
+from gistread.memory.passages import Passage, chunks, join
 from gistread.readers.answering import Basis, adds_nothing, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
@@ -59,13 +58,13 @@ async def notes(
         raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
-    chunks = await passages.chunks(book, chunk_tokens, engine.count)
+    parts = await chunks(book, chunk_tokens, engine.count)
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS, options.budget_tokens or CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
     usage: Usage = NO_USAGE
     reason = StopReason.NOTHING_LEFT
-    for number, (start, end) in enumerate(chunks, start=1):
+    for number, (start, end) in enumerate(parts, start=1):
         if steering.stop:
             reason = StopReason.PERSON
             break
@@ -78,7 +77,7 @@ async def notes(
         if note and not adds_nothing(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
-        yield PartRead(number, len(chunks), start, end)
+        yield PartRead(number, len(parts), start, end)
     text = notebook.text()
     if notebook.dropped:
         yield Noted(f"The first {notebook.dropped} notes had to make way for later ones.", 0, 0)
@@ -89,7 +88,7 @@ async def notes(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, asked: cite_passages(said, asked, memory, places),
-        seen=tuple(passages.join(places, book)),
+        seen=tuple(join(places, book)),
         usage=usage,
         tells=bool(places),
     )

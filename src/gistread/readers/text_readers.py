@@ -13,7 +13,7 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, cut
+from gistread.memory.passages import Passage, cut, render
 from gistread.readers import passages
 from gistread.readers.answering import Basis, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
@@ -171,7 +171,7 @@ class BookText:
             return shown
         if (beginning := await passages.beginning(wanted[0], book, fits)) is not None:
             return [beginning]
-        needed = await measure(passages.render(wanted[:1], book))
+        needed = await measure(render(wanted[:1], book))
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
@@ -200,7 +200,7 @@ class BookText:
         `opened`: the pages told of as open, the person's included. `insisting`: see `answer_prompt`.
         """
         memory = self._memory
-        text = None if shown is None else passages.render(shown, memory.book)
+        text = None if shown is None else render(shown, memory.book)
         seen = tuple(shown or ())
         yield Shown(seen)
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)

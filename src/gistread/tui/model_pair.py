@@ -11,9 +11,10 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.engine.opening import has_room, runs_here, same_model
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
+from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
+from gistread.memory.needs import Models
 
 MakeEngine = Callable[[str], Engine]
 """A model's path or name becomes an engine that is not loaded yet. Called in a thread; raises GistreadError."""
@@ -116,6 +117,11 @@ class ModelPair:
     def share_cores(self) -> bool:
         """Whether one of two would slow the other down. Only those on this machine do."""
         return self.apart and runs_here(self.reading.spec) and runs_here(self.asking.spec)
+
+    def at_hand(self, embedder: Embedder | None) -> Models | None:
+        """What is made of a memory with. None while the model that reads has no engine."""
+        engine = self.reading.engine
+        return Models(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose_reading(self, spec: str) -> None:
         """Raises GistreadError when there is none of this name: none is chosen then."""

@@ -19,7 +19,7 @@ from gistread.memory.estimate import Left, estimate, expected_pace, pace_of
 from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
 from gistread.memory.model import Reading as ReadingMode
-from gistread.memory.needs import NEEDS, Models
+from gistread.memory.needs import NEEDS
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.presets import Preset, read_presets
@@ -157,7 +157,10 @@ class Session:
         """Let this model answer from now on, loaded for the next question; the one that reads where it is empty."""
         async with self._switching:
             await self.asking.cancel()
+            await self.making.hold()
             await self._models.choose_asking(model)
+        if not self.making.paused:
+            self._make_needs()
         self._tell(ActivityChanged())
 
     async def use_embedder(self, embedder: Embedder) -> None:
@@ -277,20 +280,19 @@ class Session:
         if self.reading.state in (Reading.DONE, Reading.OFFERED) and not self.asking.running:
             self._make_needs()
 
-    async def left_to_make(self) -> dict[str, Left]:
-        """Of everything that a reader may need how much is missing, by the names of `memory/needs.py`.
+    async def left_to_make(self, *names: str) -> dict[str, Left]:
+        """Of these things, by their names in `memory/needs.py`, or of all that a reader may need, how much is missing.
 
         Empty where that cannot be known, without a model. An embedding model is not loaded for this.
         """
-        engine = self._models.reading.engine
-        if engine is None or self.loading or self._memory is None:
-            return {}
         unloaded = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
         loaded = self._embedder is not None and self._embedder.state.phase not in unloaded
-        memory, models = self._memory, Models(engine, self._embedder if loaded else None)
+        memory, models = self._memory, self._models.at_hand(self._embedder if loaded else None)
+        if models is None or self.loading or memory is None:
+            return {}
         try:
-            names = dict.fromkeys(name for method in METHODS.values() for name in method.needs)
-            return {name: await NEEDS[name].left(memory, models) for name in names}
+            wanted = names or [name for method in METHODS.values() for name in method.needs]
+            return {name: await NEEDS[name].left(memory, models) for name in dict.fromkeys(wanted)}
         except GistreadError:
             return {}
 
@@ -312,23 +314,17 @@ class Session:
             self._make_on()
 
     def _make_on(self) -> None:
-        engine = self._models.reading.engine
         if self._memory is None or not self._memory.entries:
             return
-        if engine is not None:
-            self.making.go_on(self._memory, Models(engine, self._embedder))
+        if (models := self._models.at_hand(self._embedder)) is not None:
+            self.making.go_on(self._memory, models)
         elif self.making.wants and self.has_model and not self.loading:
             self._begin()  # It made room for the model that answers.
 
     async def seconds_to_make(self, name: str) -> float | None:
         """How long `make` of this will take; None where that cannot be told."""
-        engine = self._models.reading.engine
-        if engine is None or self._memory is None or self.loading or (info := self.info) is None:
-            return None
-        try:
-            return (await NEEDS[name].left(self._memory, Models(engine))).seconds(info)
-        except GistreadError:
-            return None
+        left = (await self.left_to_make(name)).get(name)
+        return left.seconds(self.info) if left is not None and self.info is not None else None
 
     async def close(self) -> None:
         """End everything. What was read is on disk already."""
