@@ -4,7 +4,8 @@ As a plain loop asks them, each from its first token; one member after another, 
 begins with what it was asked first; and all at once, as the reader does. A part is evaluated once in the latter two, so
 what is left between them is what batches are worth: on a CPU, where long prompts are bound by arithmetic, next to
 nothing. Every way begins with an empty cache. Then another question is put to the members, as in a second round: what
-they have read lies in memory as far as there is memory for it (`worker/parked.py`).
+they have read lies in memory as far as there is memory for it (`worker/parked.py`). Last, the parts are read before the
+question, as the program does while nobody asks.
 
 Beside the seconds stand those of the processor, which other programs disturb less.
 """
@@ -34,7 +35,7 @@ from gistread.engine.protocol import (
     Usage,
 )
 from gistread.memory.model import GistMemory, PageSize
-from gistread.memory.parts import PART_TOKENS
+from gistread.memory.parts import PART_TOKENS, read_ahead
 from gistread.memory.passages import chunks
 from gistread.readers import longagent
 from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
@@ -49,6 +50,7 @@ _QUESTION = "Who is Mr. Wickham, and what does Mr. Darcy say of him?"
 _NEXT = "Where does Mrs. Bennet want her daughters to go, and why?"
 _AIM = 0.5
 _APART, _AFTER, _TOGETHER = "each request from its first token", "one member after another", "all members at once"
+_AHEAD, _READ = "the parts, while nobody asks", "all at once, their parts read before"
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
@@ -59,13 +61,16 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         _APART: _Way(apart=True, at_once=1),
         _AFTER: _Way(apart=False, at_once=1),
         _TOGETHER: _Way(apart=False, at_once=0),
+        _READ: _Way(apart=False, at_once=0, ahead=True),
     }
     rounds: dict[str, _Round] = {}
     for name, way in ways.items():
         async with engine_over(setting) as engine:
             book = await _book(engine, quick=setting.quick)
+            if way.ahead:
+                rounds[_AHEAD] = await _read_ahead(book, engine)
             rounds[name] = await _round(_QUESTION, book, engine, way)
-            if not way.apart:
+            if not way.apart and not way.ahead:
                 rounds[f"{name}, another question"] = await _round(_NEXT, book, engine, way)
     yield Table(
         f"One round of longagent, {rounds[_TOGETHER].members} members",
@@ -93,10 +98,13 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             for name, r in rounds.items()
         ),
     )
-    alone, after, together = (rounds[name] for name in ways)
+    alone, after, together, read = (rounds[name] for name in ways)
     again = rounds[f"{_TOGETHER}, another question"]
     yield Aim("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
     yield Aim("members at once against one member after another", together.seconds / after.seconds, _AIM)
+    yield Aim(
+        "their parts read before, members at once against one member after another", read.seconds / after.seconds, _AIM
+    )
     yield Aim("members asked another question, against their first", again.seconds / together.seconds, _AIM)
 
 
@@ -108,6 +116,8 @@ class _Way:
     """No request begins like another."""
     at_once: int
     """Members at work at the same time; 0: as many as the engine says."""
+    ahead: bool = False
+    """The parts are read before the question comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,25 +152,43 @@ async def _round(question: str, book: Book, engine: LlamaEngine, way: _Way) -> _
     asked = _Asked(engine, way)
     memory = GistMemory(book, PageSize(280, 600), "")
     events = longagent.longagent(question, memory, cast(Engine, asked), Steering(), ReaderOptions(answer_tokens=64))
-    members, reports, began, processor_s = 0, 0, 0.0, 0.0
-    cells: list[int] = [0]
-    unwatch = engine.watch(lambda _: cells.append(engine.work.cells))
-    try:
-        async with aclosing(events):
-            async for event in events:
-                match event:
-                    case TeamFormed(parts=parts):
-                        members = len(parts)
-                    case MembersAsked():
-                        began, processor_s = time.perf_counter(), _processor_s(engine)
-                    case Reported():
-                        reports += 1
-                        if reports == members:
-                            break
-    finally:
-        unwatch()
-    seconds, used_s = time.perf_counter() - began, _processor_s(engine) - processor_s
-    return _Round(members, seconds, used_s, asked.usage, asked.requests, max(cells))
+    members, reports = 0, 0
+    clock: _Clock | None = None
+    async with aclosing(events):
+        async for event in events:
+            match event:
+                case TeamFormed(parts=parts):
+                    members = len(parts)
+                case MembersAsked():
+                    clock = _Clock(engine)
+                case Reported():
+                    reports += 1
+                    if reports == members:
+                        break
+    assert clock is not None
+    return clock.stopped(members, asked.usage, asked.requests)
+
+
+async def _read_ahead(book: Book, engine: LlamaEngine) -> _Round:
+    """What the program does before the question."""
+    clock = _Clock(engine)
+    usages = [grown.usage async for grown in read_ahead(book, engine, Priority.BACKGROUND)]
+    return clock.stopped(len(usages), sum(usages, NO_USAGE), len(usages))
+
+
+class _Clock:
+    """From now on, what an engine takes."""
+
+    def __init__(self, engine: LlamaEngine) -> None:
+        self._engine = engine
+        self._cells = [0]
+        self._unwatch = engine.watch(lambda _: self._cells.append(engine.work.cells))
+        self._began, self._processor_s = time.perf_counter(), _processor_s(engine)
+
+    def stopped(self, members: int, usage: Usage, requests: int) -> _Round:
+        self._unwatch()
+        seconds, used_s = time.perf_counter() - self._began, _processor_s(self._engine) - self._processor_s
+        return _Round(members, seconds, used_s, usage, requests, max(self._cells))
 
 
 def _processor_s(engine: LlamaEngine) -> float:

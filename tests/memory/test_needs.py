@@ -17,8 +17,8 @@ from tests.readers.memories import make_memory
 
 PAGES = 40
 LONG = "summaries of a long memory"
-ALWAYS = [need for need in NEEDS.values() if need.name != LONG]
-"""What a memory of any length is to have."""
+ALWAYS = [need for need in NEEDS.values() if need.name not in (LONG, "members")]
+"""What a memory of any length is to have, and what is kept with it (`test_parts.py` has the other)."""
 
 
 def models() -> Models:
