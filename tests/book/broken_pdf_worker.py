@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from gistread.book.formats import pdf_worker
+from gistread.book.formats.pdf import worker as pdf_worker
 
 _read = pdf_worker.read
 

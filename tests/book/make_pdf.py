@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gistread.book.formats.pdf import read_pdf
+from gistread.book.formats.pdf.book import read_pdf
 from gistread.book.model import Book
 
 FONTS = {

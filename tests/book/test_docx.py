@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 
 from gistread.book import Kind
-from gistread.book.formats import docx_package
+from gistread.book.formats.docx import package as docx_package
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gistread.book import open_book
-from gistread.book.formats import pdf_process
-from gistread.book.formats.pdf import read_pdf
-from gistread.book.formats.pdf_hyphens import Words
+from gistread.book.formats.pdf import process as pdf_process
+from gistread.book.formats.pdf.book import read_pdf
+from gistread.book.formats.pdf.hyphens import Words
 from gistread.book.model import Book, Kind, Style
 from gistread.errors import BookError
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.formats.pdf_ligatures import restored
+from gistread.book.formats.pdf.ligatures import restored
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from random import Random
 
 import psutil
 
-from gistread.book.formats import pdf as pdf_format
-from gistread.book.formats import pdf_worker
-from gistread.book.formats.pdf_pages import Document, Font
-from gistread.book.formats.pdf_process import add_record
+from gistread.book.formats.pdf import book as pdf_format
+from gistread.book.formats.pdf import worker as pdf_worker
+from gistread.book.formats.pdf.pages import Document, Font
+from gistread.book.formats.pdf.process import add_record
 from gistread.book.model import Book
 from gistread.book.open import open_bytes
 from gistread.errors import BookError, GistreadError

@@ -128,7 +128,7 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
             raise _too_large(name, largest)
         stream.seek(0)
         if kind is Readable.PDF:
-            from gistread.book.formats.pdf import read_pdf
+            from gistread.book.formats.pdf.book import read_pdf
 
             return read_pdf(stream, name, cancelled)
         data = stream.read(limit_bytes)
@@ -173,7 +173,7 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
     if isinstance(kind, Convertible):
         return _convert(stream, name, kind, cancelled)
     if kind is Readable.DOCX:
-        from gistread.book.formats.docx import read_docx
+        from gistread.book.formats.docx.book import read_docx
 
         return read_docx(archive, name)
     if kind is Readable.ZIPPED_FB2:

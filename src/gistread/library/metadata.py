@@ -87,7 +87,7 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
         if kind is Readable.EPUB:
             return _epub(path, archive)
         if kind is Readable.DOCX:
-            from gistread.book.formats.docx_package import metadata_of
+            from gistread.book.formats.docx.package import metadata_of
 
             metadata = metadata_of(archive)
             return _file(metadata.title or path.stem, metadata.authors, "docx")

@@ -1,1 +1,4 @@
-"""One module a format; `open.py` above looks at the content of a file and decides which one reads it."""
+"""One module a format, or one room with what only that format needs (`pdf`, `docx`).
+
+`open.py` above looks at the content of a file and decides which one reads it.
+"""

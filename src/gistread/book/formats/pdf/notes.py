@@ -6,7 +6,7 @@ Knows neither the paragraphs above them nor where they are cited.
 import re
 from collections.abc import Sequence
 
-from gistread.book.formats.pdf_lines import Column, Line, is_raised
+from gistread.book.formats.pdf.lines import Column, Line, is_raised
 
 _SMALL = 0.94
 _SIGNS = "*†‡§¶∗"

@@ -1,6 +1,6 @@
 """A PDF becomes a Book: pages become lines, lines paragraphs, and what stood around them on the paper goes.
 
-Each step has a module beside this one (`pdf_*.py`); here they meet. PDFium itself runs in a process of its own. Knows
+Each step has a module beside this one; here they meet. PDFium itself runs in a process of its own. Knows
 nothing of paths on disk.
 """
 
@@ -12,15 +12,15 @@ from typing import BinaryIO
 
 from gistread.book.builder import BookBuilder, Target
 from gistread.book.characters import clean, one_line
-from gistread.book.formats.pdf_chapters import Places, by_headings, by_outline
-from gistread.book.formats.pdf_furniture import furniture
-from gistread.book.formats.pdf_hyphens import Words
-from gistread.book.formats.pdf_layout import Layout, measure
-from gistread.book.formats.pdf_lines import Column, Line, columns, find_gutter, rows
-from gistread.book.formats.pdf_pages import Area, Document, Page, Piece, Place
-from gistread.book.formats.pdf_paragraphs import Block, blocks
-from gistread.book.formats.pdf_process import CancelledError, DamagedError, LockedError, read_document
-from gistread.book.formats.pdf_text import plain, share_of_unreadable, text_of
+from gistread.book.formats.pdf.chapters import Places, by_headings, by_outline
+from gistread.book.formats.pdf.furniture import furniture
+from gistread.book.formats.pdf.hyphens import Words
+from gistread.book.formats.pdf.layout import Layout, measure
+from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, rows
+from gistread.book.formats.pdf.pages import Area, Document, Page, Piece, Place
+from gistread.book.formats.pdf.paragraphs import Block, blocks
+from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
+from gistread.book.formats.pdf.text import plain, share_of_unreadable, text_of
 from gistread.book.inline import Mark
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx_numbering import Numbering
-from gistread.book.formats.docx_package import Part
-from gistread.book.formats.docx_runs import RunState, RunWriter
-from gistread.book.formats.docx_styles import ParagraphStyle, Role, child, numbering_of, value
+from gistread.book.formats.docx.numbering import Numbering
+from gistread.book.formats.docx.package import Part
+from gistread.book.formats.docx.runs import RunState, RunWriter
+from gistread.book.formats.docx.styles import ParagraphStyle, Role, child, numbering_of, value
 from gistread.book.formats.layout import is_break
 from gistread.book.formats.list_markers import BULLET, MARKER
 from gistread.book.formats.markup import local_name, plain_text

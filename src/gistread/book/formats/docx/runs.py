@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx_equations import equation_text
-from gistread.book.formats.docx_package import Relation
-from gistread.book.formats.docx_styles import Look, Styles, child, look_of, value
+from gistread.book.formats.docx.equations import equation_text
+from gistread.book.formats.docx.package import Relation
+from gistread.book.formats.docx.styles import Look, Styles, child, look_of, value
 from gistread.book.formats.list_markers import counted
 from gistread.book.formats.markup import local_name
 from gistread.book.formats.semantics import EPUB_TYPE

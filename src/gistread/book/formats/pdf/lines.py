@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from gistread.book.formats.pdf_pages import Page, Piece
+from gistread.book.formats.pdf.pages import Page, Piece
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15

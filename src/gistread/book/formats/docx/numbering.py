@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx_styles import child, value
+from gistread.book.formats.docx.styles import child, value
 from gistread.book.formats.list_markers import BULLET, counted
 from gistread.book.formats.markup import local_name
 

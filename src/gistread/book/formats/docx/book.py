@@ -9,11 +9,11 @@ from dataclasses import replace
 from lxml import etree
 
 from gistread.book.formats.archive import Archive
-from gistread.book.formats.docx_numbering import read_numbering
-from gistread.book.formats.docx_package import PartError, main_part, metadata_of, related_part
-from gistread.book.formats.docx_runs import RunState
-from gistread.book.formats.docx_styles import Role, Styles, child, read_styles, value
-from gistread.book.formats.docx_tree import BodyWriter, finish, write_notes
+from gistread.book.formats.docx.numbering import read_numbering
+from gistread.book.formats.docx.package import PartError, main_part, metadata_of, related_part
+from gistread.book.formats.docx.runs import RunState
+from gistread.book.formats.docx.styles import Role, Styles, child, read_styles, value
+from gistread.book.formats.docx.tree import BodyWriter, finish, write_notes
 from gistread.book.formats.markup import local_name, plain_text
 from gistread.book.formats.one_document import Metadata, read_tree
 from gistread.book.model import Book

@@ -1,7 +1,7 @@
 """The process that PDFium runs in: a PDF on standard input becomes pieces of text with their places, a page a line.
 
 PDFium is C++ and reads files that nobody vouches for: here it may die, hang or eat memory, and the program goes on
-(`pdf_process.py`). Standard output gets one JSON object a line: first what the document says of itself, then each page
+(`process.py`). Standard output gets one JSON object a line: first what the document says of itself, then each page
 from the one asked for. Knows nothing of lines that belong together, paragraphs or books.
 
 A piece is `[text, left, right, baseline, size, font, turn]`: words that follow one another in one font on one baseline.
@@ -23,8 +23,8 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf_ligatures import WIDE, restored
-from gistread.book.formats.pdf_pages import HYPHEN, turned
+from gistread.book.formats.pdf.ligatures import WIDE, restored
+from gistread.book.formats.pdf.pages import HYPHEN, turned
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")

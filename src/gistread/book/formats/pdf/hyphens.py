@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from gistread.book.formats.pdf_pages import HYPHEN
+from gistread.book.formats.pdf.pages import HYPHEN
 
 _WORD = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
 _LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from gistread.book.formats.pdf_pages import Document, Entry, Font, Place, page_of
+from gistread.book.formats.pdf.pages import Document, Entry, Font, Place, page_of
 
-_WORKER = "gistread.book.formats.pdf_worker"
+_WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
 _PAGE_S = 4.0
 """For one page, and to open the document: a hundred times what a full page takes."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from gistread.book.formats.layout import Block as TextBlock
 from gistread.book.formats.outline import outline as outline_of_text
-from gistread.book.formats.pdf_layout import Layout
-from gistread.book.formats.pdf_pages import Entry, Place
-from gistread.book.formats.pdf_paragraphs import Block
+from gistread.book.formats.pdf.layout import Layout
+from gistread.book.formats.pdf.pages import Entry, Place
+from gistread.book.formats.pdf.paragraphs import Block
 from gistread.book.model import Kind
 
 _NOT_A_LETTER = re.compile(r"[\W_]+")

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from gistread.book.formats.numbering import roman
-from gistread.book.formats.pdf_lines import Line
+from gistread.book.formats.pdf.lines import Line
 
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gistread.book.formats.pdf_lines import Column, Line
+from gistread.book.formats.pdf.lines import Column, Line
 from gistread.book.model import Style
 
 _COMMON_SHARE = 0.04

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gistread.book import inline
-from gistread.book.formats.pdf_hyphens import Words
-from gistread.book.formats.pdf_layout import Layout
-from gistread.book.formats.pdf_lines import Line, is_lowered, is_raised
-from gistread.book.formats.pdf_pages import HYPHEN, Area, Piece
-from gistread.book.formats.pdf_paragraphs import Block, without_leaders
+from gistread.book.formats.pdf.hyphens import Words
+from gistread.book.formats.pdf.layout import Layout
+from gistread.book.formats.pdf.lines import Line, is_lowered, is_raised
+from gistread.book.formats.pdf.pages import HYPHEN, Area, Piece
+from gistread.book.formats.pdf.paragraphs import Block, without_leaders
 from gistread.book.inline import Mark
 from gistread.book.model import Kind, Style
 

@@ -1,16 +1,16 @@
 """Lines become paragraphs: by gaps, indents, short lines and changes of size; joined across columns and pages.
 
-Knows how a document is set (`pdf_layout.py`) and nothing of chapters or of links.
+Knows how a document is set (`layout.py`) and nothing of chapters or of links.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gistread.book.formats.pdf_layout import Layout, first_word_width
-from gistread.book.formats.pdf_lines import Column, Line
-from gistread.book.formats.pdf_notes import notes_of
-from gistread.book.formats.pdf_pages import HYPHEN
+from gistread.book.formats.pdf.layout import Layout, first_word_width
+from gistread.book.formats.pdf.lines import Column, Line
+from gistread.book.formats.pdf.notes import notes_of
+from gistread.book.formats.pdf.pages import HYPHEN
 from gistread.book.model import Kind
 
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]*\d{0,3}$")
