@@ -19,6 +19,7 @@ from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measured import Measurements
+from gistread.engine.model_words import size_words
 from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import EngineError, ExitStatus
@@ -150,7 +151,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("kernels", " ".join(library.kernels)),
             ("GPU", f"{card}; support {support}" if not library.has_gpu_support else f"{card}; {support}"),
         ]
-    rows += [("cores", f"{found.cores} physical"), ("memory free", _gib(found.memory_free))]
+    rows += [("cores", f"{found.cores} physical"), ("memory free", size_words(found.memory_free))]
     header, info = found.header, found.info
     if header is None and info is not None:
         rows += [
@@ -160,7 +161,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("at once", f"{info.parallel} requests at first; more as long as they pay"),
         ]
     if header is not None:
-        rows.append(("model", f"{header.name} · {header.quantization} · {header.file_bytes / 1e6:,.0f} MB"))
+        rows.append(("model", f"{header.name} · {header.quantization} · {size_words(header.file_bytes)}"))
     if header is not None and info is not None:
         rows += [
             ("weights in use", info.weights),
@@ -187,8 +188,8 @@ def _fit_rows(fit: Fit, *, has_card: bool) -> list[tuple[str, str]]:
 
 
 def _card(gpu: Gpu) -> str:
-    """`NVIDIA H100 (75.1 of 79.6 GiB free)`"""
-    room = f" ({gpu.free_bytes / 2**30:.1f} of {_gib(gpu.total_bytes)} free)" if gpu.total_bytes else ""
+    """`NVIDIA H100 (80.6 GB of 85.5 GB free)`"""
+    room = f" ({size_words(gpu.free_bytes)} of {size_words(gpu.total_bytes)} free)" if gpu.total_bytes else ""
     return f"{gpu.name}{room}"
 
 
@@ -256,7 +257,3 @@ def _document(found: _Findings) -> Json:
         "advice": [asdict(advice) for advice in found.advice],
         "problem": str(found.problem or found.no_model or ""),
     }
-
-
-def _gib(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB"

@@ -24,6 +24,7 @@ from gistread.engine.llama.worker.saying import LlamaLog
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_places import parts_of
+from gistread.engine.model_words import size_words
 from gistread.engine.protocol import Fit
 from gistread.errors import EngineError
 
@@ -334,14 +335,14 @@ def check_whole(header: GgufHeader) -> None:
 def _too_large(header: GgufHeader, sizes: Sizes, layout: Layout, free: int) -> EngineError:
     _, beside = fitting.needed(sizes, replace(layout, gpu_layers=0))
     return EngineError(
-        f"{header.path.name} needs {beside / 2**30:.1f} GiB of memory; {free / 2**30:.1f} GiB are free.",
+        f"{header.path.name} needs {size_words(beside)} of memory; {size_words(free)} are free.",
         "Choose a smaller model or quantisation, or a smaller window (--context).",
     )
 
 
 def _no_room(header: GgufHeader, layout: Layout) -> NoRoomError:
     return NoRoomError(
-        f"There is no memory for a window of {layout.window} tokens of {header.path.name}.",
+        f"There is no memory for a window of {layout.window:,} tokens of {header.path.name}.",
         "Choose a smaller one (--context), or a smaller model.",
     )
 
