@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gistread.readers.registry import DEFAULT_READER
-from gistread.tui import asking_task
+from gistread.tui.session import asking_task
 from tests.tui.scripted import ScriptedReader
 
 

@@ -16,8 +16,8 @@ from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.tui.app import GistreadApp
-from gistread.tui.news import Reading
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.session.news import Reading
 from tests.fake_engine import FakeEngine
 
 

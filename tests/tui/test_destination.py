@@ -4,8 +4,8 @@ import pytest
 
 from gistread.book.model import Book, Chapter, Kind, Paragraph
 from gistread.tui.counting import Count
-from gistread.tui.destination import chapter_step, meant, paragraph_step
-from gistread.tui.jumps import JumpList
+from gistread.tui.reading.destination import chapter_step, meant, paragraph_step
+from gistread.tui.reading.jumps import JumpList
 
 TITLES = (
     ("Book One", 1),

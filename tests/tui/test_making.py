@@ -10,9 +10,9 @@ from gistread.config import Config
 from gistread.engine.protocol import EmbedderInfo, EngineInfo, EngineState, Phase, Priority, Rates
 from gistread.memory.estimate import Left
 from gistread.memory.store import MemoryStore
-from gistread.tui import news
 from gistread.tui.needing import need_words
-from gistread.tui.session import Session
+from gistread.tui.session import news
+from gistread.tui.session.session import Session
 from tests.fake_embedder import FakeEmbedder
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until

@@ -10,10 +10,10 @@ from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.kept import MemoryHeader
 from gistread.memory.store import MemoryStore
 from gistread.presets import packaged
-from gistread.tui.news import Reading
 from gistread.tui.screens.memories import MemoriesScreen
 from gistread.tui.screens.preset import PresetScreen
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.session.news import Reading
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from gistread.tui.news import Reading
+from gistread.tui.session.news import Reading
 from gistread.tui.widgets.panes import BookPane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, until

@@ -13,8 +13,8 @@ from gistread.memory.needs import COARSER
 from gistread.memory.store import MemoryStore
 from gistread.memory.tree import nodes, standing
 from gistread.readers.events import Answered
-from gistread.tui import news
-from gistread.tui.session import Session
+from gistread.tui.session import news
+from gistread.tui.session.session import Session
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
 

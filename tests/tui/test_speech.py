@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from gistread.config import Config
-from gistread.tui import speech
 from gistread.tui.marking.layers import Layer
-from gistread.tui.speech import Speaker, SpeechError, Voice, find_voice, sentences
+from gistread.tui.reading import speech
+from gistread.tui.reading.speech import Speaker, SpeechError, Voice, find_voice, sentences
 from tests.terminal import terminal
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, opened, text_of, until

@@ -9,9 +9,9 @@ import pytest
 from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import EngineError
 from gistread.memory.verdicts import Verdict, Verdicts, Worth
-from gistread.tui import trying
-from gistread.tui.news import ActivityChanged, News, Notice, PageRead, QuestionAsked
-from gistread.tui.trying import Trying
+from gistread.tui.session import trying
+from gistread.tui.session.news import ActivityChanged, News, Notice, PageRead, QuestionAsked
+from gistread.tui.session.trying import Trying
 from tests.fake_engine import FakeEngine
 
 GOOD = Verdict(Worth.READING, "good for reading", 6, 6)

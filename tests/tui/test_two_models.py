@@ -12,8 +12,8 @@ from gistread.engine.protocol import NO_USAGE, EngineInfo
 from gistread.errors import EngineError
 from gistread.memory.store import MemoryStore
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.tui import model_pair, news
-from gistread.tui.session import Session
+from gistread.tui.session import model_pair, news
+from gistread.tui.session.session import Session
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
 from tests.tui.test_session import CONFIG, Told, until

@@ -13,13 +13,13 @@ from gistread.paths import Paths
 from gistread.readers.events import Citation
 from gistread.shelf import Shelf
 from gistread.tui.answer_blocks import Exchange, put_to
-from gistread.tui.news import News
+from gistread.tui.session.news import News
 
 if TYPE_CHECKING:
     from gistread.config import Config
     from gistread.engine.protocol import Embedder
-    from gistread.tui.model_pair import MakeEngine
-    from gistread.tui.session import Session
+    from gistread.tui.session.model_pair import MakeEngine
+    from gistread.tui.session.session import Session
 
 
 def read_book(
@@ -70,8 +70,8 @@ def make_session(
     from gistread.engine.llama.library import installed_version
     from gistread.memory.store import MemoryStore
     from gistread.memory.verdicts import Verdicts
-    from gistread.tui.session import Session
-    from gistread.tui.trying import Trying
+    from gistread.tui.session.session import Session
+    from gistread.tui.session.trying import Trying
 
     verdicts = Verdicts(paths.verdicts, installed_version())
     trying = Trying(tell, make_engine, verdicts)

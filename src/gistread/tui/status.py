@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.tui.news import Activity, Asking, Making, Reading
+from gistread.tui.session.news import Activity, Asking, Making, Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gistread.tui.marking.drawn import COLOR_SIGNS, at, drawn, name_of, title_of
 from gistread.tui.marking.keeping import POLL_S, MarkKeeping
 from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.marking.steps import whole_words
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.text.messages import Clicked
 from gistread.tui.widgets.lines import KeyLine
 

@@ -8,7 +8,7 @@ from gistread.tui.screens.listing import ListScreen, Row
 
 if TYPE_CHECKING:
     from gistread.memory.estimate import Left
-    from gistread.tui.session import Session
+    from gistread.tui.session.session import Session
 
 
 class ReaderScreen(ListScreen):

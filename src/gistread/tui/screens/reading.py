@@ -20,22 +20,23 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.pace import PaceShelf
-from gistread.tui.aloud import Aloud, Speaking
 from gistread.tui.commands import Place, bindings
-from gistread.tui.following import Following
-from gistread.tui.hearing import Hearing
-from gistread.tui.keeping import Keeping
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
-from gistread.tui.linking import Linking
 from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layers
 from gistread.tui.opening import earlier_questions, kept_zoom, make_session, read_book
-from gistread.tui.picturing import Picturing
 from gistread.tui.progress import Progress
-from gistread.tui.remembering import Remembering
-from gistread.tui.searching import Searching
+from gistread.tui.reading.aloud import Aloud, Speaking
+from gistread.tui.reading.following import Following
+from gistread.tui.reading.hearing import Hearing
+from gistread.tui.reading.keeping import Keeping
+from gistread.tui.reading.linking import Linking
+from gistread.tui.reading.picturing import Picturing
+from gistread.tui.reading.remembering import Remembering
+from gistread.tui.reading.searching import Searching
+from gistread.tui.reading.typesetting import Typesetting
+from gistread.tui.reading.zooming import Zooming
 from gistread.tui.text.messages import Clicked, OffsetChanged
-from gistread.tui.typesetting import Typesetting
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
@@ -43,10 +44,9 @@ from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.question_input import QuestionInput
 from gistread.tui.work.lines import Places
-from gistread.tui.zooming import Zooming
 
 if TYPE_CHECKING:
-    from gistread.tui.session import Session
+    from gistread.tui.session.session import Session
 
 
 class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking, Typesetting, Speaking, Picturing):

@@ -14,7 +14,7 @@ from gistread.engine.protocol import Engine
 from gistread.errors import EngineError
 from gistread.memory.trust import try_model
 from gistread.memory.verdicts import Verdicts
-from gistread.tui.news import News, Notice, PageRead, QuestionAsked
+from gistread.tui.session.news import News, Notice, PageRead, QuestionAsked
 
 
 class Trying:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from textual import on
 
 from gistread.tui.marking.layers import Layer, Layers
-from gistread.tui.moving import Moving
-from gistread.tui.note_blocks import Way, note_blocks, note_key, shown_links
+from gistread.tui.reading.moving import Moving
+from gistread.tui.reading.note_blocks import Way, note_blocks, note_key, shown_links
 from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import Clicked
 

@@ -15,7 +15,7 @@ from textual.content import Content
 from gistread.tui.commands import BY_ID, keys_of
 from gistread.tui.layout import WIDE_COLUMNS, Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.status import minutes
 from gistread.tui.text.messages import Clicked
 from gistread.tui.widgets.lines import Choices, Line
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gistread.memory.model import GistMemory
     from gistread.memory.tree import Node
     from gistread.tui.app import GistreadApp
-    from gistread.tui.keeping import Keeping
-    from gistread.tui.session import Session
+    from gistread.tui.reading.keeping import Keeping
+    from gistread.tui.session.session import Session
 
 GROWN_S = 1.0
 """How long what stands for the chapters waits for more pages or gists before it is put together anew."""

@@ -24,7 +24,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.tui.news import (
+from gistread.tui.session.news import (
     ActivityChanged,
     Asking,
     Crashed,

@@ -16,7 +16,7 @@ from gistread.errors import GistreadError
 from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
 from gistread.tui.layout import Pane
 from gistread.tui.marking.layers import Layer, Layers
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.text.marks import Mark
 from gistread.tui.text.messages import OffsetChanged
 from gistread.tui.widgets.prompt import Prompt

@@ -11,14 +11,14 @@ from textual.content import Content
 
 from gistread.errors import GistreadError
 from gistread.presets import FICTION
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.status import minutes
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Line
 
 if TYPE_CHECKING:
     from gistread.memory.aim import Aim
-    from gistread.tui.session import Session
+    from gistread.tui.session.session import Session
 
 _NO_MODEL = "There is no model yet: press m to choose one."
 

@@ -9,7 +9,7 @@ from gistread.readers.events import Citation, Who
 from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.layout import Pane
 from gistread.tui.marking.layers import Layer, Layers
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.text.marks import Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.work.lines import ToPage, ToPlace

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 
-from gistread.tui.moving import Moving
+from gistread.tui.reading.moving import Moving
 from gistread.tui.text.messages import Clicked
 
 if TYPE_CHECKING:

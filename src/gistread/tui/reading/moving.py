@@ -10,10 +10,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from gistread.book.model import Book
-from gistread.tui.destination import HINT, Destination, chapter_step, meant, paragraph_step
-from gistread.tui.jumps import JumpList
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Progress
+from gistread.tui.reading.destination import HINT, Destination, chapter_step, meant, paragraph_step
+from gistread.tui.reading.jumps import JumpList
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.panes import BookPane

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, ReaderEvent, Who
 from gistread.shelf import KeptCitation, KeptQuestion
-from gistread.tui import news
 from gistread.tui.answer_blocks import put_to, strip_lines
 from gistread.tui.layout import STRIP_ROWS, Pane
+from gistread.tui.session import news
 from gistread.tui.status import Status, status_of
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import KeyLine, StatusLine, fitted

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
 from gistread.tui.marking.layers import Layer
-from gistread.tui.moving import Moving
-from gistread.tui.speech import Speaker, find_voice, sentences
+from gistread.tui.reading.moving import Moving
+from gistread.tui.reading.speech import Speaker, find_voice, sentences
 from gistread.tui.text.marks import Mark
 
 if TYPE_CHECKING:

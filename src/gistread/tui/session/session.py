@@ -24,11 +24,11 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.presets import Preset, read_presets
 from gistread.readers.registry import METHODS
-from gistread.tui.asking_task import AskingTask
-from gistread.tui.making_task import MakingTask
-from gistread.tui.memory_choice import MemoryChoice
-from gistread.tui.model_pair import MakeEngine, ModelPair
-from gistread.tui.news import (
+from gistread.tui.session.asking_task import AskingTask
+from gistread.tui.session.making_task import MakingTask
+from gistread.tui.session.memory_choice import MemoryChoice
+from gistread.tui.session.model_pair import MakeEngine, ModelPair
+from gistread.tui.session.news import (
     Activity,
     ActivityChanged,
     Crashed,
@@ -39,7 +39,7 @@ from gistread.tui.news import (
     QuestionEnded,
     Reading,
 )
-from gistread.tui.reading_task import ReadingTask
+from gistread.tui.session.reading_task import ReadingTask
 
 
 class Session:

@@ -15,7 +15,16 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
 from gistread.readers.lookups import prepare
-from gistread.tui.news import ActivityChanged, Crashed, MemoryComplete, News, Notice, PageBegun, PageRead, Reading
+from gistread.tui.session.news import (
+    ActivityChanged,
+    Crashed,
+    MemoryComplete,
+    News,
+    Notice,
+    PageBegun,
+    PageRead,
+    Reading,
+)
 
 
 class ReadingTask:

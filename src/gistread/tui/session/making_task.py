@@ -15,7 +15,7 @@ from gistread.errors import GistreadError
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
 from gistread.memory.needs import NEEDS, Models
-from gistread.tui.news import ActivityChanged, Crashed, Made, Making, News, Notice
+from gistread.tui.session.news import ActivityChanged, Crashed, Made, Making, News, Notice
 
 
 class MakingTask:
