@@ -143,7 +143,7 @@ def test_a_memory_that_the_reading_model_does_not_have_is_not_replaced_by_anothe
     run("index", book, *SIZE)
     ran = run("ask", book, QUESTION, "--model", "large", "--asking-model", "small")
     assert ran.status == ExitStatus.FAILED
-    assert "large has not read this book; read it has: small." in ran.err
+    assert "large has not read this book; these have: small." in ran.err
 
 
 def test_of_memories_that_got_as_far_that_of_the_reading_model_is_asked(run: Run, book: Path, models: Models) -> None:

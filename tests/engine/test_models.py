@@ -270,6 +270,8 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     assert resolve_model("QWEN3-4B-Q4_K_M.gguf") == large
     assert resolve_model("llama") == exact, "the whole name goes before a part of one"
     assert resolve_model("llama-") == llama, "what cannot be used is not meant"
+    with pytest.raises(EngineError, match="It is for --embedding-model"):
+        resolve_model("embedder")
     with pytest.raises(EngineError, match=r"'qwen' may be Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
         resolve_model("qwen")
 

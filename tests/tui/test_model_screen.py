@@ -12,6 +12,7 @@ from gistread.config import Config
 from gistread.engine.llama.memory_needed import Sizes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
+from gistread.memory.verdicts import Verdict, Worth
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import matching, sections
 from gistread.tui.screens.model import ModelScreen, is_fetched
@@ -64,6 +65,17 @@ def test_what_can_be_used_and_fits_comes_first_and_what_cannot_last() -> None:
     assert "too large for now: it needs 40.8 GB, 8.0 GB are free" in shown[1].rows[0].about
     assert shown[1].rows[0].enabled, "memory may be freed before it is loaded"
     assert not shown[3].rows[0].enabled
+
+
+def test_what_was_tried_and_found_good_for_nothing_is_not_ready_to_use_and_can_be_tried_again() -> None:
+    tried = {
+        MODELS[0].path: Verdict(Worth.NONE, "cannot be used: it writes nothing"),
+        MODELS[4].path: Verdict(Worth.READING, "good for reading"),
+    }
+    shown = sections(MODELS, 8 * GB, "", None, tried=tried)
+    assert [row.name for row in shown[0].rows] == ["adder-3b"]
+    assert [row.name for row in shown[-1].rows] == ["broken", "zebra-7b"]
+    assert shown[-1].rows[1].enabled
 
 
 @pytest.mark.parametrize(

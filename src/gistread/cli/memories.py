@@ -23,7 +23,7 @@ def made_by(fingerprint: str, arguments: argparse.Namespace, headers: Sequence[M
     readers = sorted({header.model_name for header in headers if header.pages})
     if readers and not any(header.pages for header in own):
         raise GistreadError(
-            f"{arguments.model} has not read this book; read it has: {', '.join(readers)}.",
+            f"{arguments.model} has not read this book; these have: {', '.join(readers)}.",
             "Without --model the memory that got furthest is asked; with --index it is read first.",
         )
     return own

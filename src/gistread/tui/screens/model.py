@@ -23,7 +23,7 @@ from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
-from gistread.memory.verdicts import Verdicts
+from gistread.memory.verdicts import Verdict, Verdicts
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
@@ -77,7 +77,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._rows: dict[str, ModelRow] = {}
         self._verdicts = verdicts
         self._loaded = loaded
-        self._tried: dict[Path, str] = {}
+        self._tried: dict[Path, Verdict] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
@@ -125,7 +125,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 if not self._reading:
                     return
                 if tried and (verdict := tried.of(model.path)):
-                    self._tried[model.path] = verdict.line
+                    self._tried[model.path] = verdict
                 self._found.append(model)
             self._free_bytes = free_for_models()  # a graphics card takes a second to be asked about
             self._fetching.look()
