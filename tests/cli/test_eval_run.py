@@ -215,9 +215,15 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
     words = ("eval", "fairytaleqa", "--data", data, "--readers", "gistread,dos", "--no-closed-book", "--out", out)
     (settings,) = run(*words, "--json").json["runs"]
     assert settings["weighs"] is False
+    assert "found to choose by chance" in (out / "table.md").read_text()
     said = {(line["reader"], line["answer"]) for line in lines(out)}
     assert said == {("gistread", "At sea."), ("dos", nothing)}
     kept_verdicts().keep("guessing-1", None, Verdict(Worth.READING, "good for reading", chosen=6, choices=6))
     refused = run(*words)
     assert refused.status == ExitStatus.USAGE
     assert "whether the model was found to choose by what it has read (off there, on here)" in refused.err
+
+
+def test_depths_are_told_as_they_are_typed(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+    ran = go(run, data, out, "--depths", "0,12.5,50", "--limit", "1")
+    assert "depths 0% 12.5% 50%" in " ".join(ran.out.split())

@@ -188,6 +188,8 @@ def _about(run: Reported) -> str:
         for one in fields(RunSettings)
         if one.name in said and getattr(settings, one.name) != getattr(usual, one.name)
     ]
+    if not settings.weighs:
+        others.append("found to choose by chance")
     return " · ".join(
         [
             f"{run.folder.resolve().name}: {settings.task}, {_who(settings)}",
@@ -208,7 +210,10 @@ def _who(settings: RunSettings) -> str:
 def _said(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        # Shares are depths, which are typed in percent.
+        return " ".join(f"{100 * one:g}%" if isinstance(one, float) else str(one) for one in value)
+    return str(value)
 
 
 def _notes(run: Reported) -> list[str]:
