@@ -64,6 +64,8 @@ class Kind:
     likely: bool = False
     """Whether it tells the probabilities of tokens: of each character of its answer."""
     streams: bool = True
+    lists: bool = True
+    """Whether it can tell its models."""
 
 
 class Server:
@@ -158,6 +160,8 @@ class Server:
             return _send(writer, Status(401, f"wrong key {headers.get('authorization', '')}"))
         if path == f"{kind.base}/chat/completions":
             return await self._chat(Asked(body, headers), reader, writer)
+        if path == f"{kind.base}/models" and not kind.lists:
+            return _send(writer, Status(500, "Internal Server Error"))
         if path == f"{kind.base}/models":
             entries = [{"id": model, "object": "model", "owned_by": kind.owner, **kind.entry} for model in kind.models]
             return _send(writer, {"object": "list", "data": entries})

@@ -133,6 +133,22 @@ async def test_what_a_server_refuses_to_be_told_is_left_out(connect: Connect) ->
         assert len(server.asked) == asked + 1
 
 
+@pytest.mark.parametrize(
+    ("owner", "settings"),
+    [
+        ("llamacpp", {"repeat_penalty": 1.1, "repeat_last_n": 64}),
+        ("vllm", {"frequency_penalty": 0.1, "repetition_penalty": 1.0}),
+    ],
+)
+async def test_what_was_decoded_becomes_less_likely_and_not_what_was_asked_about(
+    connect: Connect, owner: str, settings: dict[str, float]
+) -> None:
+    """llama-server looks back into the prompt, and vLLM's own penalty is on all of it."""
+    async with Server(Kind(owner, obeys=("grammar", "structured_outputs"))) as server:
+        await connect(server.url).complete(said("Go."), Sampling(repeat_penalty=1.1))
+    assert {name: server.asked[-1].body[name] for name in settings} == settings
+
+
 async def test_a_begun_answer_becomes_part_of_the_task_where_it_cannot_be_continued(connect: Connect) -> None:
     async with Server() as server:
         await connect(server.url).complete((*said("Which pages?"), Message("assistant", "Page 3, ")))

@@ -4,7 +4,7 @@ import pytest
 
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
-from tests.engine.remote.server import Asked, Kind, Server
+from tests.engine.remote.server import Asked, Kind, Server, Status
 
 OLLAMA = {
     "/api/version": {"version": "0.9"},
@@ -52,6 +52,32 @@ async def test_programs_and_their_windows_are_known(connect: Connect, name: str,
     assert info.context_tokens == window
 
 
+async def test_a_llama_server_of_several_models_says_of_each_what_it_is(connect: Connect) -> None:
+    """It has a program of its own for each model, and passes on what names one."""
+
+    def tokenized(body: dict[str, str]) -> object:
+        return {"tokens": list(body["content"])} if "model" in body else Status(400, "model name is missing")
+
+    router = {"role": "router", "model_alias": "llama-server", "default_generation_settings": {"n_ctx": 0}}
+    pages = {
+        "/props": router,
+        "/props?model=org%2Ftwo": {"default_generation_settings": {"n_ctx": 3000}, "total_slots": 3},
+        "/tokenize": tokenized,
+    }
+    kind = Kind("llamacpp", models=("org/one", "org/two"), obeys=("grammar",), entry={}, pages=pages)
+    async with Server(kind) as server:
+        engine = connect(f"{server.url}#two")
+        assert (await engine.start()).context_tokens == 3000
+        assert await engine.count("twelve words") == len("twelve words")
+
+
+async def test_a_llama_server_that_lists_its_model_while_it_loads_it_is_waited_for(connect: Connect) -> None:
+    told = [Status(503, "Loading model"), {"default_generation_settings": {"n_ctx": 3000}, "total_slots": 3}]
+    kind = Kind("llamacpp", obeys=("grammar",), entry={"meta": None}, pages={"/props": lambda _: told.pop(0)})
+    async with Server(kind) as server:
+        assert (await connect(server.url).start()).context_tokens == 3000
+
+
 @pytest.mark.parametrize("base", ["/v1", "", "/api/openai/v1"])
 async def test_the_path_may_be_left_out(connect: Connect, base: str) -> None:
     async with Server(Kind(base=base)) as server:
@@ -76,6 +102,14 @@ async def test_what_is_no_server_of_models_is_told(connect: Connect) -> None:
     async with Server(Kind(base="/elsewhere/v1")) as server:
         with pytest.raises(EngineError, match="lists no models"):
             await connect(f"{server.origin}/v1").start()
+
+
+async def test_a_server_that_cannot_list_its_models_has_the_one_that_is_named(connect: Connect) -> None:
+    """transformers serve fails there where it cannot reach the hub."""
+    async with Server(Kind(lists=False)) as server:
+        with pytest.raises(EngineError, match="lists no models: it failed"):
+            await connect(server.url).start()
+        assert (await connect(f"{server.url}#one").start()).name == "one"
 
 
 async def test_counts_come_from_the_server_and_are_remembered(connect: Connect) -> None:

@@ -2,25 +2,20 @@
 
 import asyncio
 import importlib.util
-import socket
-import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from gistread.book import open_book
-from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, Message, Prompt, Sampling
-from gistread.engine.remote.address import parse_address
-from gistread.engine.remote.client import RemoteEngine
 from gistread.memory.model import GistMemory, PageSize, Reading
 from gistread.memory.reading import Gisted, read_book
 from gistread.memory.store import MemoryStore
 from gistread.sample import story_path
+from tests.engine.remote.peers import both, free_port, running, spelled
 from tests.models import starter_path
 
 _NEEDS = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "pydantic_settings")
@@ -34,24 +29,11 @@ pytestmark = pytest.mark.skipif(
 @contextmanager
 def serving(model: Path, window: int) -> Iterator[str]:
     """The URL of a server with this model."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--host", "127.0.0.1"]
     command += ["--port", str(port), "--n_ctx", str(window), "--last_n_tokens_size", "256"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            end = time.monotonic() + 60
-            while True:
-                with socket.socket() as trial:
-                    if trial.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                assert server.poll() is None, "llama_cpp.server ended"
-                assert time.monotonic() < end, "llama_cpp.server does not begin to listen"
-                time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            server.terminate()
+    with running(command, port):
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 @pytest.fixture(scope="module")
@@ -60,26 +42,9 @@ def url(tiny: Path) -> Iterator[str]:
         yield address
 
 
-@asynccontextmanager
-async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[Engine, Engine]]:
-    """The model on the server, and here."""
-    remote = RemoteEngine(parse_address(address), context_tokens=window)
-    local = LlamaEngine(model)
-    try:
-        await asyncio.gather(remote.start(), local.start())
-        yield remote, local
-    finally:
-        await asyncio.gather(remote.close(), local.close())
-
-
 def prompts() -> list[Prompt]:
     texts = ("Hello", "A longer one, with more to it: " * 20, "Ünïcödé — “quotes”\n\nand lines.")
     return [(Message("user", text),) for text in texts]
-
-
-def spelled(text: str) -> str:
-    """The server leaves out what is not whole in one token, of which a model whose tokens are bytes writes much."""
-    return "".join(character for character in text if character.isascii())
 
 
 async def test_the_same_prompts_give_the_same_words_choices_and_counts(tiny: Path, url: str) -> None:

@@ -20,12 +20,14 @@ _LLAMA_SAMPLING = {
     "top_k": 0,
     "top_p": 1.0,
     "min_p": 0.0,
-    "repeat_last_n": 256,
+    "repeat_last_n": 64,
     "dry_base": 1.75,
     "dry_allowed_length": 3,
-    "dry_penalty_last_n": 256,
+    "dry_penalty_last_n": 64,
 }
-"""So that it samples as our own engine does."""
+"""So that it samples nearly as our own engine does, which looks back at 256 tokens that it has decoded. This one counts
+the prompt's among them, and what is being asked about must not become less likely: so it looks back only as far as the
+task at the end of the prompt goes."""
 _RUNAWAY = 4
 """Pieces for each token asked for, after which a server that knows no limit is left."""
 
@@ -147,6 +149,7 @@ class Chat:
             "stream": True,
             "stream_options": {"include_usage": True},
             **dialect.no_thinking,
+            **dialect.unlike_model,
         }
         if prompt[-1].role == "assistant" and dialect.continues:
             body |= dialect.continues
@@ -196,6 +199,7 @@ def _failed(error: Json) -> Exception:
     """An error that comes in place of the rest of an answer."""
     said = error.get("message", "") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
+    code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
     if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
         return RequestRefusedError(code, str(said))
     reason = f"failed in the middle of an answer ({str(said)[:200]})"

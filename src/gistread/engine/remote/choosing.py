@@ -55,7 +55,7 @@ class Chooser:
         tokens = 0
         while self.means is not None:
             try:
-                reply = await ask(Request(prompt, _sampling(_TRIED), choice_fields(self.means, _TRIED)))
+                reply = await ask(Request(prompt, _sampling(_TRIED, self.means), choice_fields(self.means, _TRIED)))
             except RequestRefusedError as refusal:
                 if refusal.status not in (400, 404, 422, 501):
                     raise
@@ -75,7 +75,9 @@ class Chooser:
             return Choice(0, 1.0, NO_USAGE)
         usage = NO_USAGE
         if self.means is not None:
-            reply = await ask(Request(prompt, _sampling(options), choice_fields(self.means, options), _OTHERS))
+            reply = await ask(
+                Request(prompt, _sampling(options, self.means), choice_fields(self.means, options), _OTHERS)
+            )
             usage += reply.usage
             index = chosen(self.means, reply.text, options)
             if index is not None:
@@ -106,8 +108,8 @@ class Chooser:
         return Choice(index, None, first.usage + second.usage)
 
 
-def _sampling(options: Sequence[str]) -> Sampling:
-    return Sampling(max_tokens=room_for(options))
+def _sampling(options: Sequence[str], means: Means | None = None) -> Sampling:
+    return Sampling(max_tokens=room_for(options, means))
 
 
 def _with_task(prompt: Prompt, task: str) -> Prompt:

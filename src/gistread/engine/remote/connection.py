@@ -73,9 +73,12 @@ class Connection:
     def has_key(self) -> bool:
         return bool(self._key)
 
-    async def get(self, path: str) -> Json:
-        """What lies at this path of the server. Raises RequestRefusedError, ServerLostError."""
-        return await self._fetch("GET", path, None, self.patience.short_s)
+    async def get(self, path: str, *, loads: bool = False) -> Json:
+        """What lies at this path of the server. `loads`: a model may be loaded for it, which takes its time.
+
+        Raises RequestRefusedError, ServerLostError.
+        """
+        return await self._fetch("GET", path, None, self.patience.first_s if loads else self.patience.short_s)
 
     async def post(self, path: str, body: Json) -> Json:
         """The answer to what needs no model. Raises as `get`."""
@@ -181,7 +184,11 @@ class Connection:
         if status in _PASSING:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
             return ServerLostError(
-                reason, busy=status in _BUSY, crowded=is_crowded(said), retry_after_s=_retry_after_s(headers)
+                reason,
+                answered=True,
+                busy=status in _BUSY,
+                crowded=is_crowded(said),
+                retry_after_s=_retry_after_s(headers),
             )
         return RequestRefusedError(status, said)
 
@@ -203,7 +210,7 @@ def _decoded(data: bytes | str) -> Json:
     try:
         return json.loads(data)
     except ValueError:
-        raise ServerLostError("answered with something that is not JSON") from None
+        raise ServerLostError("answered with something that is not JSON", answered=True) from None
 
 
 def _trusted(*, encrypted: bool) -> ssl.SSLContext:

@@ -10,6 +10,8 @@ from typing import Any
 from gistread.engine.remote.dialects import Means
 
 _CHOICE = "choice"
+_AROUND, _AROUND_JSON = 24, 96
+"""Tokens beside those of the option; weak models fill the places where JSON may have white space with it."""
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 _SPECIAL = frozenset("\\.^$*+?{}[]()|/-")
 
@@ -66,9 +68,10 @@ def chosen(means: Means | None, reply: str, options: Sequence[str]) -> int | Non
     return None
 
 
-def room_for(options: Sequence[str]) -> int:
-    """Tokens that any of the options surely fits, in any of the forms asked for. No token is less than a byte."""
-    return max(len(json.dumps(option).encode()) for option in options) + 24
+def room_for(options: Sequence[str], means: Means | None) -> int:
+    """Tokens that any of the options surely fits in the form asked for. No token is less than a byte."""
+    around = _AROUND_JSON if means is Means.JSON_SCHEMA else _AROUND
+    return max(len(json.dumps(option).encode()) for option in options) + around
 
 
 def _same(answer: object, options: Sequence[str]) -> int | None:

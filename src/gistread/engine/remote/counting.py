@@ -110,7 +110,7 @@ class Counter:
     async def _asked(self, text: str) -> int:
         match self._tokenizer:
             case Tokenizer.LLAMA_SERVER:
-                body = {"content": text, "add_special": False, "parse_special": False}
+                body = {"model": self._model, "content": text, "add_special": False, "parse_special": False}
                 return len((await self._ask(f"{self._root}/tokenize", body))["tokens"])
             case Tokenizer.LLAMA_CPP_PYTHON:
                 return int((await self._ask(f"{self._root}/extras/tokenize/count", {"input": text}))["count"])

@@ -45,8 +45,10 @@ class Dialect:
     and a local engine answers with it."""
     tokenizer: Tokenizer = Tokenizer.NONE
     repetition: str = "frequency_penalty"
-    """What it calls the setting that makes tokens decoded lately less likely. This one is added to logits, and
+    """What it calls the setting that makes tokens decoded lately less likely. This one is taken from logits, and
     others divide them."""
+    unlike_model: dict[str, Any] = field(default_factory=dict)
+    """What to add so that the settings which come with a model do not count."""
     samples_as_llama: bool = False
     """Whether it takes llama.cpp's settings of sampling, by llama.cpp's names."""
     continues: dict[str, Any] | None = None
@@ -94,7 +96,8 @@ VLLM = Dialect(
     "vLLM",
     means=(Means.STRUCTURED, Means.GUIDED, Means.JSON_SCHEMA),
     tokenizer=Tokenizer.VLLM,
-    repetition="repetition_penalty",
+    # Its repetition_penalty is on every word of the prompt as well.
+    unlike_model={"repetition_penalty": 1.0},
     continues={"add_generation_prompt": False, "continue_final_message": True},
     no_thinking=_NO_THINKING,
     keeps_prefixes=True,

@@ -6,6 +6,7 @@ A few cheap questions, each of which a server may not know. What cannot be found
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from gistread.engine.remote.address import ServerAddress, short_name
 from gistread.engine.remote.connection import Connection, Json
@@ -84,26 +85,27 @@ async def window_in_use(connection: Connection, found: Found) -> int | None:
 
 async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
     """The base path, and the models that are listed below it. The person may have left out `/v1`."""
-    refusal: RequestRefusedError | None = None
+    why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
             answer = await connection.get(f"{base}/models")
         except RequestRefusedError as error:
             if error.status not in (404, 405):
                 raise
-            refusal = error
+            why = why or f" ({error.status})"
             continue
         except ServerLostError as error:
-            if error.busy or "JSON" not in error.reason:
+            if error.busy or not error.answered:
                 raise
-            continue  # A page for people lies there.
+            why = f": it {error.reason}"  # A page for people lies there, or it cannot list what it has.
+            continue
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
                 return base, [one for one in entries if isinstance(one, dict) and isinstance(one.get("id"), str)]
     if address.model:
         return address.path or _V1, []
     raise EngineError(
-        f"{address.origin} answers, and lists no models{f' ({refusal.status})' if refusal else ''}.",
+        f"{address.origin} answers, and lists no models{why}.",
         "Name one, and the path of its OpenAI-compatible service: http://host:port/v1#name.",
     )
 
@@ -149,8 +151,7 @@ async def _described(connection: Connection, found: Found, entry: Mapping[str, A
         found = await _recognised(connection, found)
     match found.dialect.title:
         case LLAMA_SERVER.title:
-            props = await _asked(connection, f"{found.root}/props")
-            return _with_props(found, props)
+            return _with_props(found, await _props(connection, found))
         case OLLAMA.title:
             shown = await _asked(connection, f"{found.root}/api/show", {"model": found.model})
             return replace(found, context_tokens=_shown_window(shown))
@@ -186,6 +187,27 @@ def _of_entry(entry: Mapping[str, Any]) -> int | None:
             return tokens
     meta = entry.get("meta")
     return _tokens(meta.get("n_ctx") or meta.get("n_ctx_train")) if isinstance(meta, dict) else None
+
+
+async def _props(connection: Connection, found: Found) -> Json:
+    """What llama-server says of itself and its model; None where it says nothing.
+
+    One that has several models says it of the one that is named, which it loads if it is not. Raises ServerLostError
+    while it is loading: some versions list their models before they know anything of them.
+    """
+    path = f"{found.root}/props"
+    try:
+        match await connection.get(path):
+            case {"role": "router"}:
+                return await connection.get(f"{path}?model={quote(found.model, safe='')}", loads=True)
+            case props:
+                return props
+    except RequestRefusedError:
+        return None
+    except ServerLostError as lost:
+        if lost.busy:
+            raise
+        return None
 
 
 def _with_props(found: Found, props: Json) -> Found:

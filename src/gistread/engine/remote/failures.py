@@ -35,11 +35,19 @@ class ServerLostError(Exception):
     """No answer, or half of one: the same request may succeed later."""
 
     def __init__(
-        self, reason: str, *, busy: bool = False, crowded: bool = False, retry_after_s: float | None = None
+        self,
+        reason: str,
+        *,
+        answered: bool = False,
+        busy: bool = False,
+        crowded: bool = False,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         """For people: what happened, to follow the server's name: `did not answer within 10 s`."""
+        self.answered = answered
+        """There was an answer, and it was of no use."""
         self.busy = busy or crowded
         """The server said that it has too much to do."""
         self.crowded = crowded

@@ -1,0 +1,59 @@
+"""Real servers of models, started on loopback beside the tests, and the local engine that they are held against."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import Engine
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.client import RemoteEngine
+
+_STARTS_S = 60.0
+
+
+def free_port() -> int:
+    """One that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def running(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A program, from when it listens at the port; killed at the end, as it may have been before."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + _STARTS_S
+            while True:
+                with socket.socket() as trial:
+                    if trial.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                assert server.poll() is None, f"{command[0]} ended"
+                assert time.monotonic() < end, f"{command[0]} does not begin to listen"
+                time.sleep(0.1)
+            yield server
+        finally:
+            server.send_signal(signal.SIGTERM)
+
+
+@asynccontextmanager
+async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[Engine, Engine]]:
+    """The model on the server, and here."""
+    remote = RemoteEngine(parse_address(address), context_tokens=window)
+    local = LlamaEngine(model)
+    try:
+        await asyncio.gather(remote.start(), local.start())
+        yield remote, local
+    finally:
+        await asyncio.gather(remote.close(), local.close())
+
+
+def spelled(text: str) -> str:
+    """Servers leave out what is not whole in one token, of which a model whose tokens are bytes writes much."""
+    return "".join(character for character in text if character.isascii())

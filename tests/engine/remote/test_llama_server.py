@@ -1,0 +1,146 @@
+"""A real llama-server on the tiny model: what the servers of the other tests are made after.
+
+It is looked for in GISTREAD_LLAMA_SERVER and on the PATH, and each test runs it in another way that people do.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.protocol import Message, Priority, Prompt, Sampling
+from gistread.engine.remote.address import parse_address
+from gistread.engine.remote.connection import Connection, Patience
+from gistread.errors import EngineError
+from tests.engine.remote.conftest import Connect
+from tests.engine.remote.peers import both, free_port, running, spelled
+
+PROGRAM = os.environ.get("GISTREAD_LLAMA_SERVER") or shutil.which("llama-server")
+PATIENT = Patience(back_off_s=0.2)
+LONG = Sampling(1000, grammar='root ::= "a"{800}')
+"""Seconds of work, whatever the model would rather say."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PROGRAM is None, reason="there is no llama-server: not on the PATH, nor GISTREAD_LLAMA_SERVER"),
+]
+
+
+def command(port: int, *options: str) -> list[str]:
+    return [str(PROGRAM), "--host", "127.0.0.1", "--port", str(port), "--threads", "1", *options]
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[str]:
+    """The URL of a llama-server that was started so."""
+    port = free_port()
+    with running(command(port, *options), port):
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+def said(text: str) -> Prompt:
+    return (Message("user", text),)
+
+
+async def test_counts_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path) -> None:
+    grammar = 'root ::= "- " [a-z]{3,20} " | " [a-z]+ "\\n"'
+    with serving("-m", str(tiny), "-c", "16384", "-np", "4") as url:
+        async with both(tiny, url, 4096) as (remote, local):
+            assert remote.info.context_tokens == 4096
+            for text in ("Hello", "A longer one, with more to it: " * 20, "Ünïcödé — “quotes”\n\nand lines."):
+                assert await remote.count(text) == await local.count(text)
+                assert await remote.measure(said(text)) == await local.measure(said(text))
+                for sampling in (Sampling(40), Sampling(60, grammar=grammar)):
+                    here, there = (
+                        await local.complete(said(text), sampling),
+                        await remote.complete(said(text), sampling),
+                    )
+                    shorter, longer = sorted((spelled(there.text), spelled(here.text)), key=len)
+                    assert longer.startswith(shorter)
+                    assert len(shorter) >= max(1, len(longer) - 2)
+                    assert there.usage.prefilled + there.usage.reused == await remote.measure(said(text))
+                for options in (["<1>", "<2>", "<12>"], ["Page 3", "STOP"], ['a "q"', "a\\b", "(c)*", "e\nf", "é — ü"]):
+                    there_chosen = await remote.choose(said(text), options)
+                    assert there_chosen.index == (await local.choose(said(text), options)).index
+
+
+async def test_requests_that_share_one_window_do_not_end_one_another(tiny: Path, connect: Connect) -> None:
+    """As it is without `-np`: four slots, each with the whole window."""
+    with serving("-m", str(tiny), "-c", "4096") as url:
+        engine = connect(url, patience=PATIENT)
+        assert (await engine.start()).context_tokens == 4096
+        asked = [
+            engine.complete(said(f"{n} " + "abcdefg " * 250), Sampling(150), Priority.BACKGROUND) for n in range(8)
+        ]
+        assert all(answer.usage.generated for answer in await asyncio.gather(*asked))
+
+
+async def test_an_answer_that_nobody_waits_for_is_no_longer_made(tiny: Path, connect: Connect) -> None:
+    with serving("-m", str(tiny), "-c", "4096", "-np", "1") as url:
+        engine = connect(url, patience=PATIENT)
+        await engine.start()
+        connection = Connection(parse_address(url))
+        async with aclosing(engine.stream(said("Go on."), LONG)) as events:
+            async for _ in events:
+                break
+        for _ in range(300):
+            busy = [slot["is_processing"] for slot in await connection.get("/slots")]
+            if not any(busy):
+                break
+            await asyncio.sleep(0.01)
+        assert not any(busy)
+        await connection.close()
+
+
+async def test_a_window_that_has_become_shorter_is_told(tiny: Path, connect: Connect) -> None:
+    port = free_port()
+    with running(command(port, "-m", str(tiny), "-c", "4096", "-np", "1"), port):
+        engine = connect(f"http://127.0.0.1:{port}/v1", patience=PATIENT)
+        await engine.start()
+    with (
+        running(command(port, "-m", str(tiny), "-c", "1024", "-np", "1"), port),
+        pytest.raises(EngineError, match=r"too long[\s\S]*context_tokens = 1024"),
+    ):
+        await engine.complete(said("abcdefg " * 300), Sampling(10))
+
+
+async def test_one_that_is_killed_and_started_again_is_waited_for(tiny: Path, connect: Connect) -> None:
+    port = free_port()
+    options = ("-m", str(tiny), "-c", "8192", "-np", "2")
+    with running(command(port, *options), port) as first:
+        engine = connect(f"http://127.0.0.1:{port}/v1", patience=PATIENT)
+        await engine.start()
+        asked = [asyncio.ensure_future(engine.complete(said(f"Say {n}."), LONG, Priority.BACKGROUND)) for n in range(4)]
+        await asyncio.sleep(0.3)
+        first.kill()
+    assert not all(one.done() for one in asked)
+    with running(command(port, *options), port):
+        assert {answer.text for answer in await asyncio.gather(*asked)} == {"a" * 800}
+
+
+async def test_a_key_is_asked_for(tiny: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving("-m", str(tiny), "-c", "4096", "-np", "1", "--api-key", "s3cret") as url:
+        for key, told in (("", "wants a key"), ("wrong", "does not take the key")):
+            monkeypatch.setenv("GISTREAD_API_KEY", key)
+            with pytest.raises(EngineError, match=told):
+                await connect(url, patience=PATIENT).start()
+        monkeypatch.setenv("GISTREAD_API_KEY", "s3cret")
+        assert (await connect(url, patience=PATIENT).start()).name == "tiny"
+
+
+async def test_one_that_has_several_models_loads_the_one_that_is_named(
+    tiny: Path, connect: Connect, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        shutil.copy(tiny, tmp_path / f"{name}.gguf")
+    with serving("--models-dir", str(tmp_path), "-c", "4096", "-np", "2") as url:
+        with pytest.raises(EngineError, match="several models: one, two"):
+            await connect(url, patience=PATIENT).start()
+        engine = connect(f"{url}#two", patience=PATIENT)
+        info = await engine.start()
+        assert (info.name, info.context_tokens) == ("two", 2048)
+        assert await engine.count("twelve words") == len("twelve words")
