@@ -147,3 +147,16 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
     shown = run("paths").out
     assert all(place in shown for place in places.values())
     json.dumps(places)
+
+
+def test_in_a_terminal_facts_are_folded_and_paths_are_whole(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = run("models").out.splitlines()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "50")
+    folded = run("models").out.splitlines()
+    assert len(folded) > len(apart)
+    assert str(tiny) in "\n".join(folded)
+    assert all(len(line) <= 50 for line in folded if str(tiny) not in line)
+    assert " ".join(" ".join(folded).split()) == " ".join(" ".join(apart).split())

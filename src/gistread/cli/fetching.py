@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.output import say, write, write_json
+from gistread.cli.output import folded, say, write, write_json
 from gistread.cli.progress import ProgressLine, bar, duration
 from gistread.cli.shapes import Json
 from gistread.config import save_setting
@@ -142,14 +142,11 @@ def _in_order(catalogue: Catalogue, best: Recommendation | None) -> list[Catalog
 
 def _row(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
-    lines = [f"{entry.name}{recommended}", f"    {' · '.join(entry_facts(entry))}"]
-    if room := room_words(entry, machine):
-        lines.append(f"    {room}")
-    if (folder / Path(entry.file).name).exists():
-        lines.append("    is here")
-    lines += [f"    {entry.good_for}"] if entry.good_for else []
-    lines.append(f"    hf:{entry.repository}:{entry.file}")
-    return "\n".join(lines)
+    here = folder / Path(entry.file).name
+    told = [" · ".join(entry_facts(entry)), room_words(entry, machine), "is here" if here.exists() else ""]
+    lines = [folded(f"{entry.name}{recommended}")]
+    lines += [folded(line, "    ") for line in (*told, entry.good_for) if line]
+    return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
 
 
 def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from gistread.cli.output import one_line, say, write, write_json
+from gistread.cli.output import folded, one_line, say, write, write_json
 from gistread.config import load_config
 from gistread.engine.fetching.begun import begun_in
 from gistread.engine.llama.library import installed_version
@@ -22,6 +22,8 @@ from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.verdicts import FileVerdicts, Verdict, Verdicts
 from gistread.paths import default_paths
+
+_INDENT = "    "
 
 
 def show_models(arguments: argparse.Namespace) -> ExitStatus:
@@ -110,14 +112,14 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:
         use = ["for --embedding-model"] if model.embeds else []
-        yield f"    {' · '.join([*facts(model), *use, *more_facts(model)])}"
+        yield folded(" · ".join([*facts(model), *use, *more_facts(model)]), _INDENT)
         if told := fit_words(model, fit_of(model, free_bytes)):
-            yield f"    {told}"
+            yield folded(told, _INDENT)
         if verdict is not None:
-            yield f"    tried here: {verdict.line}"
+            yield folded(f"tried here: {verdict.line}", _INDENT)
     else:
-        yield f"    {size_words(model.size_bytes)} · not usable: {model.problem}"
-    yield f"    {one_line(str(model.path))}"
+        yield folded(f"{size_words(model.size_bytes)} · not usable: {model.problem}", _INDENT)
+    yield f"{_INDENT}{one_line(str(model.path))}"
 
 
 def _chosen() -> Path | str | None:

@@ -6,10 +6,13 @@ Text of books and models is data (design D10): no control character of it reache
 import contextlib
 import io
 import re
+import shutil
 import sys
+import textwrap
 from typing import Any, TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_LEAST_COLUMNS = 40
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -28,6 +31,15 @@ def harmless(text: str) -> str:
 def one_line(text: str) -> str:
     """The name of a file, which may have line breaks in it, as a part of a line."""
     return harmless(text).replace("\n", "\ufffd")
+
+
+def folded(text: str, indent: str = "") -> str:
+    """A line for people, in as many as their terminal needs; one line where none of them reads it."""
+    if not sys.stdout.isatty():
+        return f"{indent}{text}"
+    columns = max(_LEAST_COLUMNS, shutil.get_terminal_size().columns)
+    lines = textwrap.wrap(text, columns - len(indent) - 2, break_long_words=False, break_on_hyphens=False)
+    return f"\n{indent}  ".join([f"{indent}{lines[0]}", *lines[1:]]) if lines else indent
 
 
 def write(text: str, end: str = "\n") -> None:
