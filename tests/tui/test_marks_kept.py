@@ -229,3 +229,13 @@ async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path:
             await pilot.pause()
         assert isinstance(app.screen, ReadingScreen)
         assert len(screen.marks.marks) >= 3
+
+
+async def test_a_click_beside_the_list_closes_it(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await marking(pilot)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, MarksScreen))
+        await pilot.click(offset=(1, 0))
+        await until(pilot, lambda: app.screen is screen)

@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -17,6 +16,7 @@ from gistread.marking.model import Mark
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.marking.drawn import matches, title_of, words_of
 from gistread.tui.marking.keeping import MarkKeeping
+from gistread.tui.screens.listing import ListPanel
 from gistread.tui.text.cells import clean
 
 _CHOICES = (
@@ -30,25 +30,18 @@ _CHOICES = (
 )
 
 
-class MarksScreen(ModalScreen[str | None]):
+class MarksScreen(ListPanel):
     """Dismissed with the id of the mark to go to, with `note ID` or `export`, or with None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False),
         Binding("q", "dismiss(None)", "Close", show=False),
-        Binding("j", "list('cursor_down')", "Next", show=False),
-        Binding("k", "list('cursor_up')", "Before", show=False),
-        Binding("space,ctrl+d", "list('page_down')", "One screen on", show=False),
-        Binding("b,ctrl+u", "list('page_up')", "One screen back", show=False),
-        Binding("g", "list('first')", "To the first", show=False),
-        Binding("G", "list('last')", "To the last", show=False),
         Binding("d,x,delete", "delete", "Delete", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("e", "note", "Note", show=False),
         Binding("E", "export", "Export", show=False),
         Binding("slash", "filter", "Filter", show=False),
     ]
-    AUTO_FOCUS = "OptionList"
 
     def __init__(self, book: Book, keeping: MarkKeeping, offset: int, tell: Callable[[str], None]) -> None:
         super().__init__()
@@ -126,10 +119,6 @@ class MarksScreen(ModalScreen[str | None]):
     def _submitted(self) -> None:
         self.action_go()
 
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option.id)
-
     def on_key(self, event: events.Key) -> None:
         """From the filter, the arrows walk through the list."""
         typing = self.query_one("#filter", Input)
@@ -140,9 +129,6 @@ class MarksScreen(ModalScreen[str | None]):
             event.stop()
             event.prevent_default()
             self.action_list(action)
-
-    def action_list(self, action: str) -> None:
-        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
 
     def action_leave(self) -> None:
         """From a filter back to the whole list, then out."""

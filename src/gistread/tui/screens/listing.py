@@ -1,6 +1,6 @@
 """A panel in the middle of the screen with a list to choose from, and perhaps a line to type into.
 
-The base of contents, models and library: they differ in their rows and in what is chosen.
+The base of many screens: they differ in their rows and in what is chosen.
 """
 
 from collections.abc import Sequence
@@ -29,11 +29,13 @@ class Row:
     enabled: bool = True
 
 
-class ListScreen(ModalScreen[str | None]):
-    """Dismissed with the id of the row, with what was typed, or with None."""
+class ListPanel(ModalScreen[str | None]):
+    """A list (`#rows`) that is walked through by the keys of a page.
+
+    Dismissed with the id of the row that is chosen, or with None by a click beside the panel.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss(None)", "Close", show=False),
         Binding("j", "list('cursor_down')", "Next", show=False),
         Binding("k", "list('cursor_up')", "Before", show=False),
         Binding("space,ctrl+d", "list('page_down')", "One screen on", show=False),
@@ -42,6 +44,24 @@ class ListScreen(ModalScreen[str | None]):
         Binding("G", "list('last')", "To the last", show=False),
     ]
     AUTO_FOCUS = "OptionList"
+
+    def action_list(self, action: str) -> None:
+        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the panel closes it, as Esc does."""
+        if event.widget is self:
+            self.dismiss(None)
+
+
+class ListScreen(ListPanel):
+    """Dismissed with the id of the row, with what was typed, or with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close", show=False)]
 
     def __init__(self, title: str, note: str = "", *, prompt: str = "") -> None:
         super().__init__()
@@ -81,18 +101,6 @@ class ListScreen(ModalScreen[str | None]):
         said = self.query_one("#note", Static)
         said.update(note)
         said.display = bool(note)
-
-    def on_click(self, event: events.Click) -> None:
-        """A click beside the panel closes it, as Esc does."""
-        if event.widget is self:
-            self.dismiss(None)
-
-    def action_list(self, action: str) -> None:
-        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
-
-    @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option.id)
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:
