@@ -79,6 +79,12 @@ def test_a_vocabulary_with_nothing_known_behind_it_is_walked_over(tmp_path: Path
     assert (header.vocabulary, header.quantization) == (5000, "Q8_0")
 
 
+def test_of_a_licence_that_was_written_out_the_beginning_is_told(tmp_path: Path) -> None:
+    text = "MIT License\n\nPermission is hereby granted, free of charge, " * 50
+    path = write_tiny_gguf(tmp_path / "m.gguf", general__license=text)
+    assert read_header(path).licence == "MIT License Permission is hereby granted, free of charge, MIT License Permission"
+
+
 def test_a_blob_named_by_its_hash_goes_by_the_name_in_its_header(tmp_path: Path) -> None:
     assert read_header(write_tiny_gguf(tmp_path / "sha256-0f3a")).name == "Tiny"
 

@@ -118,6 +118,7 @@ async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence
         await choosing(pilot)
         shown = text_of(app)
         assert "Can be fetched, after asking" in shown
+        assert "No model that writes is here yet. One can be fetched, below" in shown
         assert "cc0-1.0 · the largest that fits 1.0 GB of free memory" in shown
         assert "qwen3-1.7b" not in shown
         await pilot.press("down", "enter")

@@ -38,6 +38,8 @@ _OTHERS = {
     b"\x1f\x8b": "packed with gzip",
     **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "of a format that llama.cpp had before GGUF"),
 }
+_LONGEST_LICENCE = 80
+"""Characters: some write all of it into the header."""
 _UNSPEAKABLE = re.compile("[\r\n\ud800-\udfff]")
 """What a path cannot have that is kept in settings and told to other processes."""
 _GUESSED = 1024
@@ -173,7 +175,7 @@ def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> G
         quantization=FILE_TYPES.get(contents.number("general.file_type", -1) & ~_GUESSED, most_used),
         layer_type=_most(tensors.in_layers) or most_used,
         parameters=tensors.weights,
-        licence=contents.text("general.license"),
+        licence=" ".join(contents.text("general.license").split())[:_LONGEST_LICENCE],
         context_length=contents.number(f"{arch}.context_length"),
         layers=contents.number(f"{arch}.block_count"),
         memory=memory_of(contents),

