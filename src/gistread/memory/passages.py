@@ -5,9 +5,8 @@ whatever is made of a passage can be kept. Before a model, passages that follow 
 gaps between them are marked.
 """
 
-import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from gistread.book.model import Book, Kind
 from gistread.book.sentences import sentence_spans
@@ -25,21 +24,23 @@ Passage = tuple[int, int]
 
 def cut(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
     """The book from `start` to `end` in passages, in order; a heading goes with what follows it."""
-    passages: list[Passage] = []
+    return list(_cut(book, start, len(book.text) if end is None else end))
+
+
+def _cut(book: Book, start: int, end: int) -> Iterator[Passage]:
+    """One after the other: a long book takes a second."""
     open_from = passage_end = -1
     words, headed = 0, False
-    until = len(book.text) if end is None else end
-    for piece_start, piece_end, is_heading in _pieces(book, start, until):
+    for piece_start, piece_end, is_heading in _pieces(book, start, end):
         size = count_words(book.text[piece_start:piece_end])
         if open_from >= 0 and not headed and (is_heading or words + size > PASSAGE_WORDS):
-            passages.append((open_from, passage_end))
+            yield open_from, passage_end
             open_from, words = -1, 0
         if open_from < 0:
             open_from = piece_start
         passage_end, words, headed = piece_end, words + size, is_heading
     if open_from >= 0:
-        passages.append((open_from, passage_end))
-    return passages
+        yield open_from, passage_end
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
@@ -76,13 +77,14 @@ async def chunks(
     """
     found: list[Passage] = []
     tokens = 0
-    waiting = deque(await asyncio.to_thread(cut, book))
-    while waiting:
-        start, end = waiting.popleft()
+    passages = _cut(book, 0, len(book.text))
+    halves: deque[Passage] = deque()
+    while passage := halves.popleft() if halves else next(passages, None):
+        start, end = passage
         size = await count(book.text[start:end]) + 2
         if size > most_tokens and end - start > 1:
             middle = (start + end) // 2
-            waiting.extendleft([(middle, end), (start, middle)])
+            halves.extendleft([(middle, end), (start, middle)])
             continue
         if found and tokens + size <= most_tokens:
             found[-1] = found[-1][0], end
