@@ -151,7 +151,7 @@ async def _round(question: str, book: Book, engine: LlamaEngine, way: _Way) -> _
     """The leader's first question, from when it is put to when the last member has reported."""
     asked = _Asked(engine, way)
     memory = GistMemory(book, PageSize(280, 600), "")
-    events = longagent.longagent(question, memory, cast(Engine, asked), Steering(), ReaderOptions(answer_tokens=64))
+    events = longagent.longagent(question, memory, cast(Engine, asked), Steering(), ReaderOptions())
     members, reports = 0, 0
     clock: _Clock | None = None
     async with aclosing(events):
