@@ -51,6 +51,11 @@ def test_reading_shows_pages_speed_and_time_left() -> None:
     assert reading_line(memory(), EngineState(Phase.IDLE), None).endswith("page 1 of ~10")
 
 
+def test_what_the_reading_waits_for_stands_before_all_else() -> None:
+    waits = EngineState(Phase.IDLE, notice="no connection to gpu:80 (Connection refused); again in 4 s")
+    assert reading_line(memory(5), waits, 360) == f"{waits.notice} · page 6 of ~10 · 6 min left"
+
+
 def test_loading_and_prefill_show_their_share() -> None:
     assert engine_line(EngineState(Phase.LOADING, fraction=0.4), "tiny") == "loading tiny 40%"
     assert engine_line(EngineState(Phase.PREFILL, fraction=0.6), "tiny") == "reading the prompt 60%"

@@ -36,6 +36,10 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             "reading page 12 of ~60 · 41 tok/s · 6 min left · SmolLM2 · CPU",
         ),
         (
+            activity(notice="no connection to gpu:80; again in 4 s", reading=Reading.RUNNING, pages_read=2),
+            "no connection to gpu:80; again in 4 s · reading page 3 of ? · SmolLM2 · CPU",
+        ),
+        (
             activity(Phase.PREFILL, fraction=0.6, asking=Asking.PAGE, priority=Priority.PERSON),
             "reading the prompt 60% · SmolLM2 · CPU",
         ),

@@ -67,6 +67,8 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
         parts.append(f"{duration(left_s)} left")
+    if state.notice and state.phase is Phase.IDLE:
+        return " · ".join((state.notice, *parts))  # Why it does not go on; the line may be short.
     return f"{bar(share)}  {' · '.join(parts)}"
 
 

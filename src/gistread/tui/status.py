@@ -42,7 +42,11 @@ def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -
             return Status(("the model is not loaded", f"{resume_key} loads it", *name), "○")
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
-    return Status((*doing, *notice, *name), "●" if _busy(activity) else "○", "accent" if _busy(activity) else "muted")
+    if not _busy(activity):
+        return Status((*doing, *notice, *name), "○", "muted")
+    # What is at work and yet idle waits, for a server say, and why is what matters most.
+    said = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
+    return Status((*said, *name), "●", "accent")
 
 
 def minutes(seconds: float) -> str:

@@ -8,6 +8,7 @@ from gistread.engine.remote.keys import how_to_give
 from gistread.errors import EngineError
 
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
+_LINE_CHARACTERS = 60
 _AT_ALL = "Is it a server of models, and is its address right, http or https? docs/servers.md shows how to start one."
 _KEPT = "What has been made is kept: the same command goes on from there, with this server or another."
 
@@ -28,6 +29,16 @@ def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1)
         )
     times = f", {attempts} times in a row" if attempts > 1 else ""
     return EngineError(f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _AT_ALL)
+
+
+def waits_line(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
+    """While it is waited for the next attempt; short, for a line that has little room."""
+    host = address.origin.partition("://")[2]
+    what = (
+        f"no connection to {host} ({lost.reason})" if isinstance(lost, NothingThereError) else f"{host} {lost.reason}"
+    )
+    what = what if len(what) <= _LINE_CHARACTERS else what[: _LINE_CHARACTERS - 1] + "…"
+    return f"{what}; again in {max(1.0, seconds):.0f} s"
 
 
 def waits_error(address: ServerAddress, seconds: float) -> EngineError:

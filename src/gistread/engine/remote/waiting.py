@@ -12,7 +12,7 @@ from typing import TypeVar
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.connection import Patience
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
-from gistread.engine.remote.saying import lost_error, refused_error, waits_error
+from gistread.engine.remote.saying import lost_error, refused_error, waits_error, waits_line
 
 _BUSY_ATTEMPTS = 2
 """A server that says it is busy is asked so many times as often as one that says nothing."""
@@ -45,7 +45,7 @@ class Waiting:
             if lost.retry_after_s > _LONGEST_WAIT * patience.longest_s:
                 raise waits_error(self._address, lost.retry_after_s) from None
             wait_s = lost.retry_after_s + patience.back_off_s * random.uniform(0.0, 0.25)
-        self._notice(f"{self._address.origin} {lost.reason}; asking again in {wait_s:.0f} s.")
+        self._notice(waits_line(self._address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
     async def for_answer(self, call: Callable[[], Awaitable[T]], *, at_once: bool = False) -> T:
