@@ -126,3 +126,9 @@ def test_names_that_are_not_latin_stay_apart() -> None:
 
 def test_no_element_no_node() -> None:
     assert build((fact("a"), fact("b", "!!!", "  "))) == {}
+
+
+def test_two_hyphens_are_a_dash_and_one_is_part_of_a_name() -> None:
+    named = elements_in("A telegram came from Holmes last Tuesday--he was at Poldhu-on-Sea with Dr. Moore Agar.")
+    assert {"Holmes", "Tuesday", "Poldhu-on-Sea"} <= set(named)
+    assert not any("--" in name for name in named)

@@ -39,7 +39,9 @@ line ::= "- " [^\n|]{{12,220}} " | " element ("; " element){{0,{_MOST_ELEMENTS -
 element ::= [^\n|;]{{2,40}}
 """
 _LINE = re.compile(r"- ([^\n|]+?) *\| *([^\n|]+)\n")
-_NAME = re.compile(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w’'-]*(?:\s+[^\W\d_a-z][\w’'-]*)*")
+_CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"
+"""One hyphen may stand in a word; two are a dash."""
+_NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})*")
 
 
 @dataclass(frozen=True, slots=True)
