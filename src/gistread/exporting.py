@@ -59,8 +59,13 @@ def document(export: Export, form: Format) -> str:
 
 def file_name(title: str, form: Format) -> str:
     """A name for the document that every system takes."""
+    return f"{plain_name(title)}{'' if form is Format.TEXT else ' – notes'}.{form}"
+
+
+def plain_name(title: str) -> str:
+    """What a file may be called that has to do with a book, or with an author."""
     plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
-    return f"{' '.join(plain.split())[:80].strip() or 'book'}{'' if form is Format.TEXT else ' – notes'}.{form}"
+    return " ".join(plain.split())[:80].strip() or "book"
 
 
 def format_of(path: Path) -> Format | None:

@@ -1,25 +1,19 @@
 """`gistread series FILE BOOK…`: several books as one, in a small file that opens like a book; or what is in it."""
 
 import argparse
-import io
-from collections.abc import Sequence
 from pathlib import Path
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from gistread.book.cache import open_cached
 from gistread.book.model import Book, Volume
-from gistread.book.series import read_series
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.loading import memory_store
 from gistread.cli.output import say, write, write_json
 from gistread.cli.shapes import Json
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
-from gistread.exporting import write_document
 from gistread.library.adding import add_file
 from gistread.library.catalogue import Catalogue
 from gistread.library.saying import percent
+from gistread.library.series import write_series
 from gistread.paths import default_paths
 
 
@@ -48,54 +42,15 @@ def _write(path: Path, arguments: argparse.Namespace) -> Book:
     """Write the file, once every volume could be opened; the series. Raises GistreadError."""
     if path.exists() and not (arguments.add or arguments.force):
         raise UsageError(f"There is a file {path} already.", "--add adds volumes to it, --force writes it anew.")
-    text = _text(path, arguments.books, arguments.title, arguments.author, add=arguments.add and path.exists())
-    book = read_series(io.BytesIO(text.encode()), path, _open_volume)
-    write_document(path, text, replace=True)
+    volumes = [Path(book) for book in arguments.books]
+    texts, title, authors = default_paths().texts, arguments.title, arguments.author
+    book = write_series(path, volumes, texts, title=title, authors=authors, add=arguments.add and path.exists())
     say(f"Written: {path}. It opens like any book, and volumes can be added, moved and taken out in it.")
     try:
         add_file(Catalogue(default_paths().library), path)
     except StorageError as error:
         say(f"Note: it is not in the library: {error.message}")
     return book
-
-
-def _open_volume(path: Path) -> Book:
-    book = open_cached(path, default_paths().texts)
-    if book.volumes:
-        raise BookError(f"{path.name} is itself a series.", "Name its volumes instead.")
-    return book
-
-
-def _text(path: Path, books: Sequence[str], title: str | None, authors: Sequence[str], *, add: bool) -> str:
-    """What the file is to say; of one that is there, all that is not changed stays as it is."""
-    try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
-    except (OSError, ValueError, TOMLKitError) as error:
-        raise BookError(f"{path} cannot be added to: {error}.", "--force writes it anew.") from error
-    if title is not None or not add:
-        document["title"] = title or path.stem
-    if authors:
-        document["authors"] = list(authors)
-    known = document.get("volumes", [])
-    if not isinstance(known, list):
-        raise BookError(f"{path} names no volumes to which any could be added.", "--force writes it anew.")
-    volumes = known if add and known else tomlkit.array().multiline(True)
-    for book in books:
-        volumes.append(_reference(path, Path(book)))
-    document["volumes"] = volumes
-    return tomlkit.dumps(document)
-
-
-def _reference(path: Path, book: Path) -> str:
-    """A book as the series' file names it: from its own folder where it lies there or below, else by its whole path."""
-    folder, whole = path.absolute().resolve().parent, book.absolute()
-    inside = whole.parent.resolve() / whole.name
-    named = inside.relative_to(folder) if inside.is_relative_to(folder) else whole
-    try:
-        named.as_posix().encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"The name of {book} is no text that could be written down.", "Rename the file.") from error
-    return named.as_posix()
 
 
 def _line(book: Book, number: int, volume: Volume) -> str:

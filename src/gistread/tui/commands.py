@@ -207,6 +207,16 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "library-add", "a", "library_add", "Add a folder or a book", L, "With all folders in it.", "add", "library"
     ),
+    Command(
+        "library-series",
+        "v",
+        "library_series",
+        "Make it a volume of a series",
+        L,
+        "The file is made where none is.",
+        "series",
+        "library",
+    ),
     Command("library-path", "o", "library_path", "Open a book by its path", L, "", "open a path", "library"),
     Command(
         "library-remove",

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gistread.book.sniff import SERIES_SUFFIX
 from gistread.library import adding, finding
 from gistread.library.adding import Added
 from gistread.library.catalogue import Catalogue, look_at
 from gistread.library.entries import list_entries
-from gistread.library.model import Entry
+from gistread.library.model import BookFile, Entry
+from gistread.library.series import write_series
 from gistread.memory.progress import ReadBy, furthest
 from gistread.pace import PaceShelf
 from gistread.paths import Paths
@@ -30,6 +32,7 @@ class Books:
         self._catalogue = Catalogue(paths.library)
         self._pace = PaceShelf(paths.pace)
         self._memories = paths.memories
+        self._texts = paths.texts
         self.read_by: Mapping[str, ReadBy] = {}
         """The memory of each book that got furthest, by the SHA-256 of its text."""
 
@@ -49,6 +52,17 @@ class Books:
     def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
         """A folder or a file. Raises FolderError, BookError."""
         return adding.add(self._catalogue, path, stopped, tell)
+
+    def make_volume(self, entry: Entry, series: Path) -> tuple[BookFile, int]:
+        """The last volume of this series, which is begun where there is none: its file, and how many it has now.
+
+        A name that ends otherwise than that of a series is continued. Raises GistreadError.
+        """
+        assert entry.path is not None
+        if series.suffix.lower() != SERIES_SUFFIX:
+            series = series.with_name(series.name + SERIES_SUFFIX)
+        book = write_series(series, [entry.path], self._texts, add=series.exists())
+        return adding.add_file(self._catalogue, series), len(book.volumes)
 
     def remove(self, entry: Entry) -> None:
         self._catalogue.remove(entry.ids)

@@ -19,6 +19,7 @@ from gistread.library.adding import Added
 from gistread.library.entries import Order, in_order, matching
 from gistread.library.memories import read_by
 from gistread.library.model import Entry, absolute, is_file, is_folder
+from gistread.library.series import proposed_series
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
 from gistread.tui.library_rows import ONE_LINE, about, heading
 from gistread.tui.library_work import Books
@@ -39,6 +40,7 @@ class _Asked(Enum):
     ADD = "add a folder with its books, or a book: "
     OPEN = "open a book: "
     LOCATE = "where is it now? "
+    SERIES = "the last volume of which series? "
 
 
 class FilterInput(Input):
@@ -70,6 +72,8 @@ class LibraryScreen(Screen[str | None]):
         """How far adding a folder is; empty: nothing is being added."""
         self._stop_adding = False
         self._opening = False
+        self._series: Path | None = None
+        """The one that a book was made a volume of last."""
 
     # Layout
 
@@ -270,7 +274,7 @@ class LibraryScreen(Screen[str | None]):
             else:
                 self._leave(path)
         elif (entry := self._list.current) is not None:
-            await self._locate(entry, path)
+            await (self._locate if self._asked is _Asked.LOCATE else self._make_volume)(entry, path)
 
     # Adding
 
@@ -297,6 +301,30 @@ class LibraryScreen(Screen[str | None]):
 
     def on_unmount(self) -> None:
         self._stop_adding = True
+
+    # Series
+
+    def action_library_series(self) -> None:
+        """Ask for the series; what is offered is the one that the last book went to, or one named after the author."""
+        entry = self._list.current
+        if entry is None or entry.path is None or entry.missing:
+            self._warn("A series is made of files of books, and this one is not there.")
+            return
+        name = entry.authors[0] if entry.ids and entry.authors else entry.title
+        self._ask(_Asked.SERIES, str(self._series or proposed_series(entry.path, name)))
+
+    async def _make_volume(self, entry: Entry, path: Path) -> None:
+        try:
+            file, volumes = await asyncio.to_thread(self._books.make_volume, entry, path)
+        except GistreadError as error:
+            self._warn(str(error))
+            return
+        self._series = file.path
+        self._close_path()
+        self.reload()
+        self.notify(
+            f"{entry.title} is volume {volumes} of {file.title}, which is in the library and opens like a book."
+        )
 
     # Taking out
 

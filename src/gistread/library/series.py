@@ -1,0 +1,82 @@
+"""Writes the file that makes a series of several books, and adds volumes to one; what else it says stays as it is.
+
+What such a file means is the affair of `book/series.py`; that a person asks for one, of command line and screen.
+"""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from gistread.book.cache import open_cached
+from gistread.book.model import Book
+from gistread.book.series import read_series
+from gistread.book.sniff import SERIES_SUFFIX
+from gistread.errors import BookError, UsageError
+from gistread.exporting import plain_name, write_document
+
+
+def proposed_series(volume: Path, named_after: str) -> Path:
+    """Where the series of this volume might lie: beside it."""
+    return volume.parent / f"{plain_name(named_after)}{SERIES_SUFFIX}"
+
+
+def write_series(
+    path: Path,
+    volumes: Sequence[Path],
+    texts: Path,
+    *,
+    title: str | None = None,
+    authors: Sequence[str] = (),
+    add: bool = False,
+) -> Book:
+    """Write the series' file `path` once every volume could be opened, over one that is there; the series.
+
+    `add`: these volumes behind those that it has. `texts`: the folder where texts of books are kept. Raises BookError,
+    UsageError, StorageError: then the file is as it was.
+    """
+
+    def open_volume(volume: Path) -> Book:
+        book = open_cached(volume, texts)
+        if book.volumes:
+            raise BookError(f"{volume.name} is itself a series.", "Name its volumes instead.")
+        return book
+
+    text = _text(path, volumes, title, authors, add=add)
+    book = read_series(io.BytesIO(text.encode()), path, open_volume)
+    write_document(path, text, replace=True)
+    return book
+
+
+def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Sequence[str], *, add: bool) -> str:
+    """What the file is to say; of one that is there, all that is not changed stays as it is."""
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
+    except (OSError, ValueError, TOMLKitError) as error:
+        raise BookError(f"{path} cannot be added to: {error}.", "--force writes it anew.") from error
+    if title is not None or not add:
+        document["title"] = title or path.stem
+    if authors:
+        document["authors"] = list(authors)
+    known = document.get("volumes", [])
+    if not isinstance(known, list):
+        raise BookError(f"{path} names no volumes to which any could be added.", "--force writes it anew.")
+    named = known if add and known else tomlkit.array().multiline(True)
+    for volume in volumes:
+        named.append(_reference(path, volume))
+    document["volumes"] = named
+    return tomlkit.dumps(document)
+
+
+def _reference(path: Path, book: Path) -> str:
+    """A book as the series' file names it: from its own folder where it lies there or below, else by its whole path."""
+    folder, whole = path.absolute().resolve().parent, book.absolute()
+    inside = whole.parent.resolve() / whole.name
+    named = inside.relative_to(folder) if inside.is_relative_to(folder) else whole
+    try:
+        named.as_posix().encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The name of {book} is no text that could be written down.", "Rename the file.") from error
+    return named.as_posix()
