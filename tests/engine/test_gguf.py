@@ -82,7 +82,7 @@ def test_a_vocabulary_with_nothing_known_behind_it_is_walked_over(tmp_path: Path
 def test_of_a_licence_that_was_written_out_the_beginning_is_told(tmp_path: Path) -> None:
     text = "MIT License\n\nPermission is hereby granted, free of charge, " * 50
     path = write_tiny_gguf(tmp_path / "m.gguf", general__license=text)
-    assert read_header(path).licence == "MIT License Permission is hereby granted, free of charge, MIT License Permission"
+    assert read_header(path).licence == " ".join(text.split())[:80]
 
 
 def test_a_blob_named_by_its_hash_goes_by_the_name_in_its_header(tmp_path: Path) -> None:
