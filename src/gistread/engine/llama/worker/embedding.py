@@ -19,10 +19,10 @@ import numpy.typing as npt
 from gistread.engine.llama.messages import encode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
+from gistread.engine.llama.worker.telling import Telling
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Priority, Usage
 
-_STATE_EVERY_S = 0.1
 _NOTHING = "."
 """Stands for a text without a token."""
 _LONGEST_TOKEN = 64
@@ -79,8 +79,7 @@ class Embedding:
         self._requests: list[EmbeddingRequest] = []
         """In the order of arrival."""
         self._evaluating: EmbeddingRequest | None = None
-        self._state_sent_at = 0.0
-        self._idle_sent = True
+        self._telling = Telling(send, clock)
         self.settled = threading.Event()
         """Nothing is to be written to disk: there never is."""
         self.settled.set()
@@ -88,7 +87,7 @@ class Embedding:
     @property
     def idle(self) -> bool:
         """Nothing to do, and all of it told."""
-        return not self._requests and self._idle_sent
+        return not self._requests and self._telling.rests
 
     @property
     def requested(self) -> bool:
@@ -113,7 +112,7 @@ class Embedding:
         for request in [request for request in self._requests if request.cancelled]:
             self._finish(request, encode("cancelled", id=request.id))
         if not self._requests:
-            self._tell_idle()
+            self._telling.idle()
             return
         request = min(self._requests, key=lambda request: request.priority)
         texts, batch = self._fill_batch(request)
@@ -144,7 +143,8 @@ class Embedding:
     def _advance(self, request: EmbeddingRequest, texts: int, tokens: int, elapsed: float) -> None:
         request.vectors += [_normal(self._context.vector(sequence)) for sequence in range(texts)]
         if len(request.vectors) < len(request.texts):
-            self._tell_progress(request, tokens / elapsed if elapsed > 0 else 0.0)
+            rate = tokens / elapsed if elapsed > 0 else 0.0
+            self._telling.busy("prefill", request.priority, rate, len(request.vectors) / len(request.texts))
             return
         vectors = np.stack(request.vectors) if request.vectors else np.empty((0, 0), np.float32)
         if not np.isfinite(vectors).all():
@@ -163,23 +163,6 @@ class Embedding:
     def _finish(self, request: EmbeddingRequest, message: bytes) -> None:
         self._requests.remove(request)
         self._send(message)
-
-    def _tell_progress(self, request: EmbeddingRequest, tokens_per_s: float) -> None:
-        now = self._clock()
-        if now - self._state_sent_at < _STATE_EVERY_S:
-            return
-        self._state_sent_at = now
-        self._idle_sent = False
-        share = len(request.vectors) / len(request.texts)
-        self._send(
-            encode("state", phase="prefill", fraction=share, tokens_per_s=tokens_per_s, priority=request.priority)
-        )
-
-    def _tell_idle(self) -> None:
-        if not self._idle_sent:
-            self._idle_sent = True
-            self._state_sent_at = 0.0
-            self._send(encode("state", phase="idle", fraction=None, tokens_per_s=None, priority=None))
 
 
 def _normal(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -23,9 +23,9 @@ from gistread.engine.llama.worker.parked import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots
+from gistread.engine.llama.worker.telling import Telling
 from gistread.engine.protocol import Priority
 
-_STATE_EVERY_S = 0.1
 _SMOOTHING = 0.8
 
 
@@ -44,8 +44,7 @@ class Scheduler:
         self._requests: list[Request] = []
         """Running and waiting, in the order of arrival."""
         self._evaluating: tuple[Request, ...] = ()
-        self._state_sent_at = 0.0
-        self._idle_sent = True
+        self._telling = Telling(send, clock, self._work)
         self._rates: dict[str, float] = {}
         """Tokens a second by phase, smoothed: single batches jump about."""
         self._busy_s = self._decode_s = 0.0
@@ -59,7 +58,7 @@ class Scheduler:
     @property
     def idle(self) -> bool:
         """Nothing to do, and all of it told."""
-        return not self._requests and self._idle_sent and self._unsaved is None
+        return not self._requests and self._telling.rests and self._unsaved is None
 
     @property
     def requested(self) -> bool:
@@ -94,7 +93,7 @@ class Scheduler:
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, encode("cancelled", id=request.id))
         if not self._requests:
-            self._tell_idle()
+            self._telling.idle()
             self._save()
             return
         began = self._clock()
@@ -229,41 +228,12 @@ class Scheduler:
             self.settled.set()
 
     def _tell_progress(self, request: Request, count: int, elapsed: float) -> None:
-        now = self._clock()
         held = self._slots.held(request)
         phase = "prefill" if held < len(request.prompt) else "decode"
         rate = count / elapsed if elapsed > 0 else 0.0
         self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
-        if now - self._state_sent_at < _STATE_EVERY_S:
-            return
-        self._state_sent_at = now
-        self._idle_sent = False
-        self._send(
-            encode(
-                "state",
-                phase=phase,
-                fraction=held / len(request.prompt) if phase == "prefill" else None,
-                tokens_per_s=rate,
-                priority=request.priority,
-                busy_s=self._busy_s,
-                decode_s=self._decode_s,
-                cells=self._slots.cells,
-            )
-        )
+        self._telling.busy(phase, request.priority, rate, held / len(request.prompt) if phase == "prefill" else None)
 
-    def _tell_idle(self) -> None:
-        if not self._idle_sent:
-            self._idle_sent = True
-            self._state_sent_at = 0.0
-            self._send(
-                encode(
-                    "state",
-                    phase="idle",
-                    fraction=None,
-                    tokens_per_s=None,
-                    priority=None,
-                    busy_s=self._busy_s,
-                    decode_s=self._decode_s,
-                    cells=self._slots.cells,
-                )
-            )
+    def _work(self) -> dict[str, object]:
+        """What was done so far, for whoever measures it."""
+        return {"busy_s": self._busy_s, "decode_s": self._decode_s, "cells": self._slots.cells}
