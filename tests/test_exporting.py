@@ -1,14 +1,12 @@
 """Documents of what a person has of a book: Markdown that reads well and says nothing of its own, JSON, the text."""
 
 import re
-from pathlib import Path
 
 import orjson
 import pytest
 from markdown_it import MarkdownIt
 
-from gistread.errors import StorageError
-from gistread.exporting import ExistsError, Export, Format, as_json, as_markdown, document, file_name, write_document
+from gistread.exporting import Export, Format, as_json, as_markdown, document, file_name
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.marking.places import place_in
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
@@ -126,20 +124,3 @@ def test_text_is_the_books_own_to_the_byte() -> None:
 )
 def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -> None:
     assert file_name(title, Format.MARKDOWN) == name
-
-
-def test_a_file_is_replaced_only_when_that_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "notes.md"
-    write_document(path, "one")
-    with pytest.raises(ExistsError, match="already"):
-        write_document(path, "two")
-    assert path.read_text() == "one"
-    write_document(path, "two", replace=True)
-    assert path.read_text() == "two"
-    assert [one.name for one in tmp_path.iterdir()] == ["notes.md"]
-
-
-def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none" / "notes.md"):
-        with pytest.raises(StorageError):
-            write_document(path, "words")

@@ -1,10 +1,9 @@
 """What a person has of a book, as a document to take along: Markdown to read, JSON for programs, or the book's text.
 
 Marks with chapter and place, questions with their answers and sources, and the gists where a model has read the
-book. Pure but for `write_document`, which replaces a file only where it is told to.
+book. Pure.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.errors import GistreadError, StorageError
+from gistread.documents import plain_name
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
-from gistread.replacing import replace_file
 from gistread.shelf import KeptQuestion
 
 Json = dict[str, Any]
@@ -40,10 +38,6 @@ class Export:
     memory: GistMemory | None = None
 
 
-class ExistsError(GistreadError):
-    """There is a file of that name already."""
-
-
 def document(export: Export, form: Format) -> str:
     """The document. The text of a book is exactly that: its SHA-256 is the one that the book is known by."""
     match form:
@@ -62,36 +56,9 @@ def file_name(title: str, form: Format) -> str:
     return f"{plain_name(title)}{'' if form is Format.TEXT else ' – notes'}.{form}"
 
 
-def plain_name(title: str) -> str:
-    """What a file may be called that has to do with a book, or with an author."""
-    plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
-    return " ".join(plain.split())[:80].strip() or "book"
-
-
 def format_of(path: Path) -> Format | None:
     """What the name of a file asks for."""
     return next((form for form in Format if path.suffix.lower() == f".{form}"), None)
-
-
-def write_document(path: Path, text: str, *, replace: bool = False) -> None:
-    """Write in one step: whatever fails, there is the whole document or what was there before.
-
-    Raises ExistsError unless told to `replace`, StorageError where it cannot be written.
-    """
-    if path.is_dir():
-        raise StorageError(f"{path} is a directory.", "Name a file in it.")
-    if path.exists() and not replace:
-        raise ExistsError(f"There is a file {path} already.", "Give another name, or say that it is to be replaced.")
-    try:
-        replace_file(path, text.encode(), mode=0o666 & ~_umask())
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Name another file.") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 # JSON

@@ -10,8 +10,9 @@ from gistread.carrying import carry_over
 from gistread.cli.loading import memory_store
 from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import harmless, say, write_json
+from gistread.documents import ExistsError, write_document
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
-from gistread.exporting import ExistsError, Export, Format, as_json, document, format_of, write_document
+from gistread.exporting import Export, Format, as_json, document, format_of
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
 from gistread.paths import default_paths
