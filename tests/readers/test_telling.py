@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers.events import Started, Stopped, StopReason, Unfit
+from gistread.readers.events import Restarted, Started, Stopped, StopReason, Unfit
 from gistread.readers.telling import said
 
 
@@ -29,3 +29,8 @@ def test_a_page_that_does_not_fit_stays_closed_or_is_read_in_part() -> None:
     assert said(Unfit(3)) == "   page 3 does not fit the model's window"
     assert "page 3" in said(Unfit(3, 0.42))
     assert "up to 42%" in said(Unfit(3, 0.42))
+
+
+@pytest.mark.parametrize("reason", ["the server broke off", "The model's process ended; it is started again."])
+def test_an_answer_that_begins_again_says_why(reason: str) -> None:
+    assert said(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."

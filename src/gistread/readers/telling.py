@@ -69,7 +69,7 @@ def said(event: ReaderEvent) -> str:
         case Stopped(reason=reason):
             return f"   {_STOPPED[reason]}"
         case Restarted(reason=reason):
-            return f"The model was restarted ({reason}); the answer begins again."
+            return f"The answer begins again: {reason.rstrip('.')}."
     return ""
 
 

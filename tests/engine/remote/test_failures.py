@@ -49,6 +49,15 @@ async def test_what_fails_in_passing_is_asked_again(connect: Connect, failure: F
     assert restarts == (2 if failure in ("cut", "stall", "garbage") else 0)
 
 
+async def test_that_an_answer_breaks_off_is_told_without_the_words_of_the_protocol(connect: Connect) -> None:
+    async with Server() as server:
+        engine = connect(server.url)
+        await engine.start()
+        server.failures = ["cut"]
+        reasons = [event.reason async for event in engine.stream(PROMPT) if isinstance(event, Restarted)]
+    assert reasons == ["the server broke off"]
+
+
 async def test_an_end_that_cannot_be_trusted_is_none(connect: Connect) -> None:
     """llama_cpp.server says that an answer has ended when another request has cut it off."""
     async with Server(Kind("me", obeys=("grammar",))) as server:

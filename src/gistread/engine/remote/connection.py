@@ -173,7 +173,8 @@ class Connection:
                 raise UntrustedError(cause.verify_message) from None
             raise NothingThereError(self._without_key(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            raise ServerLostError(f"broke off ({self._without_key(_reason(error))})") from None
+            said = isinstance(_cause(error), OSError)  # The library's own words are about the protocol.
+            raise ServerLostError("broke off" + (f" ({_reason(error)})" if said else "")) from None
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise RequestRefusedError(0, self._without_key(str(error))) from None
 
