@@ -7,7 +7,8 @@ import zipfile
 import pytest
 
 from gistread.book import Book, Kind
-from gistread.book.formats import archive, markup
+from gistread.book.formats import archive
+from gistread.book.formats.elements import markup
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError, ExitStatus

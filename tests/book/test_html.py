@@ -297,7 +297,7 @@ class TestDamage:
             open_bytes(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "x.html")
 
     def test_a_page_of_nothing_but_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gistread.book.formats.markup._MOST_TAGS", 1000)
+        monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 1000)
         with pytest.raises(BookError, match="larger than any book"):
             open_bytes(b"<html>" + b"<p>" * 2000, "x.html")
 

@@ -4,8 +4,8 @@ import pytest
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.stylesheets import read_sheet
-from gistread.book.formats.xhtml import read_document
+from gistread.book.formats.elements.stylesheets import read_sheet
+from gistread.book.formats.elements.xhtml import read_document
 from gistread.book.model import Book, Kind, Style
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.assembly import assemble
-from gistread.book.formats.linking import linked, own_anchor
-from gistread.book.formats.xhtml import read_document
+from gistread.book.formats.elements.assembly import assemble
+from gistread.book.formats.elements.linking import linked, own_anchor
+from gistread.book.formats.elements.xhtml import read_document
 from tests.book.promises import assert_keeps_promises
 
 _INLINE = ("em", "b", "span", "a", "code", "sup", "small", "q", "s")

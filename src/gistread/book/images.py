@@ -64,7 +64,7 @@ def _from_archive(stream: BinaryIO, source: str) -> bytes:
 
 
 def _from_fictionbook(data: bytes, source: str) -> bytes:
-    from gistread.book.formats.fb2 import binary  # imports lxml
+    from gistread.book.formats.fb2.book import binary  # imports lxml
 
     found = binary(data, source)
     if found is None:

@@ -152,7 +152,7 @@ def _read_bytes(data: bytes, name: str, kind: Readable) -> Book:
 
         return read_markdown(data, name)
     if kind is Readable.FB2:
-        from gistread.book.formats.fb2 import read_fb2
+        from gistread.book.formats.fb2.book import read_fb2
 
         return read_fb2(data, name)
     from gistread.book.formats.text import read_text
@@ -178,14 +178,14 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
         return read_docx(archive, name)
     if kind is Readable.ZIPPED_FB2:
         return _read_zipped(archive, name)
-    from gistread.book.formats.epub import read_epub
+    from gistread.book.formats.epub.book import read_epub
 
     return read_epub(archive, name)
 
 
 def _read_zipped(archive: Archive, name: str) -> Book:
     """The one FictionBook in an archive."""
-    from gistread.book.formats.fb2 import read_fb2
+    from gistread.book.formats.fb2.book import read_fb2
 
     inside = next(entry for entry in archive.names if is_fb2_name(entry))
     try:
@@ -199,7 +199,7 @@ def _convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Cancelle
     if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
         raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.converted import convert
-    from gistread.book.formats.epub import read_epub
+    from gistread.book.formats.epub.book import read_epub
 
     made = convert(stream, name, kind, cancelled)
     try:

@@ -98,7 +98,7 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
 
 def _epub(path: Path, archive: Archive) -> BookFile:
     """Raises ArchiveError, BookError."""
-    from gistread.book.formats.package import PackageError, encrypted_paths, read_package
+    from gistread.book.formats.epub.package import PackageError, encrypted_paths, read_package
 
     try:
         package = read_package(archive)

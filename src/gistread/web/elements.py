@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.elements.markup import local_name
 from gistread.web.model import Element, Operation
 from gistread.web.tree import children, words_in
 

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from lxml import etree
 
-from gistread.book.formats.markup import first, local_name, plain_text
-from gistread.book.formats.semantics import BLOCKS
+from gistread.book.formats.elements.markup import first, local_name, plain_text
+from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.words import count_words
 from gistread.errors import BookError
 from gistread.web.elements import Found, find

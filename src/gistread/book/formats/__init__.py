@@ -1,4 +1,5 @@
-"""One module a format, or one room with what only that format needs (`pdf`, `docx`).
+"""One module a format, or one room with what only that format needs.
 
-`open.py` above looks at the content of a file and decides which one reads it.
+Those that have elements come through `elements`. `open.py` above looks at the content of a file and decides which one
+reads it.
 """

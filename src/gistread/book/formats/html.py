@@ -1,7 +1,7 @@
 """A file of HTML becomes a Book: its encoding, its tree, what of it is the text, and what it says of itself.
 
 Files that were written by hand, that a browser saved, and that never were well-formed. The tree then goes where that
-of every format goes (`one_document.py`). Fetches nothing; knows no other file than this one.
+of every format goes (`elements/one_document.py`). Fetches nothing; knows no other file than this one.
 """
 
 import re
@@ -10,9 +10,9 @@ from dataclasses import replace
 from lxml import etree
 
 from gistread.book.formats.declared import decode_declared, encoding_notices
-from gistread.book.formats.line_breaks import part_at_empty_lines
-from gistread.book.formats.markup import local_name, parse, parse_page, plain_text
-from gistread.book.formats.one_document import read_tree
+from gistread.book.formats.elements.line_breaks import part_at_empty_lines
+from gistread.book.formats.elements.markup import local_name, parse, parse_page, plain_text
+from gistread.book.formats.elements.one_document import read_tree
 from gistread.book.formats.page_furniture import remove_furniture
 from gistread.book.formats.page_metadata import metadata_of
 from gistread.book.formats.page_notes import undecorate_notes

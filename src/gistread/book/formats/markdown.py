@@ -12,11 +12,11 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from gistread.book.characters import clean
+from gistread.book.formats.elements.line_breaks import part_at_empty_lines
+from gistread.book.formats.elements.markup import parse_page
+from gistread.book.formats.elements.one_document import read_tree
 from gistread.book.formats.encoding import decode
 from gistread.book.formats.front_matter import split_front_matter
-from gistread.book.formats.line_breaks import part_at_empty_lines
-from gistread.book.formats.markup import parse_page
-from gistread.book.formats.one_document import read_tree
 from gistread.book.formats.page_notes import undecorate_notes
 from gistread.book.model import Book
 from gistread.errors import BookError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.words import count_words
 
 

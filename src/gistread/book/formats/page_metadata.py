@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from lxml import etree
 
 from gistread.book.characters import one_line
+from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.one_document import Metadata
 from gistread.book.formats.gutenberg import Unwrapped, unwrap
-from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.one_document import Metadata
 
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")

@@ -1,15 +1,15 @@
 """Takes away what stands around the notes of a page and is no text: arrows that lead back, the rule above the notes.
 
-Which blocks are notes shows by the links between them and the text, in every format alike (`linking.py`); here are
-only the ways in which Pandoc, Wikipedia and Markdown decorate theirs.
+Which blocks are notes shows by the links between them and the text, in every format alike (`elements/linking.py`);
+here are only the ways in which Pandoc, Wikipedia and Markdown decorate theirs.
 """
 
 import re
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.semantics import EPUB_TYPE, classes_of
+from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
 
 _BACK_CLASSES = frozenset(("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink"))
 _NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))

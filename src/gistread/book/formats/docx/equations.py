@@ -6,7 +6,7 @@ Knows the elements of Office's mathematics; nothing of where the equation stands
 from lxml import etree
 
 from gistread.book.formats.docx.styles import child, value
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.elements.markup import local_name
 
 _DEEPEST = 40
 

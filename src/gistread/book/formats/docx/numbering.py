@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.docx.styles import child, value
-from gistread.book.formats.list_markers import BULLET, counted
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.elements.list_markers import BULLET, counted
+from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.markup import local_name, named, parse_foreign, parse_lenient, plain_text
-from gistread.book.formats.one_document import Metadata
+from gistread.book.formats.elements.markup import local_name, named, parse_foreign, parse_lenient, plain_text
+from gistread.book.formats.elements.one_document import Metadata
 
 _CORE = "docProps/core.xml"
 _DOCUMENT = "word/document.xml"

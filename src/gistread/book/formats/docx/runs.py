@@ -13,9 +13,9 @@ from lxml import etree
 from gistread.book.formats.docx.equations import equation_text
 from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import Look, Styles, child, look_of, value
-from gistread.book.formats.list_markers import counted
-from gistread.book.formats.markup import local_name
-from gistread.book.formats.semantics import EPUB_TYPE
+from gistread.book.formats.elements.list_markers import counted
+from gistread.book.formats.elements.markup import local_name
+from gistread.book.formats.elements.semantics import EPUB_TYPE
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
 _PASSED_OVER = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))

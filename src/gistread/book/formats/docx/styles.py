@@ -12,7 +12,7 @@ from typing import Any
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.elements.markup import local_name
 
 
 class Role(Enum):

@@ -12,10 +12,10 @@ from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import Part
 from gistread.book.formats.docx.runs import RunState, RunWriter
 from gistread.book.formats.docx.styles import ParagraphStyle, Role, child, numbering_of, value
+from gistread.book.formats.elements.list_markers import BULLET, MARKER
+from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.layout import is_break
-from gistread.book.formats.list_markers import BULLET, MARKER
-from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.semantics import EPUB_TYPE
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
-from gistread.book.formats.pieces import Piece
-from gistread.book.formats.xhtml import Document
+from gistread.book.formats.elements.pieces import Piece
+from gistread.book.formats.elements.xhtml import Document
 from gistread.book.model import Kind
 
 

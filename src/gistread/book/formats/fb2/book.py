@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from lxml import etree
 
 from gistread.book.formats.declared import decode_declared, encoding_notices
-from gistread.book.formats.fb2_tree import FictionBook, reference, tree_of
-from gistread.book.formats.markup import Tree, local_name, parse_foreign, plain_text
-from gistread.book.formats.one_document import Metadata, read_tree
+from gistread.book.formats.elements.markup import Tree, local_name, parse_foreign, plain_text
+from gistread.book.formats.elements.one_document import Metadata, read_tree
+from gistread.book.formats.fb2.tree import FictionBook, reference, tree_of
 from gistread.book.model import Book
 from gistread.errors import BookError
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from gistread.book import inline
+from gistread.book.formats.elements.paragraph import LINE_END, Collected
+from gistread.book.formats.elements.semantics import HEADINGS, is_among_notes, is_verse
 from gistread.book.formats.layout import is_break
-from gistread.book.formats.paragraph import LINE_END, Collected
-from gistread.book.formats.semantics import HEADINGS, is_among_notes, is_verse
 from gistread.book.inline import Mark
 from gistread.book.model import Kind
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.one_document import Section
+from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.layout import is_break
-from gistread.book.formats.markup import local_name, plain_text
-from gistread.book.formats.one_document import Section
-from gistread.book.formats.semantics import EPUB_TYPE
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
 _INLINE = {

@@ -5,7 +5,7 @@ A single line break stays what it is: the end of a line of verse.
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name
+from gistread.book.formats.elements.markup import local_name
 
 
 def part_at_empty_lines(root: etree._Element) -> None:

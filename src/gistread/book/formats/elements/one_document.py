@@ -12,15 +12,15 @@ from urllib.parse import unquote
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.assembly import assemble
+from gistread.book.formats.elements.assembly import assemble
+from gistread.book.formats.elements.linking import Place, linked, own_anchor
+from gistread.book.formats.elements.pieces import Piece
+from gistread.book.formats.elements.section_headings import Division, HeadingPiece, divisions
+from gistread.book.formats.elements.shallow import make_shallow
+from gistread.book.formats.elements.xhtml import Document, read_document
 from gistread.book.formats.gutenberg import Frame, frame
 from gistread.book.formats.layout import Block
-from gistread.book.formats.linking import Place, linked, own_anchor
 from gistread.book.formats.outline import outline
-from gistread.book.formats.pieces import Piece
-from gistread.book.formats.section_headings import Division, HeadingPiece, divisions
-from gistread.book.formats.shallow import make_shallow
-from gistread.book.formats.xhtml import Document, read_document
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError
 

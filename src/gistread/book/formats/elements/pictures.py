@@ -9,7 +9,7 @@ from itertools import islice
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import local_name, plain_text
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # As far as is looked for words beside a picture: a page of a thousand pictures has them soon, or never.

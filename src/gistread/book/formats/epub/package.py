@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.markup import first, local_name, named, parse, parse_lenient, plain_text
-from gistread.book.formats.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
-from gistread.book.formats.pictures import picture_of
+from gistread.book.formats.elements.markup import first, local_name, named, parse, parse_lenient, plain_text
+from gistread.book.formats.elements.pictures import picture_of
+from gistread.book.formats.epub.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"

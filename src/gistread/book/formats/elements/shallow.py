@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name
-from gistread.book.formats.semantics import BLOCKS
+from gistread.book.formats.elements.markup import local_name
+from gistread.book.formats.elements.semantics import BLOCKS
 
 # A thousand <font> that were never closed nest; a quotation in a list in a section in a page has twenty levels.
 _DEEPEST_INLINE = 60

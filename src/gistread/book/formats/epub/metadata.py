@@ -7,7 +7,7 @@ import re
 
 from lxml import etree
 
-from gistread.book.formats.markup import first, named, plain_text
+from gistread.book.formats.elements.markup import first, named, plain_text
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _UUID = re.compile(r"(?:urn:)?(?:uuid:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)

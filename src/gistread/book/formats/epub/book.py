@@ -15,14 +15,14 @@ from lxml import etree
 from gistread.book.builder import BookBuilder
 from gistread.book.characters import one_line
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.formats.assembly import assemble
-from gistread.book.formats.inline_elements import is_same_language
-from gistread.book.formats.linking import Place, linked
-from gistread.book.formats.markup import parse
-from gistread.book.formats.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
-from gistread.book.formats.pieces import Piece
-from gistread.book.formats.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
-from gistread.book.formats.xhtml import Document, in_head, read_document
+from gistread.book.formats.elements.assembly import assemble
+from gistread.book.formats.elements.inline_elements import is_same_language
+from gistread.book.formats.elements.linking import Place, linked
+from gistread.book.formats.elements.markup import parse
+from gistread.book.formats.elements.pieces import Piece
+from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
+from gistread.book.formats.elements.xhtml import Document, in_head, read_document
+from gistread.book.formats.epub.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
 from gistread.book.inline import Mark
 from gistread.book.model import Book, Kind
 from gistread.errors import BookError

@@ -12,7 +12,7 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.inline_elements import (
+from gistread.book.formats.elements.inline_elements import (
     BY_NAME,
     address_of,
     block_styles_of,
@@ -20,10 +20,10 @@ from gistread.book.formats.inline_elements import (
     language_of,
     styles_of,
 )
-from gistread.book.formats.list_markers import marker
-from gistread.book.formats.markup import local_name, named, plain_text
-from gistread.book.formats.paragraph import Collector
-from gistread.book.formats.pictures import (
+from gistread.book.formats.elements.list_markers import marker
+from gistread.book.formats.elements.markup import local_name, named, plain_text
+from gistread.book.formats.elements.paragraph import Collector
+from gistread.book.formats.elements.pictures import (
     Picture,
     drawn_text,
     is_decoration,
@@ -31,8 +31,8 @@ from gistread.book.formats.pictures import (
     picture_of,
     svg_pictures,
 )
-from gistread.book.formats.pieces import Context, Piece, inside, piece_of
-from gistread.book.formats.semantics import (
+from gistread.book.formats.elements.pieces import Context, Piece, inside, piece_of
+from gistread.book.formats.elements.semantics import (
     BLOCKS,
     HEADINGS,
     NOT_TEXT,
@@ -46,8 +46,8 @@ from gistread.book.formats.semantics import (
     is_verse,
     types_of,
 )
-from gistread.book.formats.stylesheets import Sheet, read_sheet, together
-from gistread.book.formats.tables import COLUMN_END, cells_of, is_of_facts, rows_of
+from gistread.book.formats.elements.stylesheets import Sheet, read_sheet, together
+from gistread.book.formats.elements.tables import COLUMN_END, cells_of, is_of_facts, rows_of
 from gistread.book.inline import Mark
 from gistread.book.model import Kind
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from gistread.book.formats.stylesheets import INHERITED, Sheet, meaning_of
+from gistread.book.formats.elements.stylesheets import INHERITED, Sheet, meaning_of
 from gistread.book.inline import Mark
 from gistread.book.model import Style
 

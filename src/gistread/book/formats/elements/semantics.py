@@ -8,7 +8,7 @@ import re
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import local_name, plain_text
 
 
 def _words(text: str) -> frozenset[str]:

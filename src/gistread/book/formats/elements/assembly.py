@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from gistread.book import inline
 from gistread.book.builder import BookBuilder, Resolve, Target
-from gistread.book.formats.linking import Linked
-from gistread.book.formats.xhtml import Document
+from gistread.book.formats.elements.linking import Linked
+from gistread.book.formats.elements.xhtml import Document
 from gistread.book.inline import Mark
 
 Chapters = Callable[[str, Document], Mapping[int, Sequence[tuple[str, int]]]]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from gistread.book.formats.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import local_name, plain_text
 
 COLUMN_END = " | "
 # A cell longer than this holds prose, and a table of prose reads better cell by cell.

@@ -1,0 +1,1 @@
+"""A tree of elements becomes paragraphs: what EPUB, HTML, Markdown, FictionBook and Word documents come through."""
