@@ -88,8 +88,7 @@ class Asker:
         while True:
             told = False
             try:
-                tokens = estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens
-                async with self._places.place(priority, tokens) as place:
+                async with self._places.place(priority, self._tokens_of(request)) as place:
                     room = self._thinking_tokens
                     async with aclosing(self._once(request, room, place)) as events:
                         async for event in events:
@@ -108,6 +107,12 @@ class Asker:
                 await self._waiting.after(lost, failures)
                 if told:
                     yield Restarted(f"the server {lost.reason}")
+
+    def _tokens_of(self, request: Request) -> int:
+        """What prompt and answer come to, as far as that matters here."""
+        if not self._places.weighs:
+            return 0
+        return estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens
 
     async def _once(self, request: Request, room: int, place: Place) -> AsyncGenerator[TextDelta | Restarted | Reply]:
         """The answer, with room for so many tokens of thinking before it. Raises as `Chat.ask`, and _GiveWayError."""

@@ -142,7 +142,8 @@ class RemoteEngine:
             found = await waiting.for_answer(lambda: discovery.find(connection), at_once=True)
             dialect = found.dialect
             most = min(found.slots or dialect.at_most, self._most or dialect.at_most)
-            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots, window=found.context_tokens)
+            shared = found.context_tokens if dialect.may_share_window else None
+            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots, window=shared)
             chat = Chat(connection, found.base, found.model, dialect)
             asker = Asker(chat, places, waiting, self._activity)
             counter = Counter(dialect.tokenizer, found.model, connection.post, found.root)

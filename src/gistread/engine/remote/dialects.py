@@ -66,6 +66,8 @@ class Dialect:
     at_most: int = 64
     has_slots: bool = True
     """Whether a request beyond those at work waits for one of them to end; else all are worked on together."""
+    may_share_window: bool = False
+    """Whether each may be told the whole of a window that they fill together."""
 
 
 _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -80,6 +82,7 @@ LLAMA_SERVER = Dialect(
     no_thinking=_NO_THINKING,
     keeps_prefixes=True,
     at_first=2,
+    may_share_window=True,
 )
 LLAMA_CPP_PYTHON = Dialect(
     "llama_cpp.server",

@@ -65,6 +65,11 @@ class Places:
     def limit(self) -> int:
         return self._growth.limit
 
+    @property
+    def weighs(self) -> bool:
+        """Whether it matters how much of a window a request fills."""
+        return self._window is not None
+
     @contextlib.asynccontextmanager
     async def place(self, priority: Priority, tokens: int = 0) -> AsyncIterator[Place]:
         """Wait for a place and give it back at the end. `tokens`: what prompt and answer come to, at most.
