@@ -52,6 +52,32 @@ def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
     assert rendered(source) == "[system]Be brief.[user]Why?[go]<think>\n\n</think>\n\n"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{% if %}",
+        "{{ 1 / 0 }}",
+        "{{ messages[9].content.upper() }}",
+        "{{ messages | no_filter }}",
+        "{{ nothing }}",
+        "{% for m in messages %}{{ m.role }}{% endfor %}",
+    ],
+    ids=["syntax", "arithmetic", "index", "filter", "empty", "without what is said"],
+)
+def test_a_template_that_is_of_no_use_is_an_error_before_anything_is_asked(source: str) -> None:
+    with pytest.raises(TemplateError):
+        ChatTemplate(source, bos="<s>", eos="</s>")
+
+
+def test_marks_of_what_was_trained_on_are_passed_over() -> None:
+    source = "{% for m in messages %}{% generation %}[{{ m.content }}]{% endgeneration %}{% endfor %}"
+    assert rendered(source) == "[Be brief.][Why?]"
+
+
+def test_a_template_of_spaces_is_none() -> None:
+    assert rendered(" \n") == rendered("")
+
+
 def test_a_template_reaches_nothing_of_the_machine() -> None:
     with pytest.raises(TemplateError):
         rendered("{{ messages.__class__.__mro__[1].__subclasses__() }}")

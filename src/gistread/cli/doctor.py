@@ -127,7 +127,9 @@ def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> li
         why = obstacle(header, folder, leave=True)
         return [Advice(f"{what}; {why}.", "Fetch this model as Q4_0, Q4_K_M or Q8_0.")]
     why = obstacle(header, folder, leave=False)
-    return [Advice(f"{what}; {why}." if why else f"{what}.", f"Let one be made: gistread models convert {header.name}")]
+    return [
+        Advice(f"{what}; {why}." if why else f"{what}.", f"A faster copy of it: gistread models convert {header.name}")
+    ]
 
 
 def _advice_on_room(found: _Findings, info: EngineInfo) -> list[Advice]:

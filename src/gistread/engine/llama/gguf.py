@@ -180,7 +180,7 @@ def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> G
         layers=contents.number(f"{arch}.block_count"),
         memory=memory_of(contents),
         vocabulary=contents.array_lengths.get("tokenizer.ggml.tokens", 0),
-        chat_template=contents.text("tokenizer.chat_template"),
+        chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
         split_number=contents.number("split.no") + 1,
         missing_bytes=max(0, contents.data_start + tensors.data_bytes - size),

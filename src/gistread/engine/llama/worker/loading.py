@@ -222,7 +222,10 @@ class _Loading:
             try:
                 self._weights = Weights(handle, self._header.chat_template)
             except jinja2.TemplateError as error:
-                raise EngineError(f"The chat template of {self._path.name} cannot be used: {error}.") from None
+                raise EngineError(
+                    f"The chat template of {self._path.name} cannot be used: {str(error).rstrip('.')}.",
+                    "Fetch another conversion of this model, or choose another (`gistread models list`).",
+                ) from None
         return self._weights
 
 

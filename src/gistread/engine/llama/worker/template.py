@@ -11,6 +11,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
+from jinja2.ext import Extension
+from jinja2.nodes import Node
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gistread.engine.protocol import Message
@@ -25,25 +28,52 @@ _PLAIN = (
 )
 
 
+_TRIAL = "What is told on page 7?"
+
+
+class _Generation(Extension):
+    """`{% generation %} … {% endgeneration %}`, by which Hugging Face's trainers find what a model is to learn to say.
+
+    What stands between is rendered as it is.
+    """
+
+    tags = {"generation"}  # noqa: RUF012 - Jinja declares no class variable
+
+    def parse(self, parser: Parser) -> list[Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
 class ChatTemplate:
     """Renders prompts for one model."""
 
     def __init__(self, source: str, bos: str, eos: str) -> None:
-        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError when it cannot be compiled."""
+        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError when it is of no use."""
         environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
-        self._template = environment.from_string(source or _PLAIN)
+        self._template = environment.from_string(source if source.strip() else _PLAIN)
         self._bos, self._eos = bos, eos
         self._thinks = _CLOSE in source
+        self._try()
 
     def render(self, prompt: Sequence[Message]) -> str:
         """The whole text, ending where the model goes on: after the assistant's begun message, or before a new one."""
         begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
         messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
         return self._without_thought(self._fill(messages)) + begun
+
+    def _try(self) -> None:
+        try:
+            text = self.render((Message("user", _TRIAL),))
+        except TemplateError:
+            raise
+        except Exception as error:  # what a template computes can fail in any way
+            raise TemplateError(str(error)) from None
+        if _TRIAL not in text:
+            raise TemplateError("it leaves out what is said")
 
     def _fill(self, messages: list[dict[str, str]]) -> str:
         try:
