@@ -122,3 +122,28 @@ def test_version(run: Run) -> None:
     ran = run("--version")
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
     assert ran.out.startswith("gistread 0")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["series", "saga.series", "a", "b", "--add"],
+        ["series", "saga.series", "--add", "a", "b"],
+        ["series", "--add", "saga.series", "a", "b"],
+        ["series", "saga.series", "a", "--add", "b"],
+    ],
+)
+def test_options_may_stand_anywhere_between_the_names(words: list[str]) -> None:
+    arguments = parse(words)
+    assert (arguments.file, arguments.books, arguments.add) == ("saga.series", ["a", "b"], True)
+
+
+def test_options_may_stand_before_names_that_may_be_left_out() -> None:
+    arguments = parse(["eval", "report", "--json", "chosen", "uniform"])
+    assert (arguments.task, [path.name for path in arguments.dirs], arguments.json) == (
+        "report",
+        ["chosen", "uniform"],
+        True,
+    )
+    arguments = parse(["books", "--sort", "title", "tolstoy"])
+    assert arguments.words == ["tolstoy"]

@@ -22,6 +22,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"`{self.prog} --help` shows what can be given.")
 
+    def parse_in_any_order(self, words: Sequence[str]) -> argparse.Namespace:
+        """As `parse_args`, which refuses names behind an option where there may be none of them: `FILE --add BOOK`."""
+        # What has actions of its own cannot be parsed so, and needs not: what follows an action is for its parser.
+        return self.parse_args(words) if self._subparsers else self.parse_intermixed_args(words)
+
 
 @dataclass(frozen=True, slots=True)
 class _Command:
@@ -39,7 +44,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     if argv and argv[0] in _COMMANDS:
         name = argv[0]
-        arguments = _command_parser(name).parse_args(_with_action(argv[1:], _COMMANDS[name].usual))
+        arguments = _command_parser(name).parse_in_any_order(_with_action(argv[1:], _COMMANDS[name].usual))
     else:
         name = "read"
         if near := _misspelt(argv):
@@ -60,7 +65,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
     return {"": _main_parser(), **{name: _command_parser(name) for name in _COMMANDS}}
 
 
-def _command_parser(name: str) -> argparse.ArgumentParser:
+def _command_parser(name: str) -> _Parser:
     command = _COMMANDS[name]
     parser = _parser(f"gistread {name}", command.summary, command.examples)
     command.add_arguments(parser)
