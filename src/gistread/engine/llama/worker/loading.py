@@ -35,6 +35,8 @@ _BATCH_OF_TEXTS = 512
 _TEXTS = 32
 """That become vectors at once. llama.cpp fails when the tokens of a batch cannot be shared out evenly among them."""
 _ALL_LAYERS = 999
+_LEAST_CONTEXT = 256
+"""Tokens: a page and its gist have to fit."""
 
 
 class LoadCancelled(Exception):  # noqa: N818 - it is not an error
@@ -324,6 +326,11 @@ def check_file(header: GgufHeader) -> None:
             f"{header.path.name} is a GGUF file without a model that writes text.",
             "Choose another (`gistread models list`).",
         )
+    if 0 < header.context_length < _LEAST_CONTEXT:
+        raise EngineError(
+            f"{header.path.name} was trained for {header.context_length} tokens: too few to read a page.",
+            "Choose another (`gistread models list`).",
+        )
 
 
 def check_whole(header: GgufHeader) -> None:
@@ -366,7 +373,10 @@ def _load_error(path: Path, errors: list[str]) -> EngineError:
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
         return NoRoomError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
-    reason = errors[-1] if errors else "llama.cpp gave no reason"
+    # Every function on the way out says that it failed; the first knows why.
+    reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
+    newer = "unknown pre-tokenizer" in said or "key not found" in said
     return EngineError(
-        f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.", "Fetch it again, or choose another model."
+        f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.",
+        f"{'Upgrade llama-cpp-python' if newer else 'Fetch it again'}, or choose another model.",
     )
