@@ -1,5 +1,6 @@
-"""The reader of these tests says what the test tells it to."""
+"""A reader that says what the test tells it to, and a folder of books."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,3 +16,13 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
     method = SimpleNamespace(reader=lambda: scripted, needs_memory=True)
     monkeypatch.setattr(asking_task, "METHODS", {DEFAULT_READER: method})
     return scripted
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three small books."""
+    folder = tmp_path / "Books"
+    folder.mkdir()
+    for title in ("A Short Tale", "The Long Tale", "Notes on Émile"):
+        (folder / f"{title}.txt").write_text(f"{title}\n\n" + f"Once upon a time there was {title}. " * 60)
+    return folder

@@ -1,7 +1,7 @@
 """The screen a person lives in: the book, its memory, and the question line.
 
 It lays out the panes and turns keys into what a pane or the session does. What the session tells is heard in
-`hearing.py`. The session is made once the book is on screen, so that nothing of models and memories is imported
+`reading/hearing.py`. The session is made once the book is on screen, so that nothing of models and memories is imported
 before the first page can be read.
 """
 

@@ -1,0 +1,49 @@
+"""A library on the screen, with the books of a folder in it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from gistread.library.catalogue import Catalogue
+from gistread.library.entries import list_entries
+from gistread.library.model import Entry
+from gistread.shelf import Shelf
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+
+SIZE = (120, 30)
+
+
+@asynccontextmanager
+async def library_of(folder: Path, home: Path, *, books: int = 3) -> AsyncIterator[Pilot[None]]:
+    """The library, once the books of this folder have been added: so many."""
+    app = app_on(None, home)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "The sample story" in text_of(app))
+        await type_quickly(pilot, "a", str(folder))
+        await until(pilot, lambda: f"{books} books" in text_of(app))
+        yield pilot
+
+
+async def type_quickly(pilot: Pilot[None], key: str, words: str) -> None:
+    """As somebody who pastes: a key for the line, then all the words at once."""
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(pilot.app.focused, Input))
+    assert isinstance(pilot.app.focused, Input)
+    pilot.app.focused.value = words
+    await pilot.press("enter")
+
+
+def entries(home: Path) -> list[Entry]:
+    paths = paths_in(home)
+    return list_entries(Shelf(paths.books), Catalogue(paths.library))[0]
+
+
+async def read_first(path: Path, home: Path) -> None:
+    """Open a book and leave it."""
+    app = app_on(path, home)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("q")

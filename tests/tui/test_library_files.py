@@ -1,0 +1,156 @@
+"""Files come into the library, move, go away and cannot be read: it says so, and shows the others."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import BookError
+from gistread.library.model import BookFile
+from gistread.shelf import Shelf
+from gistread.tui.screens.library import FailedScreen, LibraryScreen
+from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+
+
+async def test_what_could_not_be_read_is_counted_and_listed(tmp_path: Path, folder: Path) -> None:
+    (folder / "broken.epub").write_bytes(b"PK\x03\x04")
+    (folder / "empty.txt").touch()
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("a", *str(folder), "enter")
+        await until(pilot, lambda: isinstance(app.screen, FailedScreen))
+        shown = text_of(app)
+        assert "2 files could not be read" in shown
+        assert "broken.epub" in shown
+        assert "empty.txt is empty" in shown
+        await pilot.press("escape")
+        await until(pilot, lambda: "3 books" in text_of(app))
+
+
+async def test_a_moved_file_is_found_and_opened_at_the_same_place(tmp_path: Path, folder: Path) -> None:
+    path = folder / "A Short Tale.txt"
+    await read_first(path, tmp_path)
+    sha256 = entries(tmp_path)[0].sha256
+    Shelf(paths_in(tmp_path).books).set_position(sha256, 900)
+    path.rename(folder / "renamed.txt")
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "file not found" in text_of(app))
+        await pilot.press("enter")
+        screen = await opened(pilot)
+        assert screen.book.sha256 == sha256
+        await pilot.press("q")
+    assert [entry.path.name for entry in entries(tmp_path) if entry.path] == ["renamed.txt"]
+
+
+async def test_where_nothing_is_found_the_person_says_where_and_another_book_is_not_taken(
+    tmp_path: Path, folder: Path
+) -> None:
+    path = folder / "A Short Tale.txt"
+    await read_first(path, tmp_path)
+    far = tmp_path / "a" / "b" / "c"
+    far.mkdir(parents=True)
+    path.rename(far / "tale.txt")
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "file not found" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "where is it now?" in text_of(app))
+        await pilot.press("ctrl+u", *str(folder / "The Long Tale.txt"), "enter")
+        await until(pilot, lambda: "is another book" in text_of(app))
+        await pilot.press("ctrl+u", *str(far / "tale.txt"), "enter")
+        screen = await opened(pilot)
+        assert screen.book.title == "A Short Tale"
+
+
+async def test_a_file_that_goes_away_between_listing_and_opening_is_a_notice_in_the_library(
+    tmp_path: Path, folder: Path
+) -> None:
+    await read_first(folder / "A Short Tale.txt", tmp_path)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "A Short Tale" in text_of(app))
+        (folder / "A Short Tale.txt").unlink()
+        await pilot.press("enter")
+        await until(pilot, lambda: "There is no file" in text_of(app))
+        await until(pilot, lambda: "file not found" in text_of(app))
+        assert isinstance(app.screen, LibraryScreen)
+        assert app.failure is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
+async def test_names_that_are_no_text_are_shown_harmless_and_open(tmp_path: Path, folder: Path) -> None:
+    name = os.fsdecode(b"\x1b[31mcaf\xe9\n.txt")
+    (folder / name).write_text("it was told once more, and then again. " * 30)
+    for path in folder.glob("*Tale*"):
+        path.unlink()
+    async with library_of(folder, tmp_path, books=2) as pilot:
+        assert "\x1b" not in text_of(pilot.app)
+        await pilot.press("slash", *"caf", "enter")
+        screen = await opened(pilot)
+        assert "told once more" in screen.book.text
+        await pilot.press("q")
+    assert any(entry.was_opened for entry in entries(tmp_path))
+
+
+async def test_a_shelf_that_was_damaged_does_not_hide_the_other_books(tmp_path: Path, folder: Path) -> None:
+    await read_first(folder / "A Short Tale.txt", tmp_path)
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    damaged = next(iter(paths_in(tmp_path).books.glob("*.jsonl")))
+    damaged.write_bytes(b"\xff\x00 damaged \n" * 3)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "2 books" in text_of(app))
+        await pilot.press("enter")
+        await opened(pilot)
+
+
+async def test_a_named_book_that_cannot_be_read_still_ends_with_its_error(tmp_path: Path) -> None:
+    app = app_on(tmp_path / "nothing.txt", tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.failure is not None)
+    assert isinstance(app.failure, BookError)
+
+
+async def test_adding_can_be_stopped_and_keeps_what_was_found(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gistread.library import scanning
+
+    asked = threading.Event()
+    describe = scanning.describe
+
+    def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
+        if path.name != "A Short Tale.txt":
+            asked.set()
+            while not stopped():
+                time.sleep(0.01)
+        return describe(path, stopped)
+
+    monkeypatch.setattr(scanning, "describe", slowly)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("a", *str(folder), "enter")
+        await until(pilot, lambda: asked.is_set() and "Esc stops" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "The search was stopped." in text_of(app))
+        assert isinstance(app.screen, LibraryScreen)
+    assert "A Short Tale" in [entry.title for entry in entries(tmp_path)]
+    assert len(entries(tmp_path)) < 3
+
+
+@pytest.mark.parametrize("typed", ["~nobody-of-this-name/book", "x" * 300])
+async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "sample" in text_of(app))
+        await type_quickly(pilot, "o", typed)
+        await until(pilot, lambda: "There is no file" in text_of(app))
+        await pilot.press("escape")
+        await type_quickly(pilot, "a", typed)
+        await until(pilot, lambda: "There is no" in text_of(app) or "cannot be opened" in text_of(app))
