@@ -29,7 +29,7 @@ def sized(name: str, gigabytes: int) -> ModelFile:
 
 MODELS = [
     sized("zebra-7b", 4),
-    replace(sized("whale-70b", 40), licence="llama3.3"),
+    replace(sized("whale-70b", 40), licence="llama3.3", also=("sea:latest",)),
     replace(model("vectors", usable=False), kind=ModelKind.EMBEDDINGS, problem="it makes embeddings, not text"),
     model("broken", usable=False),
     sized("adder-3b", 2),
@@ -80,7 +80,16 @@ def test_what_was_tried_and_found_good_for_nothing_is_not_ready_to_use_and_can_b
 
 @pytest.mark.parametrize(
     ("typed", "names"),
-    [("adder", ["adder-3b"]), ("7B", ["zebra-7b"]), ("fits 3b", ["adder-3b"]), ("cut off", ["broken"]), ("none", [])],
+    [
+        ("adder", ["adder-3b"]),
+        ("llama3.3", ["whale-70b"]),
+        ("sea:latest", ["whale-70b"]),
+        ("models", []),
+        ("7B", ["zebra-7b"]),
+        ("fits 3b", ["adder-3b"]),
+        ("cut off", ["broken"]),
+        ("none", []),
+    ],
 )
 def test_rows_are_found_by_any_of_their_words(typed: str, names: list[str]) -> None:
     shown = matching(sections(MODELS, 8 * GB, "", None), typed)

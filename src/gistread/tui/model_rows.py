@@ -51,6 +51,8 @@ class ModelRow:
     detail: str = ""
     """Told at the bottom while the cursor is on it."""
     is_current: bool = False
+    found_by: str = ""
+    """More words that it is found by."""
     refusal: str = ""
     """Why it cannot be chosen; empty where it can."""
 
@@ -113,7 +115,7 @@ def matching(found: Sequence[Section], typed: str) -> list[Section]:
     wanted = typed.casefold().split()
 
     def holds(row: ModelRow) -> bool:
-        words = f"{row.name} {row.about}".casefold()
+        words = f"{row.name} {row.about} {row.found_by}".casefold()
         return all(word in words for word in wanted)
 
     kept = [replace(section, rows=tuple(filter(holds, section.rows))) for section in found]
@@ -134,5 +136,6 @@ def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, r
         refusal = f"{model.name} writes nothing: it is for search by meaning (Tab)."
     elif not model.embeds and (role is Role.EMBEDDING or not model.usable):
         refusal = f"{model.name} cannot be used: {model.problem}."
-    detail = "\n".join(filter(None, [model.problem, " · ".join(more_facts(model)), str(model.path)]))
-    return ModelRow(str(model.path), name, about, detail, is_current, refusal)
+    more = " · ".join(more_facts(model))
+    detail = "\n".join(filter(None, [model.problem, more, str(model.path)]))
+    return ModelRow(str(model.path), name, about, detail, is_current, more, refusal)
