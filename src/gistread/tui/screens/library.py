@@ -23,7 +23,7 @@ from gistread.library.series import proposed_series
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
 from gistread.tui.library_rows import ONE_LINE, about, heading
 from gistread.tui.library_work import Books
-from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.screens.added import FailedScreen, said_of
 from gistread.tui.widgets.book_list import BookList
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
 from gistread.tui.widgets.path_input import PathInput
@@ -295,7 +295,7 @@ class LibraryScreen(Screen[str | None]):
             self._adding = ""
             self._show_lines()
         self.reload()
-        self.notify(_said(added), timeout=8)
+        self.notify(said_of(added), timeout=8)
         if added.failed and self.is_current:
             await self.app.push_screen(FailedScreen(added))
 
@@ -396,27 +396,3 @@ class LibraryScreen(Screen[str | None]):
             self._warn(f"{path.name} is another book: {self._key('library-path')} opens it.")
         else:
             self._leave(found)
-
-
-class FailedScreen(ListScreen):
-    """What could not be read of a folder that was added."""
-
-    def __init__(self, added: Added) -> None:
-        count = len(added.failed)
-        super().__init__(f"{count} {'file' if count == 1 else 'files'} could not be read", "The others were added.")
-        self._added = added
-
-    def on_mount(self) -> None:
-        rows = [
-            Row(str(number), failed.reason, str(failed.path.parent)) for number, failed in enumerate(self._added.failed)
-        ]
-        self.show_rows(rows)
-
-
-def _said(added: Added) -> str:
-    parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
-    if added.known:
-        parts.append(f"{added.known} known already")
-    if added.removed:
-        parts.append(f"{added.removed} left out, since you took them out before")
-    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")

@@ -1,0 +1,29 @@
+"""What came of adding books to the library: how many are new, and the list of those that could not be read."""
+
+from gistread.library.adding import Added
+from gistread.tui.screens.listing import ListScreen, Row
+
+
+def said_of(added: Added) -> str:
+    """In one line."""
+    parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
+    if added.known:
+        parts.append(f"{added.known} known already")
+    if added.removed:
+        parts.append(f"{added.removed} left out, since you took them out before")
+    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")
+
+
+class FailedScreen(ListScreen):
+    """What could not be read of a folder that was added."""
+
+    def __init__(self, added: Added) -> None:
+        count = len(added.failed)
+        super().__init__(f"{count} {'file' if count == 1 else 'files'} could not be read", "The others were added.")
+        self._added = added
+
+    def on_mount(self) -> None:
+        rows = [
+            Row(str(number), failed.reason, str(failed.path.parent)) for number, failed in enumerate(self._added.failed)
+        ]
+        self.show_rows(rows)
