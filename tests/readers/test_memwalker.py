@@ -86,11 +86,14 @@ async def test_at_the_top_there_is_no_turning_back_and_below_there_is() -> None:
     assert answered(events).lookups == (15,)
 
 
-@pytest.mark.parametrize("pages", [1, 5, 9, 20])
-async def test_when_no_page_tells_the_walk_ends_and_says_so(pages: int) -> None:
+@pytest.mark.parametrize(
+    ("pages", "reason"), [*((n, StopReason.NOTHING_LEFT) for n in (1, 5, 9)), (20, StopReason.LIMIT)]
+)
+async def test_when_no_page_tells_the_walk_ends_and_says_so(pages: int, reason: StopReason) -> None:
     fake = FakeEngine(says=says, chooses=walking(tells=lambda _: False))
     events = await ask(fake, pages)
-    assert stopped(events) in (StopReason.NOTHING_LEFT, StopReason.LIMIT)
+    assert stopped(events) is reason
+    assert reason is StopReason.LIMIT or sorted(answered(events).lookups) == list(range(1, pages + 1))
     assert (answered(events).found, answered(events).answer) == (False, memwalker.NOT_FOUND)
     assert len(set(answered(events).lookups)) == len(answered(events).lookups)
     assert sum(call.kind == "choose" for call in fake.calls) <= memwalker.CALLS + 1
