@@ -232,7 +232,7 @@ class Server:
             message = {"role": "assistant", "content": "".join(pieces)}
             return _send(writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        _event(writer, {"choices": [{"delta": {"role": "assistant"}, "finish_reason": None}]})
+        _event(writer, {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]})
         for number, piece in enumerate(pieces):
             choice: dict[str, Any] = {"delta": {"content": piece}, "finish_reason": None}
             if self.kind.likely and asked.body.get("logprobs"):
@@ -300,12 +300,17 @@ async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> b
 def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
     status, headers = 200, {}
     if isinstance(answer, Status):
-        status, headers, answer = answer.status, answer.headers, {"error": {"message": answer.message}}
+        status, headers, answer = answer.status, answer.headers, _error(answer)
     data = json.dumps(answer).encode()
     lines = [f"HTTP/1.1 {status} X", "content-type: application/json", f"content-length: {len(data)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
     return True
+
+
+def _error(failed: Status) -> Json:
+    """As llama-server and vLLM put it."""
+    return {"error": {"code": failed.status, "message": failed.message, "type": "an_error"}}
 
 
 def _event(writer: asyncio.StreamWriter, event: Json) -> None:
