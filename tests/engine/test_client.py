@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import psutil
@@ -227,6 +228,18 @@ def _broken(folder: Path, changes: dict[str, object]) -> Path:
         path.write_bytes(whole.replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz"))
         return path
     return write_tiny_gguf(path, **changes)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the limits of another process")
+async def test_a_model_that_ends_for_a_defect_leaves_no_dump_of_its_memory(tiny: Path, start: StartEngine) -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (limits[1], limits[1]))
+    try:
+        engine = await start(tiny)
+        assert psutil.Process(engine.worker_pid).rlimit(psutil.RLIMIT_CORE)[0] == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, limits)
 
 
 async def test_threads_that_wait_for_each_other_soon_leave_the_core_to_other_programs(

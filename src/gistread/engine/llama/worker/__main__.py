@@ -291,11 +291,20 @@ def _stable_tokens(model: LoadedModel, messages: list[Message], prompt: list[int
     return common_prefix(model.weights.prompt_tokens(_chat(beginning)), prompt)
 
 
+def _leave_no_dump() -> None:
+    """A failed assertion of llama.cpp would write all of the memory, the book in it, beside the person's files."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # there is none on Windows
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
 def main() -> None:
     # Ctrl+C in the terminal reaches every process of the group; what it means is the client's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(AttributeError, OSError):
         os.nice(_NICENESS)
+    _leave_no_dump()
     pipe = os.dup(1)
     os.dup2(2, 1)
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
