@@ -262,3 +262,9 @@ def test_on_a_narrow_screen_the_newest_line_stands_in_the_strip(events: tuple[Re
     assert (question, summary) == ("? Who?", exchange.work.summary(PLACES))
     current = next(line for line in exchange.work.lines(PLACES) if line.key == exchange.work.current)
     assert current.text in newest
+
+
+def test_a_reader_that_opens_nothing_does_not_say_that_there_is_nothing_further_to_open() -> None:
+    assert heard(Exchange("Who?"), Stopped(StopReason.NOTHING_LEFT)).steps == ()
+    opened = heard(Exchange("Who?"), LookedUp(3, 1, ""))
+    assert heard(opened, Stopped(StopReason.NOTHING_LEFT)).steps[1:] == ("②\u00a0nothing further to open",)

@@ -116,6 +116,8 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
             return replace(exchange, steps=(*exchange.steps, f"◇ {unfit(event)}"))
         case Noted(text=text):
             return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
+        case Stopped(reason=StopReason.NOTHING_LEFT) if not exchange.steps:
+            return exchange  # It opens none, or there is none.
         case Stopped(reason=reason):
             number = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
             return replace(exchange, steps=(*exchange.steps, f"{number}\u00a0{STOPPED[reason]}"))
