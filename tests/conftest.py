@@ -13,6 +13,17 @@ from tests.tiny_gguf import write_tiny_gguf
 os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 
 
+_LONGEST_NAME = 40
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Files that tests are given are named by what they are for: their bytes, dates in them too, are no name.
+
+    Tests run side by side only where every process gives them the same names.
+    """
+    return argname if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME else None
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny model, for whoever only reads it."""
