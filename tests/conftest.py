@@ -11,6 +11,10 @@ from tests.tiny_gguf import write_tiny_gguf
 # Some tests run llama.cpp in their own process: beside a busy program they would all but stand still. GNU OpenMP reads
 # this when it is loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+# What runs tests side by side tells its processes the size of a terminal that they do not have, and what is run in
+# them would believe it rather than the terminal that it is given.
+for _size in ("COLUMNS", "LINES"):
+    os.environ.pop(_size, None)
 
 
 _LONGEST_NAME = 40

@@ -14,6 +14,7 @@ from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
+ROOT = Path(__file__).parents[2]
 SIZE = ("--min-words", "60", "--max-words", "200")
 
 
@@ -24,6 +25,7 @@ def start(*words: str | Path, pause_s: float, **environment: str) -> "subprocess
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "GISTREAD_TEST_PAUSE_S": str(pause_s), **environment},
+        cwd=ROOT,
     )
 
 

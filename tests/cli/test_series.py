@@ -1,6 +1,5 @@
 """`gistread series`: a file that makes one book of several, and every command takes it for a book."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -66,10 +65,12 @@ def test_volumes_are_added_and_what_a_person_wrote_there_stays(saga: Path, run: 
     assert (whole.title, whole.authors, len(whole.volumes)) == ("The Saga", ("A. Writer",), 3)
 
 
-def test_a_book_that_lies_elsewhere_is_named_by_its_whole_path(book: Path, run: Run, tmp_path: Path) -> None:
+def test_a_book_that_lies_elsewhere_is_named_by_its_whole_path(
+    book: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "deep" / "saga.series"
     path.parent.mkdir()
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert run("series", path, book.name).status == ExitStatus.DONE
     assert str(book) in path.read_text()
     assert len(open_book(path).volumes) == 1

@@ -299,5 +299,6 @@ async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(app: 
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "models.toml, model 1" in text_of(app))
+        await until(pilot, lambda: "A model needs name" in text_of(app))
+        assert "models.toml" in text_of(app)
         assert "Read without a model" in text_of(app)
