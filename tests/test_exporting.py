@@ -10,7 +10,7 @@ from gistread.exporting import Export, Format, as_json, as_markdown, document, f
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.marking.places import place_in
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.shelf import KeptCitation, KeptQuestion
+from gistread.user_data import KeptCitation, KeptQuestion
 from tests.tui.books import small_book
 
 BOOK = small_book()

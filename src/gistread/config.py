@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from gistread.atomic_write import replace_file
 from gistread.errors import StorageError, UsageError
-from gistread.replacing import replace_file
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.documents import plain_name
+from gistread.export_files import plain_name
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
-from gistread.shelf import KeptQuestion
+from gistread.user_data import KeptQuestion
 
 Json = dict[str, Any]
 JSON_VERSION = 1

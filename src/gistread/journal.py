@@ -6,7 +6,7 @@ never fatal. Where records do not build on one another only the damaged lines ar
 kept beside the file (`NAME.damaged`) when it is more than a line torn by a kill.
 
 What the records mean is the affair of those who use this: a gist memory (`memory/store.py`), what a person
-keeps of a book (`shelf.py`).
+keeps of a book (`user_data.py`).
 """
 
 import contextlib

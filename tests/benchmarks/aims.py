@@ -16,8 +16,8 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import Engine, Priority
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.registry import TASKS
-from gistread.memory.aim import Aim
 from gistread.memory.extractive import shared_terms
+from gistread.memory.focus import GistFocus
 from gistread.memory.gisting import Gisted, careful_attempts, gist_page
 from gistread.memory.model import GistSource
 from gistread.presets import packaged
@@ -85,7 +85,7 @@ def _telling(text: str) -> frozenset[str]:
 
 
 async def _gist(engine: Engine, preset: str, sample: _Sample, *, with_task: bool) -> Gisted:
-    aim = Aim(packaged()[preset], sample.question if with_task else "")
+    aim = GistFocus(packaged()[preset], sample.question if with_task else "")
     attempts = await careful_attempts(sample.page, engine, aim)
     return await gist_page(sample.page, engine, attempts, Priority.BACKGROUND, task=aim.task)
 

@@ -24,19 +24,19 @@ from gistread.book.words import count_words
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
-from gistread.memory.kept import KeptMemory
 from gistread.memory.levels import page_by_page
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Reading
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryWriter
 from gistread.readers.events import AnswerDelta, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.readagent_s import readagent_s
 from gistread.readers.window import render
 from gistread.sample import story_path
-from tests.benchmarks.figures import Aim, Finding, Skipped, Spread, Table, Value
+from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table, Value
 from tests.benchmarks.setting import Setting, engine_over, idle, told
 
 _GIST_TOKENS = 3000
@@ -102,7 +102,7 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
     rows = (("without a snapshot", Spread.of(bare)), ("with the snapshot of an earlier question", Spread.of(saved)))
     yield Table("To the first word of a first question after a restart", ("asked", "reader [s]"), rows)
     ratio = median(saved) / median(bare)
-    yield Aim("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
+    yield GistFocus("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
 
 
 def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Table:
@@ -114,18 +114,18 @@ def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Tab
     return Table(title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows))
 
 
-def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Aim]:
+def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[GistFocus]:
     def tokens(situation: str) -> float:
         return median(one.prefilled or 0 for one in asked["engine", situation])
 
     def seconds(situation: str) -> float:
         return median(one.first_word_s for one in asked["reader", situation])
 
-    yield Aim(
+    yield GistFocus(
         "tokens prefilled by a second question, against the first", tokens(_SECOND) / tokens(_FIRST), at_most=0.10
     )
     for busy, quiet in ((_FIRST_BUSY, _FIRST), (_SECOND_BUSY, _SECOND)):
-        yield Aim(f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5)
+        yield GistFocus(f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5)
 
 
 async def _ask(question: str, memory: GistMemory, engine: Engine) -> _Asked:
@@ -186,7 +186,7 @@ def _unlike(memory: GistMemory, name: str) -> GistMemory:
 
 
 @contextlib.contextmanager
-def _book_to_read(engine: Engine) -> Iterator[KeptMemory]:
+def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
     """The sample story again, with nothing of it read yet."""
     info, book = engine.info, open_book(story_path())
     with (
@@ -199,7 +199,7 @@ def _book_to_read(engine: Engine) -> Iterator[KeptMemory]:
 
 
 @asynccontextmanager
-async def _being_read(kept: KeptMemory, engine: LlamaEngine) -> AsyncIterator[None]:
+async def _being_read(kept: MemoryWriter, engine: LlamaEngine) -> AsyncIterator[None]:
     """The model reads on in the background, from when it has begun until the end of the block."""
 
     async def read() -> None:

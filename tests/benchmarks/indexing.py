@@ -18,7 +18,7 @@ from gistread.memory.model import GistMemory, GistSource, PageSize, Reading
 from gistread.memory.reading import Gisted, read_book
 from gistread.memory.store import MemoryStore
 from tests.benchmarks import naive, texts
-from tests.benchmarks.figures import Aim, Finding, Skipped, Table, Value
+from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table, Value
 from tests.benchmarks.setting import Setting, engine_over, idle
 
 
@@ -50,8 +50,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
     yield _table(title, runs, loop.seconds)
     single = runs[Reading.SINGLE_PASS]
-    yield Aim("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
-    yield Aim("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
+    yield GistFocus("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
+    yield GistFocus("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
 
 
 async def _read(book: Book, size: PageSize, reading: Reading, engine: LlamaEngine) -> _Run:

@@ -4,7 +4,8 @@ As a plain loop asks them, each from its first token; one member after another, 
 begins with what it was asked first; and all at once, as the reader does. A part is evaluated once in the latter two, so
 what is left between them is what batches are worth: on a CPU, where long prompts are bound by arithmetic, next to
 nothing. Every way begins with an empty cache. Then another question is put to the members, as in a second round: what
-they have read lies in memory as far as there is memory for it (`worker/parked.py`). Last, the parts are read before the
+they have read lies in memory as far as there is memory for it (`worker/offload.py`). Last, the parts are read before
+the
 question, as the program does while nobody asks.
 
 Beside the seconds stand those of the processor, which other programs disturb less.
@@ -34,15 +35,15 @@ from gistread.engine.protocol import (
     Sampling,
     Usage,
 )
+from gistread.memory.chunks import PART_TOKENS, read_ahead
 from gistread.memory.model import GistMemory, PageSize
-from gistread.memory.parts import PART_TOKENS, read_ahead
 from gistread.memory.passages import chunks
 from gistread.readers import longagent
 from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
 from gistread.readers.options import ReaderOptions
 from gistread.sample import story_path
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Aim, Finding, Skipped, Table
+from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table
 from tests.benchmarks.setting import Setting, engine_over
 
 _MEMBERS = 30
@@ -100,12 +101,12 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     alone, after, together, read = (rounds[name] for name in ways)
     again = rounds[f"{_TOGETHER}, another question"]
-    yield Aim("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
-    yield Aim("members at once against one member after another", together.seconds / after.seconds, _AIM)
-    yield Aim(
+    yield GistFocus("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
+    yield GistFocus("members at once against one member after another", together.seconds / after.seconds, _AIM)
+    yield GistFocus(
         "their parts read before, members at once against one member after another", read.seconds / after.seconds, _AIM
     )
-    yield Aim("members asked another question, against their first", again.seconds / together.seconds, _AIM)
+    yield GistFocus("members asked another question, against their first", again.seconds / together.seconds, _AIM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Aim, Finding, Skipped, Spread, Table
+from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table
 from tests.benchmarks.setting import Setting, alone
 
 _WORDS = 30_000
@@ -75,7 +75,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ),
     )
     worst = max(count.prefilled for count in rows[_JUDGED])
-    yield Aim(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
+    yield GistFocus(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from gistread.memory.model import Reading
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
-from tests.benchmarks.figures import Aim, Finding, Table
+from tests.benchmarks.figures import Finding, GistFocus, Table
 from tests.benchmarks.setting import Setting
 from tests.engine.remote.server import Asked, Kind, Server
 from tests.memory.books import make_book, prose
@@ -37,7 +37,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             seconds = [await _seconds(setting, book, reading, number) for number in _CONNECTIONS]
             rows.append((f"{title}, {reading.value}", *seconds))
             if book is many:
-                yield Aim(f"{reading.value}: 8 connections ÷ 1", seconds[-1] / seconds[0], at_most=SHARE)
+                yield GistFocus(f"{reading.value}: 8 connections ÷ 1", seconds[-1] / seconds[0], at_most=SHARE)
     columns = ("read through a server", *(f"{number} at once [s]" for number in _CONNECTIONS))
     yield Table(f"Every answer takes {_ANSWER_S} s", columns, tuple(rows))
 

@@ -20,7 +20,7 @@ from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Pag
 from gistread.memory.passages import Passage, cut
 from gistread.readers.gistread import rank
 from gistread.search.ranked import Ranker
-from tests.benchmarks.figures import Aim, Finding, Skipped, Table
+from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table
 from tests.benchmarks.setting import Setting
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -65,7 +65,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             assert better is not None
             if not setting.quick:
                 low = 100 * (better.low or 0.0)
-                yield Aim(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
+                yield GistFocus(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
         yield table_of(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.cli import main
 from gistread.engine.llama import client
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
 from tests.fake_engine import FakeEngine
 

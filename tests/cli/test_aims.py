@@ -10,7 +10,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.paths import default_paths
 from gistread.presets import packaged
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 

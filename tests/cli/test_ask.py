@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
+from gistread.cli.argument_types import Bound, BoundUnit
 from gistread.cli.ask import offset_of
 from gistread.cli.checking import kept_verdicts
-from gistread.cli.values import Bound, BoundUnit
 from gistread.errors import ExitStatus, UsageError
+from gistread.memory.check_results import Verdict, Worth
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
-from gistread.memory.verdicts import Verdict, Worth
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 

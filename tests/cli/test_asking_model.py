@@ -11,7 +11,7 @@ from gistread.engine.llama.gguf import read_header
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 from tests.cli.conftest import Run
 from tests.engine.test_models import gguf
 from tests.fake_engine import FakeEngine

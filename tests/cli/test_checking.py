@@ -8,10 +8,10 @@ import pytest
 
 from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import ExitStatus
-from gistread.memory import trust
+from gistread.memory import model_check
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
-from tests.memory.test_trust import good, rightly
+from tests.memory.test_model_check import good, rightly
 from tests.tiny_gguf import write_tiny_gguf
 
 
@@ -21,7 +21,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "models"
     folder.mkdir()
     monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): _found(folder))
-    monkeypatch.setattr(trust, "_MOST_PASSAGES", 2)
+    monkeypatch.setattr(model_check, "_MOST_PASSAGES", 2)
     return write_tiny_gguf(folder / "tiny.gguf")
 
 

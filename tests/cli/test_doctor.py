@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gistread.config import save_setting
-from gistread.engine.llama import fast_weights, machine
-from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama import machine, requantized_copy
+from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import Library, build_advice
 from gistread.errors import EngineError, ExitStatus
@@ -136,7 +136,7 @@ def test_what_is_known_is_measured_anew_when_asked(run: Run, tiny: Path) -> None
 def test_a_slow_form_of_a_large_model_is_suggested_to_be_converted(
     run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_weights, "UNASKED_BYTES", 1000)
+    monkeypatch.setattr(requantized_copy, "UNASKED_BYTES", 1000)
     assert "gistread models convert tiny" in run("doctor", "--model", tiny).out
     assert run("models", "convert", tiny).status == ExitStatus.DONE
     assert "models convert" not in run("doctor", "--model", tiny).out
@@ -155,7 +155,7 @@ def test_converting_says_what_came_of_it(run: Run, tiny: Path) -> None:
 
 
 def test_converting_where_there_is_no_room_is_an_error(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_weights, "_disk_free", lambda folder: 0)
+    monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 0)
     ran = run("models", "convert", tiny)
     assert ran.status == ExitStatus.FAILED
     assert "the disk has less" in ran.err

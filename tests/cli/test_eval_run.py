@@ -8,7 +8,7 @@ import pytest
 from gistread.cli.checking import kept_verdicts
 from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import ExitStatus
-from gistread.memory.verdicts import Verdict, Worth
+from gistread.memory.check_results import Verdict, Worth
 from gistread.readers.registry import METHODS
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine

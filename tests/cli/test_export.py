@@ -11,7 +11,7 @@ from gistread.marking.model import Color, MarkKind, new_mark
 from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
 from gistread.paths import default_paths
-from gistread.shelf import KeptQuestion, Shelf
+from gistread.user_data import KeptQuestion, Shelf
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 

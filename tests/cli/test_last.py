@@ -12,7 +12,7 @@ from gistread.errors import BookError, ExitStatus
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 from tests.cli.conftest import Run
 
 

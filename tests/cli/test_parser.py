@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gistread.cli.argument_types import Bound, BoundUnit
 from gistread.cli.parser import parse
-from gistread.cli.values import Bound, BoundUnit
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 

@@ -8,7 +8,7 @@ import pytest
 from gistread.engine.catalogue import CatalogueEntry, read_catalogue
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
-from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
 from gistread.engine.recommending import Machine, needed_bytes, recommend, room_for
 from gistread.engine.this_machine import this_machine

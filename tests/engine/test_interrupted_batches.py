@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.llama.messages import decode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load

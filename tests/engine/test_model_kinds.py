@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.llama.memory_kind import MemoryKind
-from gistread.engine.llama.memory_needed import Sizes
+from gistread.engine.llama.kv_layout import MemoryKind
+from gistread.engine.llama.memory_estimate import Sizes
 from gistread.engine.model_files import ModelFile, Standing, describe, fit_of, standing_of
 from gistread.engine.model_kinds import ModelKind, check_writes_text
 from gistread.engine.model_places import FoundModel

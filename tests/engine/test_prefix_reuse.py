@@ -11,7 +11,7 @@ import random
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.protocol import Message, Priority, Sampling, Usage
 from tests.engine.conftest import StartEngine, TinyModel
 from tests.engine.fresh_model import ANSWER_TOKENS, CLEAR, FreshModel, Question, passage

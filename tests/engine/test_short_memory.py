@@ -16,8 +16,8 @@ import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fitting import Wishes
-from gistread.engine.llama.forms import Loaded
+from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.weight_variants import Loaded
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineState, Message, Phase, Sampling
 from gistread.errors import EngineError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.llama.worker.snapshots import Snapshots
 from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.worker import loading

@@ -20,7 +20,7 @@ from gistread.engine.model_files import describe, fit_of, standing_of
 from gistread.engine.model_places import FoundModel
 from gistread.engine.model_words import facts, fit_words, more_facts
 from gistread.errors import GistreadError
-from gistread.memory.verdicts import FileVerdicts
+from gistread.memory.check_results import FileCheckResults
 from tests.fuzzing.mutate import mutated
 from tests.fuzzing.run import Cases
 from tests.tiny_architectures import WRITERS
@@ -93,7 +93,7 @@ class HeaderCases(Cases):
         assert all(isinstance(words, str) for words in told)
         assert model.usable or model.problem
         assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0
-        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES, FileVerdicts({}))))["models"]
+        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES, FileCheckResults({}))))["models"]
         assert document["usable"] == model.usable
         # What a worker would read of it; refused in words where it is refused.
         header = read_header(path)

@@ -10,7 +10,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.metadata import opened
 from gistread.library.model import Entry
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 
 
 class Books:

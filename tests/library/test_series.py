@@ -6,7 +6,7 @@ from pathlib import Path
 from gistread.book.open import open_book
 from gistread.library.adding import add_folder
 from gistread.library.memories import read_by
-from gistread.memory.aim import Aim
+from gistread.memory.focus import GistFocus
 from gistread.memory.progress import ReadBy
 from tests.library.conftest import Books, Make
 
@@ -50,5 +50,5 @@ def test_what_models_have_read_of_it_is_what_they_have_read_of_its_volumes(books
     assert read_by(entry, whole) == ReadBy(entry.sha256, "m", entry.length, 11)
     other = whole | memory(two.sha256, len(two.text), 5, "another")
     assert read_by(entry, other) == ReadBy(entry.sha256, "m", book.volumes[0].end, 5)
-    aimed = whole | {two.sha256: ReadBy(two.sha256, "m", 9, 1, Aim(task="who"))}
+    aimed = whole | {two.sha256: ReadBy(two.sha256, "m", 9, 1, GistFocus(task="who"))}
     assert read_by(entry, aimed) == ReadBy(entry.sha256, "m", book.volumes[0].end, 5)

@@ -7,9 +7,9 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
-from gistread.memory.aim import Aim
 from gistread.memory.choosing import choose_preset
 from gistread.memory.detecting import detect
+from gistread.memory.focus import GistFocus
 from gistread.memory.model import PageSize
 from gistread.memory.store import MemoryStore
 from gistread.presets import AUTO, packaged
@@ -127,7 +127,11 @@ def test_a_named_preset_is_taken_whatever_the_book_looks_like(tmp_path: Path) ->
 def test_auto_goes_on_with_a_book_as_this_model_began_it(tmp_path: Path) -> None:
     memory = make_memory(2)
     store, size = MemoryStore(tmp_path / "memories"), PageSize(50, 150)
-    for fingerprint, aim in (("f", Aim(packaged()["paper"])), ("other", Aim(packaged()["code"])), ("g", Aim(task="x"))):
+    for fingerprint, aim in (
+        ("f", GistFocus(packaged()["paper"])),
+        ("other", GistFocus(packaged()["code"])),
+        ("g", GistFocus(task="x")),
+    ):
         with store.open(memory.book, "fake", fingerprint, size, aim=aim) as kept:
             kept.keep(memory.entries[0])
     chosen = [choose_preset(AUTO, tmp_path, memory.book, store, *who).name for who in (("f",), ("f", "x"), ("other",))]

@@ -11,13 +11,13 @@ import pytest
 from gistread.book.joining import join
 from gistread.book.model import Book
 from gistread.memory import facts, tree
-from gistread.memory.aim import Aim
-from gistread.memory.kept import KeptMemory
+from gistread.memory.focus import GistFocus
 from gistread.memory.model import Entry, GistMemory, GistSource, PageSize, Pauses, Reading, Sizes
 from gistread.memory.outline import Stretch, outline
 from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
 from gistread.memory.sizes import choose_size, choose_sizes
 from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryWriter
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
 
@@ -207,7 +207,7 @@ class TestItsMemories:
 
     async def test_are_one_for_each_model_and_aim(self, store: MemoryStore) -> None:
         await read(store, ONE, engine())
-        await read(store, TWO, engine(), aim=Aim(task="who did it"))
+        await read(store, TWO, engine(), aim=GistFocus(task="who did it"))
         found = store.find(SAGA)
         assert [header.aim.task for header in found] == ["", "who did it"]
         assert [header.pages > 0 for header in found] == [True, False]
@@ -303,7 +303,7 @@ async def test_what_is_not_read_cannot_be_told_nor_what_a_volume_is_called(store
 
 
 async def test_a_series_can_be_cancelled_while_it_is_read(store: MemoryStore) -> None:
-    kept: KeptMemory = store.open(SAGA, "fake", "f", SIZE)
+    kept: MemoryWriter = store.open(SAGA, "fake", "f", SIZE)
     with kept:
         task = asyncio.create_task(anext(read_book(kept, engine())))
         await asyncio.sleep(0)

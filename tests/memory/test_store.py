@@ -11,9 +11,9 @@ from gistread.book.model import Book
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import StorageError
 from gistread.memory.choosing import begun_as
-from gistread.memory.kept import KeptMemory
 from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
 from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryWriter
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> MemoryStore:
     return MemoryStore(tmp_path / "memories")
 
 
-def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE) -> KeptMemory:
+def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE) -> MemoryWriter:
     return store.open(book, "fake", fingerprint, size)
 
 

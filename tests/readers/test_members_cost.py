@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.protocol import (
     GREEDY,
@@ -23,7 +23,7 @@ from gistread.engine.protocol import (
     Sampling,
     Usage,
 )
-from gistread.memory import parts
+from gistread.memory import chunks
 from gistread.readers import longagent
 from gistread.readers.events import Answered, MembersAsked, Steering, TeamFormed
 from gistread.readers.options import ReaderOptions
@@ -77,7 +77,7 @@ class Accounted:
 async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_TOKENS", PART_TOKENS)
+    monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=Wishes(context_tokens=WINDOW))
     await engine.start()
     try:
@@ -100,13 +100,13 @@ async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
 async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_were_read_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_TOKENS", PART_TOKENS)
+    monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
     wishes = Wishes(context_tokens=WINDOW)
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=wishes, snapshots=tmp_path / "snapshots")
     memory = make_memory(20, 20)
     await engine.start()
     try:
-        read = [grown async for grown in parts.read_ahead(memory.book, engine, Priority.BACKGROUND)]
+        read = [grown async for grown in chunks.read_ahead(memory.book, engine, Priority.BACKGROUND)]
         assert len(read) * PART_TOKENS > 2 * 2 * WINDOW
         accounted = Accounted(engine)
         asking = longagent.longagent(
@@ -119,7 +119,7 @@ async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_
         prompt = first[0][0][0]
         asked = replace(prompt, content=prompt.content[prompt.content.index("\n---\n") - 1 :])
         assert max(usage.prefilled for _, usage in first) <= await engine.measure((asked,))
-        assert (await parts.left(memory.book, engine)).complete
+        assert (await chunks.left(memory.book, engine)).complete
         assert not (tmp_path / "snapshots").exists()
     finally:
         await engine.close()

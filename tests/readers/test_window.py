@@ -11,7 +11,7 @@ from gistread.memory.model import Gist, GistSource
 from gistread.memory.tree import grow
 from gistread.readers.events import Expanded, ReaderEvent, Started, Steering, Told, Who
 from gistread.readers.options import ReaderOptions
-from gistread.readers.telling import at_levels
+from gistread.readers.text import at_levels
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory

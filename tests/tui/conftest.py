@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from gistread.readers.registry import DEFAULT_READER
-from gistread.tui.session import asking_task
+from gistread.session import asking_task
 from tests.tui.scripted import ScriptedReader
 
 

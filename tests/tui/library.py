@@ -10,7 +10,7 @@ from textual.widgets import Input
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.model import Entry
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 SIZE = (120, 30)

@@ -9,15 +9,15 @@ from textual.pilot import Pilot
 
 from gistread.book.model import Book
 from gistread.config import Config
+from gistread.engine.observable import Observable
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
-from gistread.engine.watching import Watched
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.readers.options import ReaderOptions
+from gistread.session.events import Reading
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.session.news import Reading
 from tests.fake_engine import FakeEngine
 
 
@@ -35,7 +35,7 @@ class SteppedEngine(FakeEngine):
         self.pace_s = 0.0
         """How long each request takes."""
         self.closed = False
-        self._watched = Watched()
+        self._watched = Observable()
         self.be = self._watched.tell
         self.watch = self._watched.watch
 

@@ -10,12 +10,12 @@ from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_kinds import ModelKind
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
+from gistread.session import model_pair
 from gistread.tui.app import GistreadApp
 from gistread.tui.fetching import Fetching
 from gistread.tui.model_rows import TITLES, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.session import model_pair
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, opened, paths_in, read_whole, text_of, until
 from tests.tui.test_choosing import SIZE, model

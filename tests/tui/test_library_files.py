@@ -11,9 +11,9 @@ import pytest
 
 from gistread.errors import BookError
 from gistread.library.model import BookFile
-from gistread.shelf import Shelf
 from gistread.tui.screens.added import FailedScreen
 from gistread.tui.screens.library import LibraryScreen
+from gistread.user_data import Shelf
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 

@@ -10,14 +10,14 @@ from gistread.config import Config
 from gistread.engine.protocol import EmbedderInfo, EngineInfo, EngineState, Phase, Priority, Rates
 from gistread.memory.estimate import Left
 from gistread.memory.store import MemoryStore
-from gistread.tui.needing import need_words
-from gistread.tui.session import news
-from gistread.tui.session.session import Session
+from gistread.session import events
+from gistread.session.session import Session
+from gistread.tui.artifact_rows import need_words
 from tests.fake_embedder import FakeEmbedder
+from tests.session.test_session import Told
+from tests.session.test_session import until as holds
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
-from tests.tui.test_session import Told
-from tests.tui.test_session import until as holds
 
 CONFIG = Config(min_words=40, max_words=90, reader="graphreader")
 FACTS = "atomic facts"
@@ -43,7 +43,7 @@ async def test_after_the_gists_what_the_chosen_reader_needs_is_made_and_kept(tmp
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: told.of(news.Made))
+    await holds(lambda: told.of(events.Made))
     await holds(lambda: not session.making.running)
     assert set(extractions(engine).values()) == {1}
     assert {call.priority for call in engine.calls if FACTS in call.text} == {Priority.BACKGROUND}
@@ -51,7 +51,7 @@ async def test_after_the_gists_what_the_chosen_reader_needs_is_made_and_kept(tmp
     other = SteppedEngine(says=says)
     again, _ = session_on(tmp_path, other)
     await again.use_model("fake")
-    await holds(lambda: again.reading.state is news.Reading.DONE and not again.making.running)
+    await holds(lambda: again.reading.state is events.Reading.DONE and not again.making.running)
     await asyncio.sleep(0.05)
     assert not extractions(other)
     await again.close()
@@ -61,11 +61,11 @@ async def test_a_question_comes_first_and_nothing_is_made_twice(tmp_path: Path) 
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: len(told.of(news.Made)) > 2)
+    await holds(lambda: len(told.of(events.Made)) > 2)
     session.ask("Who walked the road?", set())
-    await holds(lambda: told.of(news.QuestionEnded))
-    ended = told.of(news.QuestionEnded)[0]
-    assert isinstance(ended, news.QuestionEnded)
+    await holds(lambda: told.of(events.QuestionEnded))
+    ended = told.of(events.QuestionEnded)[0]
+    assert isinstance(ended, events.QuestionEnded)
     assert not ended.problem
     await holds(lambda: not session.making.running)
     made = extractions(engine)
@@ -81,7 +81,7 @@ async def test_it_can_be_left_to_the_first_question(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, replace(CONFIG, prepare="when asked"))
     await session.use_model("fake")
-    await holds(lambda: told.of(news.MemoryComplete))
+    await holds(lambda: told.of(events.MemoryComplete))
     await asyncio.sleep(0.05)
     assert not extractions(engine)
     await session.close()
@@ -91,7 +91,7 @@ async def test_another_reader_stops_what_the_one_before_needed(tmp_path: Path) -
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: told.of(news.Made))
+    await holds(lambda: told.of(events.Made))
     await session.use_reader("readagent-s")
     assert session.activity.making is None
     known = sum(extractions(engine).values())
@@ -141,7 +141,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: "needs facts" in text_of(app))
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.reading.state is news.Reading.DONE)
+        await until(pilot, lambda: session.reading.state is events.Reading.DONE)
         await pilot.press("escape", "A")
         await until(pilot, lambda: re.search(r"needs facts: about \d+ ", text_of(app)))
         assert re.search(r"page that tells · (needs )?summaries", text_of(app))
@@ -171,7 +171,7 @@ async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) 
         presets=tmp_path,
     )
     await session.use_model("fake")
-    await holds(lambda: session.reading.state is news.Reading.DONE and not session.making.running)
+    await holds(lambda: session.reading.state is events.Reading.DONE and not session.making.running)
     left = await session.left_to_make()
     assert left["facts"].complete
     assert need_words("vectors", left["vectors"], None) == "needs vectors"
@@ -190,12 +190,12 @@ async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path:
     engine = SteppedEngine(says=says, hold_tokens=100_000)
     session, told = session_on(tmp_path, engine, MEMBERS)
     await session.use_model("fake")
-    await holds(lambda: told.of(news.Made) and not session.making.running)
+    await holds(lambda: told.of(events.Made) and not session.making.running)
     assert set(parts_read(engine).values()) == {1}
     assert (await session.left_to_make("members"))["members"].complete
     known = len(engine.calls)
     session.ask("Who walked the road?", set())
-    await holds(lambda: told.of(news.QuestionEnded) and not session.making.running)
+    await holds(lambda: told.of(events.QuestionEnded) and not session.making.running)
     assert not any(call.kind == "hold" for call in engine.calls[known:])
     mentions = [call for call in engine.calls[known:] if call.options == ("yes", "no")]
     assert {call.text.partition("\n\n---\n")[0] for call in mentions} == set(parts_read(engine))
@@ -218,11 +218,11 @@ async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -
     )
     await session.use_asking_model("answers")
     await session.use_model("reads")
-    await holds(lambda: told.of(news.MemoryComplete) and not session.making.running)
+    await holds(lambda: told.of(events.MemoryComplete) and not session.making.running)
     assert (await session.left_to_make("members"))["members"].needless
     assert not parts_read(reading)
     await session.use_asking_model("")
-    await holds(lambda: told.of(news.Made) and not session.making.running)
+    await holds(lambda: told.of(events.Made) and not session.making.running)
     assert parts_read(reading)
     await session.close()
 
@@ -235,7 +235,7 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         screen = await opened(pilot)
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.reading.state is news.Reading.DONE)
+        await until(pilot, lambda: session.reading.state is events.Reading.DONE)
         await pilot.press("A")
         await until(pilot, lambda: re.search(r"members: about \d+ min", text_of(app)))
         await pilot.press("escape")

@@ -10,10 +10,10 @@ from textual.widgets import Input, OptionList
 from gistread.config import Config
 from gistread.marking.model import Color, MarkKind, changed, new_mark
 from gistread.marking.places import place_in
-from gistread.shelf import Shelf
 from gistread.tui.marking.list_screen import MarksScreen
 from gistread.tui.marking.lookup import LookupScreen
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.user_data import Shelf
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store
 from tests.tui.scripted import app_on, lines, paths_in, text_of, until
 

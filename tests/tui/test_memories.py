@@ -6,14 +6,14 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
-from gistread.memory.aim import ANYTHING, Aim
-from gistread.memory.kept import MemoryHeader
+from gistread.memory.focus import ANYTHING, GistFocus
 from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryHeader
 from gistread.presets import packaged
+from gistread.session.events import Reading
 from gistread.tui.screens.memories import MemoriesScreen
 from gistread.tui.screens.preset import PresetScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.session.news import Reading
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
 
@@ -25,7 +25,7 @@ def kept(folder: Path) -> list[MemoryHeader]:
     return MemoryStore(paths_in(folder).memories).find(small_book())
 
 
-def aim_on(screen: ReadingScreen) -> Aim | None:
+def aim_on(screen: ReadingScreen) -> GistFocus | None:
     return screen.memory_pane.memory.aim if screen.memory_pane.memory else None
 
 
@@ -33,7 +33,7 @@ def engine_that(says: str) -> SteppedEngine:
     return SteppedEngine(says=lambda _: says)
 
 
-async def read_for(pilot: Pilot[None], screen: ReadingScreen, aim: Aim) -> None:
+async def read_for(pilot: Pilot[None], screen: ReadingScreen, aim: GistFocus) -> None:
     """Have the book read for this, to its end."""
     assert screen.session is not None
     await screen.session.use_aim(aim)
@@ -58,7 +58,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
         assert "who proposes, who objects" in shown
         assert "the one there is stays" in shown
         await pilot.press("down", "down", "down", "enter")
-        await until(pilot, lambda: aim_on(screen) == Aim(packaged()["meeting"]))
+        await until(pilot, lambda: aim_on(screen) == GistFocus(packaged()["meeting"]))
         await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
         assert "as a meeting" in text_of(app)
     assert any(packaged()["meeting"].keep in call.text for call in engine.calls)
@@ -84,7 +84,7 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
         screen = await read_whole(pilot)
         await chooser(pilot, "Q", MemoriesScreen)
         await pilot.press(*TASK.replace(" ", "_"), "enter")
-        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK.replace(" ", "_")))
+        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
         assert "to find out: who_minds" in text_of(app)
         calls = len(engine.calls)
@@ -104,7 +104,7 @@ async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> 
     first = app_on(small_book(), tmp_path, SteppedEngine())
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, Aim(packaged()["paper"]))
+        await read_for(pilot, screen, GistFocus(packaged()["paper"]))
         await pilot.click("#memory-header")
         await until(pilot, lambda: isinstance(first.screen, MemoriesScreen))
         await pilot.pause()
@@ -120,7 +120,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         screen = await read_whole(pilot)
         assert screen.session is not None
         engine.stop_after = len(engine.calls) + 3
-        await screen.session.use_aim(Aim(task=TASK))
+        await screen.session.use_aim(GistFocus(task=TASK))
         await until(pilot, lambda: not engine.gate.is_set())
         read = next((one.pages for one in kept(tmp_path) if one.aim.task), 0)
         assert read
@@ -131,7 +131,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         engine.gate.set()
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("G", "enter")
-        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK))
+        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
         await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
@@ -142,7 +142,7 @@ async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_
     first = app_on(small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1"))
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, Aim(packaged()["code"]))
+        await read_for(pilot, screen, GistFocus(packaged()["code"]))
     small = SteppedEngine(name="small", fingerprint="small-1")
     second = app_on(small_book(), tmp_path, small)
     async with second.run_test(size=SIZE) as pilot:
@@ -163,7 +163,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
     first = app_on(small_book(), tmp_path, SteppedEngine())
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, Aim(task=TASK))
+        await read_for(pilot, screen, GistFocus(task=TASK))
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
@@ -174,7 +174,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
             assert isinstance(app.screen, ReadingScreen)
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("j", "enter")
-        await until(pilot, lambda: aim_on(screen) == Aim(task=TASK))
+        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK))
         assert "no model" in text_of(app)
 
 
@@ -191,14 +191,14 @@ async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path)
     again = app_on(small_book(), tmp_path, SteppedEngine())
     async with again.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        assert aim_on(screen) == Aim(packaged()["code"])
+        assert aim_on(screen) == GistFocus(packaged()["code"])
 
 
 async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset="manual"))
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        assert aim_on(screen) == Aim(packaged()["manual"])
+        assert aim_on(screen) == GistFocus(packaged()["manual"])
 
 
 @pytest.mark.parametrize("name", ["nonsense", "broken"])
@@ -214,7 +214,7 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
         await chooser(pilot, "D", PresetScreen)
         await until(pilot, lambda: "Preset broken.toml" in text_of(app))
         await pilot.press("G", "enter")
-        await until(pilot, lambda: aim_on(screen) == Aim(packaged()["paper"]))
+        await until(pilot, lambda: aim_on(screen) == GistFocus(packaged()["paper"]))
 
 
 async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, Aim(task="[bold]who[/nothing] \x1b[31m"))
+        await read_for(pilot, screen, GistFocus(task="[bold]who[/nothing] \x1b[31m"))
         await until(pilot, lambda: "[bold]who[/nothing]" in text_of(app))
         await chooser(pilot, "C", MemoriesScreen)
         assert "[bold]who[/nothing]" in text_of(app)

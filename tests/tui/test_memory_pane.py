@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from gistread.session.events import Reading
 from gistread.tui.layout import Pane
-from gistread.tui.session.news import Reading
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
 

@@ -9,10 +9,10 @@ import pytest
 from textual.widgets import OptionList
 
 from gistread.config import Config
-from gistread.engine.llama.memory_needed import Sizes
+from gistread.engine.llama.memory_estimate import Sizes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
-from gistread.memory.verdicts import Verdict, Worth
+from gistread.memory.check_results import Verdict, Worth
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import matching, sections
 from gistread.tui.screens.model import ModelScreen, is_fetched

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.model_files import ModelFile
-from gistread.memory.verdicts import Verdict, Verdicts, Worth
+from gistread.memory.check_results import CheckResults, Verdict, Worth
 from gistread.tui.fetching import Fetching
 from gistread.tui.model_rows import Role
 from gistread.tui.screens.model import ModelScreen
@@ -25,8 +25,8 @@ async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_tol
         def of(self, path: Path) -> Verdict | None:
             return poor if path.stem == "small-model" else None
 
-    verdicts = Verdicts(tmp_path / "tried.json", "1")
-    monkeypatch.setattr(Verdicts, "of_files", lambda self: Known())
+    verdicts = CheckResults(tmp_path / "tried.json", "1")
+    monkeypatch.setattr(CheckResults, "of_files", lambda self: Known())
     app, _ = app_with(tmp_path, model="/models/small-model.gguf")
     async with app.run_test(size=SIZE) as pilot:
         loaded = "3 of 3 layers on a card"

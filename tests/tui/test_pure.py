@@ -5,10 +5,10 @@ import pytest
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from gistread.readers.events import Started, Told, Who
+from gistread.session.events import Activity, Asking, Reading
 from gistread.tui.answer_blocks import page_links, scope_of
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
-from gistread.tui.session.news import Activity, Asking, Reading
 from gistread.tui.status import minutes, status_of
 from gistread.tui.work.lines import ToPage
 from tests.tui.books import small_book

@@ -6,9 +6,9 @@ import pytest
 from textual.filter import Monochrome
 
 from gistread.config import Config
-from gistread.shelf import Shelf
 from gistread.tui.app import DefectError
 from gistread.tui.layout import Pane
+from gistread.user_data import Shelf
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 

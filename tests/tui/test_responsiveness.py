@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from gistread.tui.session.news import Reading
+from gistread.session.events import Reading
 from gistread.tui.widgets.panes import BookPane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, until
@@ -46,7 +46,7 @@ async def test_a_key_is_answered_as_fast_while_the_model_reads(tmp_path: Path) -
 
 
 async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> None:
-    """News is gathered: a thousand changes of state make a handful of drawings."""
+    """SessionEvent is gathered: a thousand changes of state make a handful of drawings."""
     engine = SteppedEngine()
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -19,7 +19,7 @@ from gistread.readers.events import (
     StopReason,
     Who,
 )
-from gistread.tui.session.news import Asking
+from gistread.session.events import Asking
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, read_whole, until
 

@@ -12,11 +12,11 @@ from gistread.engine.protocol import NO_USAGE, EngineInfo
 from gistread.errors import EngineError
 from gistread.memory.store import MemoryStore
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.tui.session import model_pair, news
-from gistread.tui.session.session import Session
+from gistread.session import events, model_pair
+from gistread.session.session import Session
+from tests.session.test_session import CONFIG, Told, until
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
-from tests.tui.test_session import CONFIG, Told, until
 
 ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
 
@@ -74,7 +74,7 @@ class Machine:
         if asking:
             await session.use_asking_model(asking)
         await session.use_model("small")
-        await until(lambda: told.of(news.MemoryComplete))
+        await until(lambda: told.of(events.MemoryComplete))
         return session, told
 
     async def reading(self, *, asking: str = "") -> tuple[Session, Told]:
@@ -117,7 +117,7 @@ async def test_the_model_for_questions_is_loaded_with_the_first_question_and_bot
     assert session.activity.asking_model == "large"
     await asked(session, reader)
     assert machine.loaded == ["large", "small"]
-    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
     assert session.activity.model == "large"
     await answered(session, reader)
     assert session.activity.model == "small"
@@ -137,10 +137,10 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
 ) -> None:
     session, told = await machine.reading(asking="large")
     small = machine.named("small")
-    read = len(told.of(news.PageRead))
+    read = len(told.of(events.PageRead))
     assert read
     await asked(session, reader)
-    assert session.activity.reading is news.Reading.WAITING
+    assert session.activity.reading is events.Reading.WAITING
     small.gate.set()
     calls = len(small.calls)
     await asyncio.sleep(0.2)
@@ -149,8 +149,8 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
     await asyncio.sleep(0.1)
     assert len(small.calls) == calls
     await answered(session, reader)
-    await until(lambda: told.of(news.MemoryComplete))
-    pages = [item.entry.page.number for item in told.of(news.PageRead)]
+    await until(lambda: told.of(events.MemoryComplete))
+    pages = [item.entry.page.number for item in told.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
 
 
@@ -165,9 +165,9 @@ async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, r
     assert not reader.questions
     small.gate.set()
     await until(lambda: reader.questions)
-    assert told.of(news.PageRead)
+    assert told.of(events.PageRead)
     await answered(session, reader)
-    await until(lambda: told.of(news.MemoryComplete))
+    await until(lambda: told.of(events.MemoryComplete))
 
 
 async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
@@ -177,18 +177,18 @@ async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_
     session, told = await machine.reading(asking="large")
     await asked(session, reader)
     assert machine.loaded == ["large"]
-    assert told.of(news.Notice)[0].text == (
+    assert told.of(events.Notice)[0].text == (
         "There is no room for both models: small is unloaded while large is at work."
     )
     machine.stop_after = None
     await answered(session, reader)
-    await until(lambda: told.of(news.MemoryComplete))
+    await until(lambda: told.of(events.MemoryComplete))
     assert machine.loaded == ["small"]
     await asked(session, reader)  # with the reading done there is nothing to come back for
     await answered(session, reader)
     await asyncio.sleep(0.1)
     assert machine.loaded == ["large"]
-    assert session.activity.reading is news.Reading.DONE
+    assert session.activity.reading is events.Reading.DONE
     await session.close()
     assert machine.loaded == []
 
@@ -209,7 +209,7 @@ async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other
     large.start = start  # type: ignore[method-assign]
     await asked(session, reader)
     assert tries == [["small"], []]
-    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
     await answered(session, reader)
 
 
@@ -222,13 +222,13 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     await session.use_asking_model(name)
     await asked(session, reader)
     await answered(session, reader)
-    assert told.of(news.QuestionPut) == [news.QuestionPut("small", "small")]
-    said = [item.text for item in told.of(news.Notice) if "cannot be used for questions" in item.text]
+    assert told.of(events.QuestionPut) == [events.QuestionPut("small", "small")]
+    said = [item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text]
     assert len(said) == 1
     assert f"{name} cannot be used for questions, small answers instead" in said[0]
     assert "\n" not in said[0]
     await asked(session, reader)  # and is not tried again with each question
-    assert len(told.of(news.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(news.Notice))
+    assert len(told.of(events.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(events.Notice))
 
 
 async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is(
@@ -242,7 +242,7 @@ async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is
     await again.use_asking_model("large")
     assert again.why_not_ask() == ""
     await asked(again, reader)
-    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
     await answered(again, reader)
     assert machine.loaded == ["large"]
 
@@ -260,8 +260,8 @@ async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     assert session.memory is shown
     assert "middle" not in machine.loaded
     await answered(session, reader)
-    assert told.of(news.QuestionEnded)[-1].problem == ""
-    await until(lambda: session.activity.reading is news.Reading.OFFERED)
+    assert told.of(events.QuestionEnded)[-1].problem == ""
+    await until(lambda: session.activity.reading is events.Reading.OFFERED)
     assert machine.loaded == ["large", "middle"]
 
 
@@ -271,7 +271,7 @@ async def test_choosing_the_answering_model_for_reading_too_cancels_the_question
     session, told = await machine.read(asking="large")
     await asked(session, reader)
     await session.use_model("large")
-    assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
+    assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
     await until(lambda: machine.loaded == ["large"])
     assert not session.activity.asking_model
     await session.use_model("small")  # and what was chosen for questions holds again
@@ -283,19 +283,19 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.reading()
-    pages = len(told.of(news.PageRead))
+    pages = len(told.of(events.PageRead))
     await session.use_model("large")  # in the middle of the book
-    await until(lambda: session.activity.reading is news.Reading.OFFERED)
+    await until(lambda: session.activity.reading is events.Reading.OFFERED)
     assert not machine.named("large").calls
-    assert told.of(news.Notice)[-1].text.startswith(
+    assert told.of(events.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
     )
     assert session.read_by == "small"
     await asked(session, reader)
     await answered(session, reader)
-    assert told.of(news.QuestionPut) == [news.QuestionPut("large", "small")]
+    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
     session.resume()
-    await until(lambda: told.of(news.MemoryComplete))
+    await until(lambda: told.of(events.MemoryComplete))
     assert session.read_by == ""
     assert {header.model_name for header in session.memories()} == {"small", "large"}
 
@@ -306,8 +306,8 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
     session, told = await machine.reading(asking="large")
     machine.named("large").load_gate.clear()
     session.ask("who", set())
-    await until(lambda: session.activity.reading is news.Reading.WAITING)
+    await until(lambda: session.activity.reading is events.Reading.WAITING)
     machine.named("small").gate.set()
     await session.asking.cancel()
-    assert told.of(news.QuestionEnded)[-1].problem == "Cancelled."
-    await until(lambda: told.of(news.MemoryComplete))
+    assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
+    await until(lambda: told.of(events.MemoryComplete))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.errors import PromptTooLongError, UsageError
 from gistread.memory.derived import Derived, Grown
 from gistread.web.acting import ActEvent, Opened, act

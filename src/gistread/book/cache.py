@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
+from gistread.atomic_write import replace_file
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
 from gistread.book.open import Cancelled, never, open_with, read_book
-from gistread.replacing import replace_file
 
 EXTRACTION = 3
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gistread.book.open import open_file, read_limited
 from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json, usage_of
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
 from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
-from gistread.cli.shapes import Json, usage_of
 from gistread.config import Config
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.derived import Derived, Grown

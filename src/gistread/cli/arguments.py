@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from gistread.cli.values import bound, count, numbers, page_numbers, port, readers, shares
+from gistread.cli.argument_types import bound, count, numbers, page_numbers, port, readers, shares
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.argument_types import Bound, BoundUnit
 from gistread.cli.checking import kept_verdicts
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json, ask_document, reader_line, step_of
 from gistread.cli.loading import (
     check_preset,
     chosen_asking_model,
@@ -28,16 +30,14 @@ from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.reading import read_to_end
-from gistread.cli.shapes import Json, ask_document, reader_line, step_of
-from gistread.cli.values import Bound, BoundUnit
 from gistread.config import Config
 from gistread.engine.opening import fingerprint_of
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
-from gistread.memory.aim import ANYTHING
-from gistread.memory.kept import MemoryHeader
+from gistread.memory.focus import ANYTHING
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers.answering import doubt
 from gistread.readers.choices import posed
@@ -54,8 +54,8 @@ from gistread.readers.events import (
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.readers.telling import said
-from gistread.shelf import KeptCitation, KeptQuestion, Shelf
+from gistread.readers.text import said
+from gistread.user_data import KeptCitation, KeptQuestion, Shelf
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

@@ -14,12 +14,12 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.memories import read_by
 from gistread.library.model import Entry, absolute
-from gistread.library.saying import bar, percent, time_left, when
-from gistread.memory.aim import ANYTHING
+from gistread.library.text import bar, percent, time_left, when
+from gistread.memory.focus import ANYTHING
 from gistread.memory.progress import ReadBy, furthest
-from gistread.pace import PaceShelf
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.reading_speed import ReadingSpeedFile
+from gistread.user_data import Shelf
 
 _BAR_COLUMNS = 12
 _MOST_NAMED = 10
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     shelf, catalogue = Shelf(paths.books), Catalogue(paths.library)
     if arguments.add or arguments.remove:
         return _change(shelf, catalogue, arguments)
-    entries, problem = list_entries(shelf, catalogue, PaceShelf(paths.pace).words_per_minute)
+    entries, problem = list_entries(shelf, catalogue, ReadingSpeedFile(paths.pace).words_per_minute)
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))

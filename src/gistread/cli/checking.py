@@ -9,27 +9,27 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json
 from gistread.cli.loading import loaded
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine, duration
-from gistread.cli.shapes import Json
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.opening import ModelSource, fingerprint_of
 from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import EngineError, ExitStatus
+from gistread.memory.check_results import CheckResults, Verdict, Worth
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING, GistMemory
-from gistread.memory.trust import TooSlowError, try_model
-from gistread.memory.verdicts import Verdict, Verdicts, Worth
+from gistread.memory.model_check import TooSlowError, try_model
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000
 _FIRST_PAGE_EVERY_S = 0.5
 
 
-def kept_verdicts() -> Verdicts:
-    return Verdicts(default_paths().verdicts, installed_version())
+def kept_verdicts() -> CheckResults:
+    return CheckResults(default_paths().verdicts, installed_version())
 
 
 def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:

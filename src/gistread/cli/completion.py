@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from gistread.cli.output import write
 from gistread.cli.parser import parsers
-from gistread.cli.typed import Shape, Typed, shape
+from gistread.cli.parser_introspection import Shape, Typed, shape
 from gistread.errors import ExitStatus
 
 

@@ -7,10 +7,10 @@ from gistread.cli.loading import loaded
 from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config
-from gistread.engine.llama.fast_weights import FAST, find_copy, may_pay, obstacle
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measured import Measured, Measurements
+from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle
 from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token

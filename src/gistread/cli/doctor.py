@@ -7,25 +7,25 @@ from dataclasses import asdict, dataclass, field
 from gistread import __version__
 from gistread.cli.checking import kept_verdicts, verdict_document
 from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine, counted, duration
-from gistread.cli.shapes import Json
 from gistread.config import Config
-from gistread.engine.llama.fast_weights import FAST, may_pay, obstacle
-from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measured import Measurements
+from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
 from gistread.engine.model_words import size_words
 from gistread.engine.opening import ModelSource
 from gistread.engine.protocol import EngineInfo, Fit
 from gistread.errors import EngineError, ExitStatus
+from gistread.memory.check_results import Verdict
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import Reading
-from gistread.memory.verdicts import Verdict
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000

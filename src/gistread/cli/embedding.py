@@ -11,7 +11,7 @@ from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.models import find_embedding_model, resolve_embedding_model
 from gistread.engine.protocol import Embedder, EngineState, Phase
 from gistread.errors import NoEmbeddingModelError
-from gistread.memory.needs import VECTORS
+from gistread.memory.artifacts import VECTORS
 from gistread.paths import default_paths
 from gistread.readers.registry import METHODS
 

@@ -12,7 +12,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         )
     match arguments.task:
         case "list":
-            from gistread.cli.evaluating import list_tasks
+            from gistread.cli.eval_list import list_tasks
 
             return list_tasks(arguments)
         case "report":

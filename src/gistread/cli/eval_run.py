@@ -29,7 +29,7 @@ from gistread.evaluation.sampling import sample
 from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
-from gistread.memory.aim import task_of
+from gistread.memory.focus import task_of
 from gistread.memory.model import DEFAULT_READING, PageSize, Pauses, Reading
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore

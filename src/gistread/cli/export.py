@@ -6,17 +6,17 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
-from gistread.carrying import carry_over
 from gistread.cli.loading import memory_store
 from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import harmless, say, write_json
-from gistread.documents import ExistsError, write_document
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
+from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, Format, as_json, document, format_of
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
+from gistread.migration import carry_over
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

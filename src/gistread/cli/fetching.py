@@ -8,16 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.json_output import Json
 from gistread.cli.output import folded, say, write, write_json
 from gistread.cli.progress import ProgressLine, bar, duration
-from gistread.cli.shapes import Json
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.embedding_models import makes_vectors
 from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import Got, Plan, check_disk, get, make_plan
 from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.words import entry_facts, plan_lines, progress_words, room_words, share_of
+from gistread.engine.fetching.text import entry_facts, plan_lines, progress_words, room_words, share_of
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_words import size_words
 from gistread.engine.recommending import Machine, Recommendation, needed_bytes, recommend, room_for

@@ -5,22 +5,22 @@ import time
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli.artifacts import estimate_needs, make_needs, needs_of
 from gistread.cli.checking import tried_beside
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.json_output import Json, index_document
 from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
 from gistread.cli.memories import task_typed
-from gistread.cli.needs import estimate_needs, make_needs, needs_of
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, duration
 from gistread.cli.reading import read_to_end
-from gistread.cli.shapes import Json, index_document
 from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus
+from gistread.memory.artifacts import Models
 from gistread.memory.model import GistMemory, GistSource
-from gistread.memory.needs import Models
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

@@ -10,7 +10,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.finding import find_moved
 from gistread.paths import default_paths
-from gistread.shelf import Shelf
+from gistread.user_data import Shelf
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

@@ -16,12 +16,12 @@ from gistread.config import Config
 from gistread.engine.opening import ModelSource, find_source, new_engine
 from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
-from gistread.memory.aim import Aim
 from gistread.memory.choosing import begun_as, choose_preset
-from gistread.memory.kept import KeptMemory
+from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING, Reading
 from gistread.memory.sizes import choose_sizes
 from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryWriter
 from gistread.paths import default_paths
 from gistread.presets import AUTO, preset_named
 
@@ -114,7 +114,7 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
     return engine
 
 
-async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine, task: str = "") -> KeptMemory:
+async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine, task: str = "") -> MemoryWriter:
     """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
     info = engine.info
     store, own = memory_store(), default_paths().user_presets
@@ -122,7 +122,9 @@ async def open_memory(book: Book, engine: Engine, config: Config, line: Progress
     preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, fingerprint, task)
     sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     reading = Reading(config.reading or DEFAULT_READING)
-    kept = await asyncio.to_thread(store.open, book, info.name, fingerprint, sizes, reading, aim=Aim(preset, task))
+    kept = await asyncio.to_thread(
+        store.open, book, info.name, fingerprint, sizes, reading, aim=GistFocus(preset, task)
+    )
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from gistread.cli.parser import parsers
-from gistread.cli.typed import Shape, Typed, shape
+from gistread.cli.parser_introspection import Shape, Typed, shape
 
 _DESCRIPTION = (
     "A book stands in one pane. A local language model, a GGUF file on this machine, reads it page by page and keeps a "

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Sequence
 
 from gistread.errors import GistreadError
-from gistread.memory.aim import task_of
-from gistread.memory.kept import MemoryHeader
+from gistread.memory.focus import task_of
+from gistread.memory.writer import MemoryHeader
 from gistread.presets import AUTO
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from gistread.cli.output import folded, one_line, say, write, write_json
 from gistread.config import load_config
 from gistread.engine.fetching.begun import begun_in
+from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.library import installed_version
-from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, more_facts, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError, UsageError
-from gistread.memory.verdicts import FileVerdicts, Verdict, Verdicts
+from gistread.memory.check_results import CheckResults, FileCheckResults, Verdict
 from gistread.paths import default_paths
 
 _INDENT = "    "
@@ -59,11 +59,11 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _verdicts() -> FileVerdicts:
+def _verdicts() -> FileCheckResults:
     """What was found out of models when they were tried."""
     kept = default_paths().verdicts
     # To know the library's version takes longer than the headers of a dozen models.
-    return Verdicts(kept, installed_version()).of_files() if kept.exists() else FileVerdicts({})
+    return CheckResults(kept, installed_version()).of_files() if kept.exists() else FileCheckResults({})
 
 
 def _folder(path: Path) -> Path:
@@ -74,7 +74,7 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileVerdicts) -> dict[str, Any]:
+def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileCheckResults) -> dict[str, Any]:
     """What `models list --json` prints. Sizes are in bytes; what is not known is null."""
     documents = [_document(model, free_bytes, tried.of(model.path)) for model in models]
     return {"models": documents, "memory_free": free_bytes}

@@ -6,16 +6,16 @@ import time
 from collections.abc import Sequence
 
 from gistread.book.model import Book
+from gistread.cli.json_output import memories_document, pages_document
 from gistread.cli.loading import memory_store
 from gistread.cli.memories import meant
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import memories_document, pages_document
 from gistread.errors import ExitStatus
 from gistread.library.memories import said
-from gistread.memory.aim import ANYTHING
-from gistread.memory.kept import MemoryHeader
+from gistread.memory.focus import ANYTHING
 from gistread.memory.model import Entry, GistMemory, GistSource
+from gistread.memory.writer import MemoryHeader
 
 _COLUMNS = 78
 

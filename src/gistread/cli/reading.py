@@ -4,20 +4,20 @@ import asyncio
 import contextlib
 import shlex
 
-from gistread.cli import shapes
+from gistread.cli import json_output
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
-from gistread.memory.kept import KeptMemory
 from gistread.memory.reading import Finished, Gisted, Resumed, read_book
 from gistread.memory.sizes import measure_tokens_per_word
+from gistread.memory.writer import MemoryWriter
 from gistread.readers.lookups import prepare
 
 
-async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:
+async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:
     """Read what is left and return how many pages were there already.
 
     `book` is as it was typed; with `events` each goes to standard output. Raises InterruptError on cancellation:
@@ -47,7 +47,7 @@ async def read_to_end(kept: KeptMemory, engine: Engine, line: ProgressLine, book
             if isinstance(event, Finished):
                 with contextlib.suppress(GistreadError):  # Then the first question takes its time.
                     await prepare(memory, engine)
-            if events and (shape := shapes.reading_line(event)):
+            if events and (shape := json_output.reading_line(event)):
                 write_json(shape)
     except asyncio.CancelledError:
         task = f" --task {shlex.quote(memory.aim.task)}" if memory.aim.task else ""

@@ -3,9 +3,9 @@
 import argparse
 
 from gistread.book.model import Book
+from gistread.cli.json_output import Json
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import Json
 from gistread.errors import ExitStatus, UsageError
 from gistread.search.in_book import BookSearch, Hits, Mode
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from gistread.book.cache import open_cached
 from gistread.book.model import Book, Volume
 from gistread.book.sniff import SERIES_SUFFIX
+from gistread.cli.json_output import Json
 from gistread.cli.loading import memory_store
 from gistread.cli.output import say, write, write_json
-from gistread.cli.shapes import Json
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
 from gistread.library.adding import add_file
 from gistread.library.catalogue import Catalogue
-from gistread.library.saying import percent
 from gistread.library.series import write_series
+from gistread.library.text import percent
 from gistread.paths import default_paths
 
 

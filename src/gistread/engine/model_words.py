@@ -3,7 +3,7 @@
 Nothing is read and nothing decided here.
 """
 
-from gistread.engine.llama.memory_kind import MemoryKind
+from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.model_files import Fit, ModelFile
 from gistread.engine.model_kinds import WRITING, ModelKind
 from gistread.engine.protocol import Fit as Layout

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
-from gistread.engine.llama.fitting import DEFAULT_CONTEXT_TOKENS
+from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.llama.memory_needed import batch_tokens_of, needed_bytes, sizes_of
+from gistread.engine.llama.memory_estimate import batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.model_places import found_models
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
@@ -100,7 +100,7 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
         )
     assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine
-    from gistread.engine.llama.fitting import Wishes
+    from gistread.engine.llama.fit import Wishes
 
     return LlamaEngine(
         source.path,

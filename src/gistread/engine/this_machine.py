@@ -1,6 +1,6 @@
 """What a model may use here, as far as it is known without loading one."""
 
-from gistread.engine.llama.fitting import room_of
+from gistread.engine.llama.fit import room_of
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.machine import available_bytes, gpu_maker, physical_cores
 from gistread.engine.recommending import Machine

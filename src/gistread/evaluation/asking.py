@@ -16,7 +16,7 @@ from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, LookedUp, Prepared, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.readers.telling import said
+from gistread.readers.text import said
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
 from gistread.evaluation.tasks.task import Task
-from gistread.memory.aim import Aim
+from gistread.memory.artifacts import COARSER, Models, make
+from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
-from gistread.memory.needs import COARSER, Models, make
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryStore
@@ -51,8 +51,8 @@ class Manner:
     task: str = ""
     """What gists are made for (ReadAgent, Appendix F.1); empty: for whatever may be asked."""
 
-    def aim(self, document: Document) -> Aim:
-        return Aim(self.preset or packaged().get(document.preset, FICTION), self.task)
+    def aim(self, document: Document) -> GistFocus:
+        return GistFocus(self.preset or packaged().get(document.preset, FICTION), self.task)
 
 
 @dataclass(frozen=True, slots=True)

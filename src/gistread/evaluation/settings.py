@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 
 from gistread import __version__, prompts
+from gistread.atomic_write import replace_file
 from gistread.errors import StorageError, UsageError
-from gistread.replacing import replace_file
 
 FILE_NAME = "run.json"
 

@@ -15,8 +15,8 @@ from typing import Any
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue, Known
 from gistread.library.model import BookFile, Entry, absolute, folded, is_file
-from gistread.pace import USUAL
-from gistread.shelf import Shelf, ShelfBook
+from gistread.reading_speed import USUAL
+from gistread.user_data import Shelf, ShelfBook
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
 _NOT_SORTED = re.compile(r"^[^\w]+")

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.library.model import Entry
-from gistread.library.saying import percent, when
-from gistread.memory.kept import MemoryHeader
+from gistread.library.text import percent, when
 from gistread.memory.progress import ReadBy
+from gistread.memory.writer import MemoryHeader
 
 
 def read_by(entry: Entry, furthest: Mapping[str, ReadBy]) -> ReadBy | None:

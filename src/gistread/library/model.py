@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gistread.pace import USUAL
+from gistread.reading_speed import USUAL
 
 _FINISHED_CHARACTERS = 2_000
 """A place with less than this behind it (a screenful) is the last one a person sees of a book."""

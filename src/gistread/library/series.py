@@ -14,8 +14,8 @@ from gistread.book.cache import open_cached
 from gistread.book.model import Book
 from gistread.book.series import read_series
 from gistread.book.sniff import SERIES_SUFFIX
-from gistread.documents import plain_name, write_document
 from gistread.errors import BookError, UsageError
+from gistread.export_files import plain_name, write_document
 
 
 def proposed_series(volume: Path, named_after: str) -> Path:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.aim import Aim
 from gistread.memory.detecting import detect
+from gistread.memory.focus import GistFocus
 from gistread.memory.store import MemoryStore
 from gistread.presets import AUTO, Preset, preset_named
 
@@ -30,10 +30,10 @@ def choose_preset(name: str, own: Path, book: Book, store: MemoryStore, fingerpr
     return preset_named(detect(book), own)
 
 
-def aim_to_go_on_with(name: str, own: Path, book: Book, store: MemoryStore, fingerprint: str) -> Aim:
+def aim_to_go_on_with(name: str, own: Path, book: Book, store: MemoryStore, fingerprint: str) -> GistFocus:
     """The aim of the memory of this book in which this model got furthest, a task included, if the preset called `name`
     allows it; where there is none, what `choose_preset` says. Raises UsageError for a name that there is not."""
     furthest = next((one for one in store.find(book) if one.fingerprint == fingerprint and one.pages), None)
     if furthest is not None and name in (AUTO, furthest.aim.preset.name):
         return furthest.aim
-    return Aim(choose_preset(name, own, book, store, fingerprint))
+    return GistFocus(choose_preset(name, own, book, store, fingerprint))

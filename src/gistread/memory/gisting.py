@@ -24,8 +24,8 @@ from gistread.engine.protocol import (
     TextDelta,
     Usage,
 )
-from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
+from gistread.memory.focus import ANYTHING, GistFocus
 from gistread.memory.guard import Draft, Fault, clean, hopeless, inspect
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
@@ -152,7 +152,9 @@ def is_short(text: str) -> bool:
     return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
 
 
-async def careful_attempts(text: str, engine: Engine, aim: Aim = ANYTHING, wanted: int = 0) -> tuple[Attempt, ...]:
+async def careful_attempts(
+    text: str, engine: Engine, aim: GistFocus = ANYTHING, wanted: int = 0
+) -> tuple[Attempt, ...]:
     """The page alone before the model, as in the paper (Figure 3); and once again in other words.
 
     It is asked for `wanted` words; 0: as many as the gist of a page has.

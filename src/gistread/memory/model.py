@@ -12,9 +12,9 @@ from enum import StrEnum
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.derived import Derived
 from gistread.memory.extractive import extract
+from gistread.memory.focus import ANYTHING, GistFocus
 
 
 class GistSource(StrEnum):
@@ -104,7 +104,7 @@ class GistMemory:
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
     """False: what the model wrote is kept as it wrote it (ReadAgent's own way; D6 is the guard)."""
-    aim: Aim = ANYTHING
+    aim: GistFocus = ANYTHING
     """What its gists are made for."""
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gistread import journal
 from gistread.errors import StorageError
-from gistread.memory.aim import ANYTHING, Aim, from_record
+from gistread.memory.focus import ANYTHING, GistFocus, from_record
 
 _SUFFIX = ".memory"
 
@@ -22,7 +22,7 @@ class ReadBy:
     read_until: int
     """Offset up to which it goes without a gap."""
     pages: int
-    aim: Aim = ANYTHING
+    aim: GistFocus = ANYTHING
 
 
 def furthest(directory: Path) -> dict[str, ReadBy]:

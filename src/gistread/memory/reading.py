@@ -16,10 +16,10 @@ from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.engine.side_by_side import SideBySide
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
-from gistread.memory.kept import KeptMemory
 from gistread.memory.model import Entry, GistMemory, Page, Reading
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
+from gistread.memory.writer import MemoryWriter
 
 _REQUESTS_A_CHAPTER = 8
 """One chapter gives so many requests at once something to do: pages are found faster than they are shortened."""
@@ -68,7 +68,7 @@ ReadingEvent = Resumed | PageFound | Gisted | Finished
 
 
 async def read_book(
-    kept: KeptMemory, engine: Engine, *, priority: Priority = Priority.BACKGROUND
+    kept: MemoryWriter, engine: Engine, *, priority: Priority = Priority.BACKGROUND
 ) -> AsyncGenerator[ReadingEvent, None]:
     """Read on to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
     memory = kept.memory
@@ -127,7 +127,7 @@ class _Reading:
     """All that is under way in one reading of a book."""
 
     def __init__(
-        self, kept: KeptMemory, engine: Engine, priority: Priority, tell: Callable[[ReadingEvent], None]
+        self, kept: MemoryWriter, engine: Engine, priority: Priority, tell: Callable[[ReadingEvent], None]
     ) -> None:
         self._kept = kept
         self._engine = engine

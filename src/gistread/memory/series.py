@@ -15,19 +15,19 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.memory.derived import Derived
-from gistread.memory.kept import KeptMemory, MemoryHeader
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from gistread.memory.records import chain
+from gistread.memory.writer import MemoryHeader, MemoryWriter
 
 
 def open_series(
-    book: Book, sizes: Sequence[PageSize], open_volume: Callable[[int, PageSize], KeptMemory]
-) -> KeptMemory:
+    book: Book, sizes: Sequence[PageSize], open_volume: Callable[[int, PageSize], MemoryWriter]
+) -> MemoryWriter:
     """The memory of a series, ready to be read on: a page goes into the file of its volume.
 
     `open_volume` opens that of the volume with this index; what it raises, this raises.
     """
-    parts: list[KeptMemory] = []
+    parts: list[MemoryWriter] = []
     try:
         for index, size in enumerate(sizes):
             parts.append(open_volume(index, size))
@@ -88,10 +88,10 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
     )
 
 
-class _KeptSeries(KeptMemory):
+class _KeptSeries(MemoryWriter):
     """What is kept goes to the volumes; in memory the pages lie together, by their offsets in the series."""
 
-    def __init__(self, book: Book, parts: Sequence[KeptMemory]) -> None:
+    def __init__(self, book: Book, parts: Sequence[MemoryWriter]) -> None:
         self._parts = parts
         longest = max(range(len(parts)), key=lambda index: book.volume_books[index].words)
         memory = replace(

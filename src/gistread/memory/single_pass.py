@@ -18,8 +18,8 @@ from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
-from gistread.memory.aim import ANYTHING, Aim
 from gistread.memory.extractive import CHARACTERS_PER_WORD
+from gistread.memory.focus import ANYTHING, GistFocus
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
@@ -77,7 +77,7 @@ class SinglePass:
         engine: Engine,
         priority: Priority,
         pauses: Pauses = Pauses.CHOSEN,
-        aim: Aim = ANYTHING,
+        aim: GistFocus = ANYTHING,
     ) -> None:
         self._book = book
         self._size = size

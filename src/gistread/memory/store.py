@@ -17,11 +17,11 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
-from gistread.memory.aim import ANYTHING, Aim, from_record, to_record
 from gistread.memory.derived import SUFFIX, Derived
-from gistread.memory.kept import KeptMemory, MemoryHeader, unkept
+from gistread.memory.focus import ANYTHING, GistFocus, from_record, to_record
 from gistread.memory.model import GistMemory, PageSize, Pauses, Reading, Sizes
 from gistread.memory.records import chain, entries_of, page_record
+from gistread.memory.writer import MemoryHeader, MemoryWriter, unkept
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -53,8 +53,8 @@ class MemoryStore:
         *,
         pauses: Pauses = Pauses.CHOSEN,
         guarded: bool = True,
-        aim: Aim = ANYTHING,
-    ) -> KeptMemory:
+        aim: GistFocus = ANYTHING,
+    ) -> MemoryWriter:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
         Memories of other books that were not opened for long make way when all together have grown too large.
@@ -63,7 +63,7 @@ class MemoryStore:
         volumes = book.volume_books
         self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
 
-        def open_one(one: Book, its_size: PageSize) -> KeptMemory:
+        def open_one(one: Book, its_size: PageSize) -> MemoryWriter:
             header = _header(one, model_name, fingerprint, its_size, reading, pauses, aim, guarded=guarded)
             memory = GistMemory(one, its_size, model_name, [], reading, Derived(), pauses, guarded, aim)
             return self._open(one, header, memory)
@@ -74,7 +74,7 @@ class MemoryStore:
         sizes = [size] * len(volumes) if isinstance(size, PageSize) else size
         return series.open_series(book, sizes, lambda index, its_size: open_one(volumes[index], its_size))
 
-    def _open(self, book: Book, header: Record, memory: GistMemory) -> KeptMemory:
+    def _open(self, book: Book, header: Record, memory: GistMemory) -> MemoryWriter:
         """The memory of one book, in the file that its header names. Raises StorageError."""
         path = self._path(book, header)
         _refuse_later_version(path)
@@ -86,14 +86,14 @@ class MemoryStore:
                 records, _ = journal.read(path)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
-            return KeptMemory(memory, None, unkept(error))
+            return MemoryWriter(memory, None, unkept(error))
         try:
             return self._opened(file, header, memory)
         except StorageError as error:
             file.close()
-            return KeptMemory(memory, None, unkept(error))
+            return MemoryWriter(memory, None, unkept(error))
 
-    def reopen(self, book: Book, header: MemoryHeader, sizes: Sizes) -> KeptMemory | None:
+    def reopen(self, book: Book, header: MemoryHeader, sizes: Sizes) -> MemoryWriter | None:
         """This memory, to be read on by the model that made it; None where the prompts have changed since.
 
         `sizes` are for volumes of a series that it has not got to. Raises StorageError as `open` does.
@@ -172,7 +172,7 @@ class MemoryStore:
             freed += size
         return freed
 
-    def _opened(self, file: Journal, header: Record, memory: GistMemory) -> KeptMemory:
+    def _opened(self, file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
         records = file.records
         notice = ""
         if file.cut_bytes:
@@ -193,7 +193,7 @@ class MemoryStore:
         memory.entries.extend(chain(entries))
         with contextlib.suppress(OSError):
             os.utime(file.path)  # Last used now: see `trim`.
-        return KeptMemory(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
+        return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
     def _path(self, book: Book, header: Record) -> Path:
         key = "\0".join(str(header[name]) for name in _KEY if name in header)
@@ -227,7 +227,7 @@ def _header(
     size: PageSize,
     reading: Reading,
     pauses: Pauses,
-    aim: Aim,
+    aim: GistFocus,
     *,
     guarded: bool,
 ) -> Record:

@@ -6,7 +6,7 @@ one member of each of two groups reads both parts, and the group that is not con
 answers from what is left, or asks the members something else first, a few times at most and never the same again.
 
 Members run side by side, as many as the engine does well. It needs no gist memory. That their parts are read can be
-seen to before (`memory/parts.py`).
+seen to before (`memory/chunks.py`).
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.engine.side_by_side import SideBySide
+from gistread.memory.chunks import TASK_TOKENS, held, part_tokens, text_of
 from gistread.memory.model import GistMemory
-from gistread.memory.parts import TASK_TOKENS, held, part_tokens, text_of
 from gistread.memory.passages import Passage, chunks, join
 from gistread.readers.agreement import agree, clusters
 from gistread.readers.answering import SHORT_TOKENS, Basis, answer_from, answer_prompt, says_nothing, short_answer

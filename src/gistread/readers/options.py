@@ -22,7 +22,8 @@ class ReaderOptions:
     choices: tuple[str, ...] = ()
     """Of a question with options: all of them, in the order in which they are shown. The answer is one of them."""
     weighs: bool = True
-    """The model chooses by what it has read (`memory/verdicts.py`), so that it is believed when it says that the book
+    """The model chooses by what it has read (`memory/check_results.py`), so that it is believed when it says that
+    the book
     does not say. False: it says so at random."""
     embedder: Embedder | None = None
     """For readers that search by meaning; loaded when one first does. None: there is no embedding model."""

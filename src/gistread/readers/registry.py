@@ -51,7 +51,7 @@ class Method:
     names_pages: bool = False
     """Without a memory it reads the book's own text; where there is one, it says which of its pages it looked up."""
     needs: tuple[str, ...] = ()
-    """What is made of a memory for it beside the gists, by the names of `memory/needs.py`. It makes what is missing
+    """What is made of a memory for it beside the gists, by the names of `memory/artifacts.py`. It makes what is missing
     when it is asked, or does with less; it answers sooner, or better, where that has been made before."""
 
     needs_embedder: bool = False

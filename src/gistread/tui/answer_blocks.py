@@ -26,7 +26,7 @@ from gistread.readers.events import (
     Unfit,
     Who,
 )
-from gistread.readers.telling import at_levels, unfit
+from gistread.readers.text import at_levels, unfit
 from gistread.tui.text.document import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
 from gistread.tui.work.whole import Work

@@ -26,12 +26,12 @@ from gistread.book.model import Book
 from gistread.config import Config, save_setting
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
-from gistread.shelf import Shelf
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Place
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.terminal_order import asked_to_leave_order
 from gistread.tui.text.cells import clean
+from gistread.user_data import Shelf
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
@@ -297,7 +297,7 @@ class GistreadApp(App[None]):
     async def action_choose_model(self) -> None:
         from gistread.engine.llama.library import installed_version
         from gistread.engine.model_words import layout_words
-        from gistread.memory.verdicts import Verdicts
+        from gistread.memory.check_results import CheckResults
         from gistread.tui.fetching import Fetching
         from gistread.tui.model_rows import Role
         from gistread.tui.screens.model import ModelScreen
@@ -308,7 +308,7 @@ class GistreadApp(App[None]):
             Role.ASKING: self.asking_model,
             Role.EMBEDDING: self.config.embedding_model,
         }
-        verdicts = Verdicts(self.paths.verdicts, installed_version())
+        verdicts = CheckResults(self.paths.verdicts, installed_version())
         session = self.reading.session if self.reading is not None else None
         info = session.info if session is not None else None
         loaded = layout_words(info.fit) if info is not None and info.fit is not None else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import Got, Plan, discard, get
 from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.words import progress_words, share_of
+from gistread.engine.fetching.text import progress_words, share_of
 from gistread.errors import GistreadError
 from gistread.tui.status import minutes
 

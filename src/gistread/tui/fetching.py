@@ -14,7 +14,7 @@ from gistread.engine.fetching.addresses import is_address
 from gistread.engine.fetching.begun import Begun, begun_in
 from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.plan import Plan, begun_bytes, check_disk, discard, make_plan
-from gistread.engine.fetching.words import entry_facts, plan_lines, room_words
+from gistread.engine.fetching.text import entry_facts, plan_lines, room_words
 from gistread.engine.model_words import size_words
 from gistread.engine.recommending import Machine, recommend
 from gistread.engine.this_machine import this_machine

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from gistread.library.model import Entry
-from gistread.library.saying import bar, percent, time_left, when
+from gistread.library.text import bar, percent, time_left, when
 from gistread.memory.progress import ReadBy
 from gistread.tui.text.cells import clean
 

@@ -16,9 +16,9 @@ from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, Entry
 from gistread.library.series import write_series
 from gistread.memory.progress import ReadBy, furthest
-from gistread.pace import PaceShelf
 from gistread.paths import Paths
-from gistread.shelf import Shelf
+from gistread.reading_speed import ReadingSpeedFile
+from gistread.user_data import Shelf
 
 _FEW = 3
 """With no more books than these the sample is offered beside them."""
@@ -30,7 +30,7 @@ class Books:
     def __init__(self, paths: Paths) -> None:
         self._shelf = Shelf(paths.books)
         self._catalogue = Catalogue(paths.library)
-        self._pace = PaceShelf(paths.pace)
+        self._pace = ReadingSpeedFile(paths.pace)
         self._memories = paths.memories
         self._texts = paths.texts
         self.read_by: Mapping[str, ReadBy] = {}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gistread.engine.model_files import Fit, ModelFile, Standing, fit_of, standing_of
 from gistread.engine.model_words import facts, fit_words, more_facts
 from gistread.engine.models import STARTER
-from gistread.memory.verdicts import Verdict, Worth
+from gistread.memory.check_results import Verdict, Worth
 
 NO_MODEL = "\0none"
 """Id of the row for no model of its own."""

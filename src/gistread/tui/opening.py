@@ -11,15 +11,15 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.paths import Paths
 from gistread.readers.events import Citation
-from gistread.shelf import Shelf
+from gistread.session.events import SessionEvent
 from gistread.tui.answer_blocks import Exchange, put_to
-from gistread.tui.session.news import News
+from gistread.user_data import Shelf
 
 if TYPE_CHECKING:
     from gistread.config import Config
     from gistread.engine.protocol import Embedder
-    from gistread.tui.session.model_pair import MakeEngine
-    from gistread.tui.session.session import Session
+    from gistread.session.model_pair import MakeEngine
+    from gistread.session.session import Session
 
 
 def read_book(
@@ -47,8 +47,8 @@ def read_book(
 def _carry(book: Book, wanted: Book | Path, shelf: Shelf, marks: Path) -> str:
     """Bring over what is kept of an earlier version of this text; what to say of it. Raises StorageError."""
     from gistread.book.cache import file_digest
-    from gistread.carrying import carry_over
     from gistread.marking.store import MarkStore
+    from gistread.migration import carry_over
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
@@ -63,17 +63,17 @@ def make_session(
     paths: Paths,
     config: "Config",
     make_engine: "MakeEngine",
-    tell: Callable[[News], None],
+    tell: Callable[[SessionEvent], None],
     make_embedder: "Callable[[], Embedder]",
 ) -> "Session":
     """The session of a book; nothing has begun."""
     from gistread.engine.llama.library import installed_version
+    from gistread.memory.check_results import CheckResults
     from gistread.memory.store import MemoryStore
-    from gistread.memory.verdicts import Verdicts
-    from gistread.tui.session.session import Session
-    from gistread.tui.session.trying import Trying
+    from gistread.session.model_check import Trying
+    from gistread.session.session import Session
 
-    verdicts = Verdicts(paths.verdicts, installed_version())
+    verdicts = CheckResults(paths.verdicts, installed_version())
     trying = Trying(tell, make_engine, verdicts)
     return Session(
         book,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.book.print_pages import page_at, page_count
 from gistread.errors import StorageError
-from gistread.pace import PaceShelf, Sample, pace
+from gistread.reading_speed import ReadingSpeedFile, Sample, pace
 
 _SAMPLE_WORDS = 80
 """Passed before a time is believed: a row at a time measures the thumb."""
@@ -59,7 +59,7 @@ class Meter:
 class Progress:
     """The progress in one open book; owns what is measured until it is kept."""
 
-    def __init__(self, book: Book, shelf: PaceShelf, shown: Iterable[str]) -> None:
+    def __init__(self, book: Book, shelf: ReadingSpeedFile, shown: Iterable[str]) -> None:
         self._book = book
         self._shelf = shelf
         self._shown = frozenset(shown)

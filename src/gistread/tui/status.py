@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.tui.session.news import Activity, Asking, Making, Reading
+from gistread.session.events import Activity, Asking, Making, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return (_with_share("reading the prompt", state.fraction), *speed)
         said = {
             Asking.MODEL: "your question waits for the first page",
-            Asking.NEEDS: "making what the reader needs",
+            Asking.ARTIFACTS: "making what the reader needs",
             Asking.PAGE: "choosing a page",
             Asking.TEXT: "reading the book for your question",
             Asking.ANSWER: "answering",

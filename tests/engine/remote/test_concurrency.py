@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
+from gistread.engine.remote.concurrency import Growth
 from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.growth import Growth
-from gistread.engine.remote.places import Places
+from gistread.engine.remote.semaphore import Places
 from gistread.engine.side_by_side import SideBySide
 from gistread.memory.model import PageSize, Reading
 from gistread.memory.reading import read_book

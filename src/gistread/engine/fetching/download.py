@@ -13,10 +13,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from gistread.engine.fetching.http_errors import refused, retry_after_s, said
 from gistread.engine.fetching.network import Answer, Network, ask, new_client
 from gistread.engine.fetching.part import Origin, Part, source_of
 from gistread.engine.fetching.progress import Pace, Progress, Step, Tell
-from gistread.engine.fetching.refusals import refused, retry_after_s, said
 from gistread.engine.llama.gguf import read_header
 from gistread.errors import EngineError, FetchError
 

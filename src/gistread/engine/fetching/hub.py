@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from gistread.engine.fetching.addresses import HubAddress, file_url, local_name
 from gistread.engine.fetching.download import RemoteFile
+from gistread.engine.fetching.http_errors import refused
 from gistread.engine.fetching.network import Network, ask
-from gistread.engine.fetching.refusals import refused
 from gistread.errors import FetchError, UsageError
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
 from gistread.engine.fetching.download import Fetched, RemoteFile, Voucher, download
+from gistread.engine.fetching.http_errors import refused, unreachable
 from gistread.engine.fetching.hub import choose, read_repository
 from gistread.engine.fetching.network import Network, ask, new_client
 from gistread.engine.fetching.part import Errand, Part, check_room
 from gistread.engine.fetching.progress import Progress, Step, Tell
-from gistread.engine.fetching.refusals import refused, unreachable
 from gistread.errors import StorageError, UsageError
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.llama.counting import Counting
-from gistread.engine.llama.fast_weights import make_copy
-from gistread.engine.llama.fitting import AS_FITS, Wishes
-from gistread.engine.llama.forms import Chosen, Loaded, Steps, load_fastest
+from gistread.engine.llama.fit import AS_FITS, Wishes
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measured import Measured
+from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.llama.supervised import SupervisedWorker, Work
+from gistread.engine.llama.weight_variants import Chosen, Loaded, Steps, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.protocol import (

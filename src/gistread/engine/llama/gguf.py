@@ -24,7 +24,7 @@ from gistread.engine.llama.gguf_contents import (
     read_pairs,
 )
 from gistread.engine.llama.gguf_types import FILE_TYPES
-from gistread.engine.llama.memory_kind import Memory, memory_of
+from gistread.engine.llama.kv_layout import Memory, memory_of
 from gistread.errors import EngineError
 
 _SHOWS = "`gistread models list` shows usable models."

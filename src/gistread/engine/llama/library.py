@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, NVIDIA
 from gistread.errors import EngineError
 

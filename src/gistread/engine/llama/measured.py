@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
+from gistread.atomic_write import replace_file
 from gistread.engine.protocol import Rates
-from gistread.replacing import replace_file
 
 UNDISTURBED_SHARE = 0.9
 """Of its threads' time that a processor has to have worked on a measurement; else other programs were measured."""

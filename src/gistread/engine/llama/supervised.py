@@ -16,9 +16,9 @@ from typing import Generic, TypeVar
 
 from gistread.engine.llama.messages import LOAD_ID, Message
 from gistread.engine.llama.worker_process import WorkerProcess
+from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.engine.starting import Start
-from gistread.engine.watching import Watched
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
@@ -56,7 +56,7 @@ class _Request:
     attempts: int = 0
 
 
-class SupervisedWorker(Watched, Generic[Info]):
+class SupervisedWorker(Observable, Generic[Info]):
     """Made cheap; `start` loads the model, and so does the first request. `close` has to be awaited."""
 
     def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:

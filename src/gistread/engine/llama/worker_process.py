@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gistread.engine.llama import measured
-from gistread.engine.llama.forms import Loaded
 from gistread.engine.llama.measured import Measured
 from gistread.engine.llama.messages import Message, decode, encode
+from gistread.engine.llama.weight_variants import Loaded
 from gistread.engine.protocol import Fit, Rates
 from gistread.errors import EngineError
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.engine.watching import Watched
 
 _EVERY_S = 0.25
 """Between two tellings of nothing but a rate."""
@@ -13,7 +13,7 @@ _WINDOW_S = 5.0
 """A rate is that of the last seconds."""
 
 
-class Activity(Watched):
+class Activity(Observable):
     """Of one engine."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:

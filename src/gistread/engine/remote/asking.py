@@ -16,10 +16,10 @@ from gistread.engine.remote.chat import Chat, Ended, Likely, Piece, Request
 from gistread.engine.remote.counting import estimate_prompt
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.places import Place, Places
+from gistread.engine.remote.retry import Waiting
+from gistread.engine.remote.semaphore import Place, Places
 from gistread.engine.remote.stops import StoppedText
 from gistread.engine.remote.thinking import SpokenText
-from gistread.engine.remote.waiting import Waiting
 from gistread.errors import EngineError
 
 _THINKING_TOKENS = 2048

@@ -31,13 +31,13 @@ from gistread.engine.remote.address import ServerAddress, named_fingerprint
 from gistread.engine.remote.asking import Asker, Reply
 from gistread.engine.remote.chat import Chat, Request
 from gistread.engine.remote.choosing import Chooser
+from gistread.engine.remote.concurrency import Growth
 from gistread.engine.remote.connection import Connection, Patience
 from gistread.engine.remote.counting import Counter
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.growth import Growth
 from gistread.engine.remote.keys import find_key
-from gistread.engine.remote.places import Places
-from gistread.engine.remote.waiting import Waiting
+from gistread.engine.remote.retry import Waiting
+from gistread.engine.remote.semaphore import Places
 from gistread.engine.starting import Start
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 

@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from gistread.documents import ExistsError, write_document
 from gistread.errors import GistreadError
+from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, Format, document, file_name, format_of
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.text.cells import clean

@@ -32,21 +32,21 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class GoToTarget:
     """The places, the likeliest first; without one, `problem` says why in words."""
 
     destinations: tuple[Destination, ...] = ()
     problem: str = ""
 
 
-def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> Meant:
+def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> GoToTarget:
     """What `typed` may mean to someone who reads at offset `here`; nothing for nothing.
 
     `page_starts`: where each page of the memory begins, as far as the model has read.
     """
     typed = " ".join(typed.split())
     if not typed:
-        return Meant()
+        return GoToTarget()
     length = len(book.text)
     if match := _PERCENT.match(typed):
         return _percent(book, here, match[1], float(match[2].replace(",", ".")))
@@ -55,11 +55,11 @@ def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) ->
     if match := _OFFSET.match(typed):
         offset = int(match[1])
         if offset > length:
-            return Meant(problem=f"The book ends at {length:,}.")
-        return Meant((Destination(offset, f"offset {offset:,}, {_share(offset, book)}"),))
+            return GoToTarget(problem=f"The book ends at {length:,}.")
+        return GoToTarget((Destination(offset, f"offset {offset:,}, {_share(offset, book)}"),))
     if typed.casefold() in _EDGES:
         share = _EDGES[typed.casefold()]
-        return Meant((Destination(round(length * share), "the beginning" if share == 0 else "the end"),))
+        return GoToTarget((Destination(round(length * share), "the beginning" if share == 0 else "the end"),))
     found = list(_chapters(typed, book))
     if typed.isdecimal():
         number = int(typed)
@@ -69,21 +69,23 @@ def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) ->
         if number <= length:
             found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
     if not found:
-        return Meant(problem=f"No chapter is called that, and it is no place: {HINT}.")
-    return Meant(tuple(found[:MOST]))
+        return GoToTarget(problem=f"No chapter is called that, and it is no place: {HINT}.")
+    return GoToTarget(tuple(found[:MOST]))
 
 
-def _percent(book: Book, here: int, sign: str, number: float) -> Meant:
+def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     length = len(book.text)
     if not sign and number > 100:
-        return Meant(problem="A book has 100%.")
+        return GoToTarget(problem="A book has 100%.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
     chapter = book.chapter_title(offset)
-    return Meant((Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),))
+    return GoToTarget(
+        (Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),)
+    )
 
 
-def _page(book: Book, number: int, page_starts: Sequence[int]) -> Meant:
+def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
     """A page of the book, as the line above the text counts them, or one of the memory."""
     count = page_count(book)
     found = []
@@ -91,7 +93,7 @@ def _page(book: Book, number: int, page_starts: Sequence[int]) -> Meant:
         found.append(Destination(page_start(book, number), f"page {number} of {count}"))
     if 1 <= number <= len(page_starts):
         found.append(Destination(page_starts[number - 1], f"page {number} of the memory"))
-    return Meant(tuple(found)) if found else Meant(problem=f"The book has pages 1 to {count}.")
+    return GoToTarget(tuple(found)) if found else GoToTarget(problem=f"The book has pages 1 to {count}.")
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:

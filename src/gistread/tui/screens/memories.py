@@ -7,8 +7,8 @@ from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.library.memories import said
-from gistread.memory.kept import MemoryHeader
 from gistread.memory.model import GistMemory
+from gistread.memory.writer import MemoryHeader
 from gistread.tui.screens.listing import ListScreen, Row
 
 

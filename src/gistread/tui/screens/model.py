@@ -17,13 +17,13 @@ from textual.widgets.option_list import Option
 
 from gistread.engine.catalogue import Kind
 from gistread.engine.fetching.addresses import is_on_the_hub
+from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.llama.room import free_for_models
 from gistread.engine.model_files import ModelFile, Standing
 from gistread.engine.model_places import SUFFIX, starter_path
 from gistread.engine.model_words import size_words
 from gistread.engine.models import each_model
-from gistread.memory.verdicts import Verdict, Verdicts
+from gistread.memory.check_results import CheckResults, Verdict
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
@@ -53,7 +53,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - Textual declares no class variable
 
     def __init__(
-        self, current: Mapping[Role, str], fetching: Fetching, verdicts: Verdicts | None = None, loaded: str = ""
+        self, current: Mapping[Role, str], fetching: Fetching, verdicts: CheckResults | None = None, loaded: str = ""
     ) -> None:
         """`current`: what the settings have for each. `verdicts`: what is known of models that were tried. `loaded`:
         how the model that reads lies in the machine, in words."""

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
-from gistread.tui.needing import need_words
+from gistread.tui.artifact_rows import need_words
 from gistread.tui.screens.listing import ListScreen, Row
 
 if TYPE_CHECKING:
     from gistread.memory.estimate import Left
-    from gistread.tui.session.session import Session
+    from gistread.session.session import Session
 
 
 class ReaderScreen(ListScreen):

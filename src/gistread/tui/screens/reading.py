@@ -1,7 +1,8 @@
 """The screen a person lives in: the book, its memory, and the question line.
 
 It lays out the panes and turns keys into what a pane or the session does. What the session tells is heard in
-`reading/hearing.py`. The session is made once the book is on screen, so that nothing of models and memories is imported
+`reading/session_listener.py`. The session is made once the book is on screen, so that nothing of models and memories
+is imported
 before the first page can be read.
 """
 
@@ -19,7 +20,7 @@ from textual.widgets import Static
 from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
-from gistread.pace import PaceShelf
+from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import Place, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
 from gistread.tui.marking.actions import Marking
@@ -28,14 +29,14 @@ from gistread.tui.opening import earlier_questions, kept_zoom, make_session, rea
 from gistread.tui.progress import Progress
 from gistread.tui.reading.aloud import Aloud, Speaking
 from gistread.tui.reading.following import Following
-from gistread.tui.reading.hearing import Hearing
-from gistread.tui.reading.keeping import Keeping
+from gistread.tui.reading.image_viewer import ImageViewer
 from gistread.tui.reading.linking import Linking
-from gistread.tui.reading.picturing import Picturing
-from gistread.tui.reading.remembering import Remembering
+from gistread.tui.reading.memory_picker import MemoryPicker
+from gistread.tui.reading.memory_zoom import MemoryZoom
+from gistread.tui.reading.reading_position import Keeping
 from gistread.tui.reading.searching import Searching
-from gistread.tui.reading.typesetting import Typesetting
-from gistread.tui.reading.zooming import Zooming
+from gistread.tui.reading.session_listener import SessionListener
+from gistread.tui.reading.typography import Typography
 from gistread.tui.text.messages import Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
@@ -46,10 +47,12 @@ from gistread.tui.widgets.question_input import QuestionInput
 from gistread.tui.work.lines import Places
 
 if TYPE_CHECKING:
-    from gistread.tui.session.session import Session
+    from gistread.session.session import Session
 
 
-class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking, Typesetting, Speaking, Picturing):
+class ReadingScreen(
+    Following, MemoryZoom, MemoryPicker, Marking, Searching, Linking, Typography, Speaking, ImageViewer
+):
     """One book. `book` is already open, or the path to open."""
 
     BINDINGS = bindings(Place.READING)
@@ -66,7 +69,7 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
         self.book: Book | None = None
         self.session: Session | None = None
         self.keeping: Keeping | None = None
-        self.hearing = Hearing(self)
+        self.hearing = SessionListener(self)
         self.aloud = Aloud(self)
         self.pane = Pane.BOOK
         self.follow = True
@@ -157,7 +160,7 @@ class ReadingScreen(Following, Zooming, Remembering, Marking, Searching, Linking
         except GistreadError as error:
             app.cannot_open(error)
             return
-        self.progress = Progress(book, PaceShelf(app.paths.pace), app.config.progress.split())
+        self.progress = Progress(book, ReadingSpeedFile(app.paths.pace), app.config.progress.split())
         self.book = book
         self.book_pane.show_book(book, offset)
         self.answers_pane.places = Places(len(book.text), book=book)

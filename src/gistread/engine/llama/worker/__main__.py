@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.engine.llama.fitting import Wishes
+from gistread.engine.llama.fit import Wishes
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.describing import library

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import llama_cpp as llama
 
-from gistread.engine.llama.fast_weights import partial_copy
 from gistread.engine.llama.machine import physical_cores
+from gistread.engine.llama.requantized_copy import partial_copy
 
 _NICENESS = 5
 

@@ -10,7 +10,7 @@ import sys
 import llama_cpp as llama
 import orjson
 
-from gistread.engine.llama.fitting import Gpu
+from gistread.engine.llama.fit import Gpu
 
 _APART, _BUILT_IN = _GPUS = (1, 2)
 """The types that ggml gives graphics cards; 0 is a processor, 3 a library such as BLAS."""

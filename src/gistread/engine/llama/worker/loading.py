@@ -1,6 +1,6 @@
 """A GGUF file becomes a model that can be worked with, or one clear sentence why it cannot.
 
-What is to be loaded in which way `fitting.py` says, from the header and from what is free; here it is tried, and the
+What is to be loaded in which way `fit.py` says, from the header and from what is free; here it is tried, and the
 next way where memory turns out to be less. Reports progress and can be stopped while it loads.
 """
 
@@ -13,11 +13,11 @@ from pathlib import Path
 import jinja2
 import llama_cpp as llama
 
-from gistread.engine.llama import fitting
-from gistread.engine.llama.fitting import Gpu, Layout, Wishes
+from gistread.engine.llama import fit
+from gistread.engine.llama.fit import Gpu, Layout, Wishes
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.memory_needed import SEQUENCES, STATES, Sizes, batch_tokens_of, cell_bytes, sizes_of
+from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, Sizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.describing import gpus, library
 from gistread.engine.llama.worker.saying import LlamaLog
@@ -106,13 +106,13 @@ def load(
     on_gpu = bool(cards) and wishes.gpu_layers != 0
     batch_tokens = wishes.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
     sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
-    room = fitting.room_of(available_bytes(), cards)
-    every = fitting.layouts(sizes, header.context_length, wishes, room)
+    room = fit.room_of(available_bytes(), cards)
+    every = fit.layouts(sizes, header.context_length, wishes, room)
     best = every[0]
     possible = [
         layout
         for layout in every
-        if fitting.fits(sizes, layout, room, wishes)
+        if fit.fits(sizes, layout, room, wishes)
         and (give_up or (layout.window, layout.kv_type) == (best.window, best.kv_type))
     ]
     if not possible:
@@ -121,7 +121,7 @@ def load(
     loading = _Loading(path, header, wishes, batch_tokens, progress, cancelled)
     error: NoRoomError | None = None
     for number, layout in enumerate(possible[first:], first):
-        notice = fitting.given_up(best, layout, sizes.layers)
+        notice = fit.given_up(best, layout, sizes.layers)
         trying(Trial(number, len(possible) - number - 1, notice))
         try:
             model = loading.load(layout, cards, notice)
@@ -258,7 +258,7 @@ def load_embedder(
     layout = Layout(window, batch_tokens, "f16", 0)
     if not on_gpu:
         sizes, free = sizes_of(header, batch_tokens), available_bytes()
-        if not fitting.fits(sizes, layout, fitting.room_of(free, ()), fitting.AS_FITS):
+        if not fit.fits(sizes, layout, fit.room_of(free, ()), fit.AS_FITS):
             raise _too_large(header, sizes, layout, free)
     try:
         handle = _open(path, progress, cancelled, _ALL_LAYERS if on_gpu else 0, log)
@@ -343,7 +343,7 @@ def check_whole(header: GgufHeader) -> None:
 
 
 def _too_large(header: GgufHeader, sizes: Sizes, layout: Layout, free: int) -> EngineError:
-    _, beside = fitting.needed(sizes, replace(layout, gpu_layers=0))
+    _, beside = fit.needed(sizes, replace(layout, gpu_layers=0))
     return EngineError(
         f"{header.path.name} needs {size_words(beside)} of memory; {size_words(free)} are free.",
         "Choose a smaller model or quantisation, or a smaller window (--context).",

@@ -19,7 +19,7 @@ from gistread.engine.llama.messages import encode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadedModel
-from gistread.engine.llama.worker.parked import State
+from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots

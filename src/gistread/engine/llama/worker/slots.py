@@ -2,7 +2,7 @@
 
 All requests share one context and one prefix tree: whatever was evaluated for one is found by every other that
 begins the same. What a request leaves behind stays until its cells or its sequence are needed, the least
-recently used going first, and is then parked outside the cache (`parked.py`). On a CPU, where every cell in use takes
+recently used going first, and is then parked outside the cache (`offload.py`). On a CPU, where every cell in use takes
 time of whatever runs, all but a little is parked as soon as something else runs. A running request keeps what it has,
 and the cells that it may still need.
 
@@ -14,7 +14,7 @@ import itertools
 from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.parked import NOTHING, Found, Parked, State, Worth
+from gistread.engine.llama.worker.offload import NOTHING, Found, Offload, State, Worth
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
@@ -34,7 +34,7 @@ class Slots:
 
     def __init__(self, context: Context, snapshots: Snapshots | None, *, on_gpu: bool = False) -> None:
         self.context = context
-        self._parked = Parked() if context.weights.can_restart_anywhere else None
+        self._parked = Offload() if context.weights.can_restart_anywhere else None
         self._clears_away = self._parked is not None and not on_gpu
         # The state of a sliding window, or of a recurrent model, is exact at its end alone.
         self._snapshots = snapshots if context.weights.can_restart_anywhere else None

@@ -1,0 +1,200 @@
+"""The JSON that the commands print, in one place: programs of other people depend on it.
+
+Offsets count characters of the book's normalised text, pages from 1.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
+from gistread.memory.focus import GistFocus
+from gistread.memory.model import GistMemory, GistSource, Page
+from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
+from gistread.memory.writer import MemoryHeader
+from gistread.readers.events import (
+    Agreed,
+    Answered,
+    Expanded,
+    LookedUp,
+    MembersAsked,
+    Noted,
+    Planned,
+    ReaderEvent,
+    Reported,
+    Shared,
+    Shown,
+    Stopped,
+    TurnedBack,
+    Unfit,
+    Visited,
+    Walked,
+    Who,
+)
+
+Json = dict[str, Any]
+
+
+def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:
+    """What `index --json` prints. `usage` is what the whole memory has cost, pages of earlier runs included."""
+    book = memory.book
+    usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
+    return {
+        "book": {
+            "sha256": book.sha256,
+            "title": book.title,
+            "words": book.words,
+            "paragraphs": len(book.paragraphs),
+        },
+        "model": {"name": info.name, "fingerprint": info.fingerprint},
+        **_aim(memory.aim),
+        "pages": len(memory.entries),
+        "gist_words": memory.gist_words,
+        "compression_rate": _rate(memory.compression_rate()),
+        "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        "resumed_pages": resumed_pages,
+        "usage": {"book_tokens": book_tokens, **usage_of(usage)},
+    }
+
+
+def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: Answered) -> Json:
+    """What `ask --json` prints; `model` answered, and `steps` are those of `step_of`."""
+    return {
+        "answer": answered.answer,
+        "choice": answered.choice,
+        "found": answered.found,
+        "citations": [asdict(citation) for citation in answered.citations],
+        "lookups": list(answered.lookups),
+        "steps": list(steps),
+        "compression_rate": _rate(answered.compression_rate),
+        "context_tokens": answered.context_tokens,
+        "seen": [list(place) for place in answered.seen],
+        "reader": reader,
+        "model": {"name": model.name, "fingerprint": model.fingerprint},
+        "memory": {"model": memory.model_name, **_aim(memory.aim)} if memory.entries else None,
+        "usage": usage_of(answered.usage),
+    }
+
+
+def step_of(event: ReaderEvent) -> Json | None:
+    """The step of an answer that this event is, if it is one."""
+    match event:
+        case Walked(level=level, first=first, last=last):
+            return {"action": "walk", "level": level, "first": first, "last": last}
+        case TurnedBack(level=level, first=first, last=last):
+            return {"action": "turn_back", "level": level, "first": first, "last": last}
+        case Shown(places=places):
+            return {"action": "show", "places": [list(place) for place in places]}
+        case Planned():
+            return {"action": "plan", **asdict(event)}
+        case Visited():
+            return {"action": "visit", **asdict(event)}
+        case MembersAsked():
+            return {"action": "ask_members", **asdict(event)}
+        case Reported():
+            return {"action": "report", **asdict(event)}
+        case Agreed():
+            return {"action": "agree", **asdict(event)}
+        case Shared():
+            return {"action": "share", **asdict(event)}
+        case LookedUp(page=page, reason=reason):
+            return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
+        case Expanded(page=page, by=Who.PERSON):
+            return {"action": "expand", "page": page}
+        case Unfit(page=page, shown=shown):
+            return {"action": "unfit", "page": page, "shown": round(shown, 3)}
+        case Noted(text=text, start=start, end=end):
+            return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
+        case Stopped(reason=reason):
+            return {"action": "stop", "reason": reason}
+    return None
+
+
+def _on(path: int) -> Json:
+    """The path, of readers that have several."""
+    return {"path": path} if path else {}
+
+
+def pages_document(memory: GistMemory) -> Json:
+    """What `pages --json` prints."""
+    book = memory.book
+    return {
+        "model": memory.model_name,
+        **_aim(memory.aim),
+        "pages": [
+            {
+                **_page(entry.page),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+                "chapter": book.chapter_title(entry.page.start),
+            }
+            for entry in memory.entries
+        ],
+    }
+
+
+def memories_document(headers: Iterable[MemoryHeader]) -> Json:
+    """What `pages --list --json` prints; `used_at` in seconds since the epoch."""
+    return {
+        "memories": [
+            {
+                "model": {"name": header.model_name, "fingerprint": header.fingerprint},
+                "reading": header.reading,
+                "min_words": header.size.min_words,
+                "max_words": header.size.max_words,
+                **_aim(header.aim),
+                "pages": header.pages,
+                "read_until": header.read_until,
+                "complete": header.complete,
+                "used_at": header.modified_s,
+            }
+            for header in headers
+        ]
+    }
+
+
+def _aim(aim: GistFocus) -> Json:
+    return {"preset": aim.preset.name, "task": aim.task or None}
+
+
+def reading_line(event: ReadingEvent) -> Json | None:
+    """An event of a reading, as `--events` prints it. The end is told by the whole document."""
+    match event:
+        case Resumed(pages=pages):
+            return {"event": "resumed", "pages": pages}
+        case PageFound(page=page):
+            return {"event": "page_found", **_page(page)}
+        case Gisted(entry=entry, retries=retries):
+            return {
+                "event": "gisted",
+                **_page(entry.page),
+                "gist": entry.gist.text,
+                "source": entry.gist.source,
+                "retries": retries,
+                "usage": usage_of(entry.usage),
+            }
+    return None
+
+
+def need_line(what: str, done: int, total: int) -> Json:
+    """That more of what a reader needs has been made, as `--events` prints it: as a reader itself says it."""
+    return {"event": "prepared", "what": what, "done": done, "total": total}
+
+
+def reader_line(event: ReaderEvent) -> Json:
+    """An event of a reader, as `--events` prints it: its name and its fields."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"event": name, **asdict(event)}
+
+
+def _page(page: Page) -> Json:
+    return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
+
+
+def usage_of(usage: Usage) -> Json:
+    return {**asdict(usage), "seconds": round(usage.seconds, 3)}
+
+
+def _rate(percent: float) -> float:
+    return round(percent, 2)

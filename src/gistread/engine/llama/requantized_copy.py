@@ -1,0 +1,159 @@
+"""Copies of models in a form that this machine's processor works with faster, and the folder that they lie in.
+
+llama.cpp has fast matrix kernels for some forms of weights and not for others; a copy in Q8_0 loses next to
+nothing and often reads prompts twice as fast. `weight_variants.py` decides whether to use one; here is what a
+copy costs, whether there is room for it, how it is made and how it is found again.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.machine import available_bytes
+from gistread.errors import EngineError
+
+FAST = "Q8_0"
+"""The form of the copies."""
+UNASKED_BYTES = 512_000_000
+"""The largest copy that is made without asking."""
+ALL_COPIES_BYTES = 4_000_000_000
+
+_HAVE_KERNELS = {"F16", "BF16", "Q8_0", "Q4_0", "Q4_K"}
+_BYTES_PER_WEIGHT = 34 / 32
+_DISK_SPARE = 3
+_MEMORY_SPARE = 1.5
+_LOOK_EVERY_S = 0.2
+_CONVERTER = "gistread.engine.llama.worker.converting"
+
+
+def may_pay(header: GgufHeader) -> bool:
+    """Whether the layers of this model are in a form that may lack a fast kernel on a processor."""
+    return header.split_count == 1 and bool(header.layer_type) and header.layer_type not in _HAVE_KERNELS
+
+
+def copy_bytes(header: GgufHeader) -> int:
+    """What a copy takes on the disk and in memory, within a few percent."""
+    return round(header.parameters * _BYTES_PER_WEIGHT)
+
+
+def obstacle(header: GgufHeader, folder: Path, *, leave: bool) -> str:
+    """Why no copy can be made, for the person; empty when one can. `leave`: the person has allowed a large one."""
+    size = copy_bytes(header)
+    if size > ALL_COPIES_BYTES:
+        return f"a copy would take {_gb(size)}, and all copies together may take {_gb(ALL_COPIES_BYTES)}"
+    if size > UNASKED_BYTES and not leave:
+        return f"a copy takes {_gb(size)}, which is not done unasked"
+    if _disk_free(folder) < _DISK_SPARE * size:
+        return f"a copy takes {_gb(size)}, and the disk has less than {_DISK_SPARE} times that"
+    if available_bytes() < _MEMORY_SPARE * size:
+        return f"a copy takes {_gb(size)} of memory, and {_gb(available_bytes())} are free"
+    return ""
+
+
+def copy_path(header: GgufHeader, folder: Path) -> Path:
+    """Where the copy of this model lies, when there is one."""
+    return folder / f"{header.fingerprint}.{FAST}.gguf"
+
+
+def partial_copy(target: Path, process: int) -> Path:
+    """Where a process writes a copy until it is whole."""
+    return target.with_name(f"{target.name}.{process}.partial")
+
+
+def find_copy(header: GgufHeader, folder: Path) -> Path | None:
+    """The copy of this model, if there is a whole one; one that is damaged is removed."""
+    path = copy_path(header, folder)
+    if not path.exists():
+        return None
+    with contextlib.suppress(EngineError):
+        found = read_header(path)
+        if not found.missing_bytes and found.parameters == header.parameters:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # It is in use: others go first when room is needed.
+            return path
+    remove_copy(header, folder)
+    return None
+
+
+def remove_copy(header: GgufHeader, folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        copy_path(header, folder).unlink(missing_ok=True)
+
+
+async def make_copy(
+    header: GgufHeader, folder: Path, *, log: BinaryIO | None, progress: Callable[[float], None]
+) -> Path | None:
+    """Make the copy of this model, or None when llama.cpp cannot. Cancelling leaves nothing behind.
+
+    `progress` is called with the share that is written, 0 to 1.
+    """
+    target = copy_path(header, folder)
+    await asyncio.to_thread(_make_room, folder, copy_bytes(header))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", _CONVERTER, str(header.path), str(target), FAST),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=log if log is not None else asyncio.subprocess.DEVNULL,
+            stderr=log if log is not None else asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    partial = partial_copy(target, process.pid)
+    ending = asyncio.create_task(process.wait(), name="converter")
+    try:
+        while not ending.done():
+            await asyncio.wait([ending], timeout=_LOOK_EVERY_S)
+            progress(1.0 if ending.done() else min(1.0, _size(partial) / copy_bytes(header)))
+    finally:
+        if not ending.done():
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await asyncio.shield(ending)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return find_copy(header, folder) if process.returncode == 0 else None
+
+
+def _make_room(folder: Path, needed: int) -> None:
+    """Remove what was left by processes that are gone, and the copies not used for longest, as far as needed."""
+    with contextlib.suppress(OSError):
+        for partial in folder.glob("*.partial"):
+            writer = partial.suffixes[-2].removeprefix(".")
+            if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
+                partial.unlink(missing_ok=True)
+        copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime)
+        in_all = sum(map(_size, copies))
+        for path in copies:
+            if in_all + needed <= ALL_COPIES_BYTES:
+                return
+            in_all -= _size(path)
+            path.unlink()
+
+
+def _disk_free(folder: Path) -> int:
+    """Of the disk that the folder is on, or will be."""
+    place = next((place for place in (folder, *folder.parents) if place.exists()), Path.cwd())
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _gb(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

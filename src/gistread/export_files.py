@@ -1,0 +1,39 @@
+"""Files that a person asks for: called by a name that every system takes, and never written over others unasked."""
+
+import os
+import re
+from pathlib import Path
+
+from gistread.atomic_write import replace_file
+from gistread.errors import GistreadError, StorageError
+
+
+class ExistsError(GistreadError):
+    """There is a file of that name already."""
+
+
+def plain_name(title: str) -> str:
+    """What a file may be called that has to do with a book, or with an author."""
+    plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
+    return " ".join(plain.split())[:80].strip() or "book"
+
+
+def write_document(path: Path, text: str, *, replace: bool = False) -> None:
+    """Write in one step: whatever fails, there is the whole document or what was there before.
+
+    Raises ExistsError unless told to `replace`, StorageError where it cannot be written.
+    """
+    if path.is_dir():
+        raise StorageError(f"{path} is a directory.", "Name a file in it.")
+    if path.exists() and not replace:
+        raise ExistsError(f"There is a file {path} already.", "Give another name, or say that it is to be replaced.")
+    try:
+        replace_file(path, text.encode(), mode=0o666 & ~_umask())
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Name another file.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,178 @@
+"""Whether a model is good enough to read with: a few tasks whose outcome is known, and a verdict in one line.
+
+Everything a model returns here has the right form, whatever it is (design D3, D6), so a bad one is not noticed by
+failing: its choices are arbitrary and its gists are sentences of the pages. So it is tried: it chooses among lines in
+two orders (right by chance, or by where a line stands?), it writes one sentence (does its chat template end the turn,
+and stay out of the text?), and it shortens passages of the story that comes with gistread, held against the same guard
+as every gist. Knows an engine; keeps nothing (`check_results.py`).
+"""
+
+import asyncio
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread import prompts
+from gistread.book.words import count_words
+from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
+from gistread.errors import EngineError
+from gistread.memory.check_results import RIGHT, Verdict, Worth
+from gistread.memory.gisting import Gisted, careful_attempts, gist_page
+from gistread.memory.model import GistSource
+from gistread.sample import story_path
+
+WITHIN_S = 120.0
+"""What is not known by then is not found out: the model is too slow to be tried."""
+_AIMED_S = 8.0
+"""For so long passages are shortened; two are in any case."""
+_TURN_TOKENS = 48
+_PASSAGE_WORDS = 150
+_MOST_PASSAGES = 6
+_LETTERS = "ABC"
+_AT_ONE_PLACE = 0.8
+_MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
+"""What chat templates are made of."""
+
+_TEXT = (
+    "Ines keeps bees behind the mill. On Monday she sold two jars of honey to the doctor and put the money into a blue "
+    "tin. On Tuesday it rained, and she mended the roof of the shed with her brother Karl. The key of the shed hangs "
+    "beside the kitchen window."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    asked: str
+    right: str
+    wrong: tuple[str, str]
+
+
+_QUESTIONS = (
+    _Question("What did Ines sell?", "two jars of honey", ("a blue tin", "the roof of the shed")),
+    _Question("Who helped her on Tuesday?", "her brother Karl", ("the doctor", "nobody at all")),
+    _Question("Where does the key hang?", "beside the kitchen window", ("behind the mill", "on the roof")),
+)
+
+
+class TooSlowError(EngineError):
+    """Nothing was found out in the time there is."""
+
+
+async def try_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> Verdict:
+    """Try a loaded model. Takes a few seconds, on a slow machine up to `WITHIN_S`. Raises TooSlowError, EngineError."""
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            chosen = await _choose(engine, priority)
+            turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
+            gisted = await _shorten(engine, priority)
+    except TimeoutError:
+        raise TooSlowError(
+            f"{engine.info.name} could not be tried within {WITHIN_S:.0f} s: it is slow here, or the machine is busy.",
+            "It is tried again at its next start, or with `gistread models check`.",
+        ) from None
+    seconds = time.monotonic() - began
+    return judge(chosen, turn, gisted, seconds, has_template=engine.info.has_template)
+
+
+def judge(
+    chosen: Sequence[tuple[int, int]],
+    turn: Completion,
+    gisted: Sequence[Gisted],
+    seconds: float = 0.0,
+    *,
+    has_template: bool = True,
+) -> Verdict:
+    """The verdict. `chosen`: of each choice the place that was taken and the place of what was right."""
+    right = sum(place == wanted for place, wanted in chosen)
+    commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
+    ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
+    own = sum(one.gist.source is GistSource.MODEL for one in gisted)
+    faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
+    chooses = right >= RIGHT * len(chosen)
+    by_place = not chooses and commonest >= _AT_ONE_PLACE * len(chosen)
+    if not turn.text.strip() and not own:
+        worth, said = Worth.NONE, ["cannot be used: it writes nothing"]
+    elif 2 * own <= len(gisted):
+        many = "many gists" if own else "gists"
+        worth, said = Worth.EXTRACTIVE, [f"{many} will be extractive"]
+    elif own < len(gisted):
+        worth, said = Worth.SOME, ["some gists will be extractive"]
+    else:
+        worth, said = Worth.READING, ["good for reading"]
+    if worth is not Worth.NONE:
+        if by_place:
+            said.append("it chooses by the place of an option, not by what it says")
+        elif not chooses:
+            said.append("it chooses little better than by chance")
+        if not ends_turns:
+            said.append("its answers do not end by themselves")
+        if not has_template:
+            said.append("it is a base model, without a chat template")
+        if worth is Worth.READING and len(said) > 1:
+            worth, said[0] = Worth.SOME, "its gists are good"
+    return Verdict(
+        worth,
+        "; ".join(said),
+        chosen=right,
+        choices=len(chosen),
+        by_place=by_place,
+        ends_turns=ends_turns,
+        gists=own,
+        passages=len(gisted),
+        faults=tuple(dict.fromkeys(str(fault) for fault in faults)),
+        seconds=round(seconds, 1),
+    )
+
+
+async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
+    """Of each choice the place that was taken, and that of what was right: every question in two orders."""
+    chosen: list[tuple[int, int]] = []
+    for number, question in enumerate(_QUESTIONS):
+        lines = [*question.wrong]
+        lines.insert(number % len(_LETTERS), question.right)
+        # By one line further: what is right stands twice at each place.
+        for order in (lines, [*lines[1:], lines[0]]):
+            options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, order, strict=True))
+            prompt = _asked("check_choice", text=_TEXT, question=question.asked, options=options)
+            choice = await engine.choose(prompt, list(_LETTERS), priority)
+            chosen.append((choice.index, order.index(question.right)))
+    return chosen
+
+
+async def _shorten(engine: Engine, priority: Priority) -> list[Gisted]:
+    """Two side by side, and two more as long as there is time."""
+    began = time.monotonic()
+    gisted: list[Gisted] = []
+    for pair in _pairs(passages(_MOST_PASSAGES)):
+        attempts = [await careful_attempts(text, engine) for text in pair]
+        tasks = [gist_page(text, engine, tried, priority) for text, tried in zip(pair, attempts, strict=True)]
+        gisted += await asyncio.gather(*tasks)
+        if time.monotonic() - began > _AIMED_S / 2:
+            break
+    return gisted
+
+
+def _pairs(texts: Sequence[str]) -> list[Sequence[str]]:
+    return [texts[at : at + 2] for at in range(0, len(texts), 2)]
+
+
+def passages(count: int) -> list[str]:
+    """So many pieces of the sample story, each of whole paragraphs."""
+    paragraphs = [line for line in story_path().read_text(encoding="utf-8").splitlines() if count_words(line) > 20]
+    found: list[str] = []
+    current: list[str] = []
+    for paragraph in paragraphs:
+        current.append(paragraph)
+        if sum(map(count_words, current)) >= _PASSAGE_WORDS:
+            found.append("\n\n".join(current))
+            current = []
+        if len(found) == count:
+            break
+    return found
+
+
+def _asked(name: str, **values: str) -> Prompt:
+    return (Message("user", prompts.load(name).fill(**values)),)

@@ -1,0 +1,116 @@
+"""How fast a person reads, measured in each language, kept in the data directory.
+
+What is kept are samples: so many words passed in so long a time. The median of the last ones is the pace; a nap or a
+page leafed over does not move it. Knows neither books nor screens.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.errors import StorageError
+from gistread.journal import Journal, Record, read
+
+USUAL = 230.0
+"""Words a minute until more is known: silent reading of English prose (Brysbaert 2019: 238 to 260)."""
+SLOWEST, FASTEST = 60.0, 800.0
+"""Words a minute. Below, the person was away; above, they were leafing."""
+_LAST = 40
+"""Samples that count, of one language."""
+_ENOUGH_WORDS = 1500
+"""Before a pace is believed."""
+_VERSION = 1
+_COMPACT_AT = 400
+_WAIT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Words that were read in a time."""
+
+    words: float
+    seconds: float
+
+    @property
+    def words_per_minute(self) -> float:
+        return 60 * self.words / self.seconds if self.seconds > 0 else float("inf")
+
+    @property
+    def credible(self) -> bool:
+        """Whether somebody was reading."""
+        return SLOWEST <= self.words_per_minute <= FASTEST
+
+
+def pace(samples: list[Sample]) -> float:
+    """Words a minute: the median of the last samples, each weighing as much as its words; `USUAL` while too few."""
+    last = sorted((one for one in samples[-_LAST:] if one.credible), key=lambda one: one.words_per_minute)
+    total = sum(one.words for one in last)
+    if total < _ENOUGH_WORDS:
+        return USUAL
+    passed = 0.0
+    for one in last:
+        passed += one.words
+        if 2 * passed >= total:
+            return one.words_per_minute
+    return USUAL
+
+
+class ReadingSpeedFile:
+    """The samples of one person, in a file that may not exist yet."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def samples(self, language: str) -> list[Sample]:
+        """In the order in which they were taken. Raises StorageError."""
+        records, _ = read(self._file, independent=True)
+        return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
+
+    def words_per_minute(self, language: str) -> float:
+        """This person's pace; `USUAL` also where the file cannot be read."""
+        try:
+            return pace(self.samples(language))
+        except StorageError:
+            return USUAL
+
+    def add(self, language: str, samples: list[Sample]) -> None:
+        """Raises StorageError."""
+        new = [
+            {
+                "kind": "pace",
+                "version": _VERSION,
+                "language": _primary(language),
+                "words": one.words,
+                "seconds": one.seconds,
+            }
+            for one in samples
+        ]
+        with Journal(self._file, independent=True, wait_s=_WAIT_S) as journal:
+            known = _known(journal.records)
+            if len(known) + len(new) > _COMPACT_AT:
+                journal.rewrite([*_last_of_each(known), *new])
+            else:
+                journal.append(*new)
+
+
+def _known(records: list[Record]) -> list[Record]:
+    """Raises StorageError where a later gistread wrote."""
+    kept = [record for record in records if record.get("kind") == "pace"]
+    if any(record.get("version") != _VERSION for record in kept):
+        raise StorageError("The measured pace was written by a later gistread and is left as it is.")
+    return [record for record in kept if {"language", "words", "seconds"} <= record.keys()]
+
+
+def _last_of_each(records: list[Record]) -> list[Record]:
+    by_language: dict[str, list[Record]] = {}
+    for record in records:
+        by_language.setdefault(record["language"], []).append(record)
+    return [record for those in by_language.values() for record in those[-_LAST:]]
+
+
+def _sample(record: Record) -> Sample:
+    return Sample(float(record["words"]), float(record["seconds"]))
+
+
+def _primary(language: str) -> str:
+    """`en` of `en-GB`."""
+    return language.partition("-")[0].lower()

@@ -1,0 +1,104 @@
+"""Keeps what is the person's own, their place and their questions, without making them wait for the disk.
+
+A place is written a moment after it came to rest, and at the end. A disk that refuses is told of once, and
+reading goes on.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from gistread.book.model import Book
+from gistread.errors import StorageError
+from gistread.library.catalogue import Catalogue
+from gistread.library.metadata import opened
+from gistread.library.model import BookFile
+from gistread.marking.places import place_in
+from gistread.user_data import KeptQuestion, Shelf
+
+REST_S = 1.0
+"""How long a place stands before it is written."""
+
+
+class Keeping:
+    """Of one open book."""
+
+    def __init__(
+        self, shelf: Shelf, catalogue: Catalogue, book: Book, path: Path | None, tell: Callable[[str], None]
+    ) -> None:
+        self._shelf = shelf
+        self._catalogue = catalogue
+        self._book = book
+        self._path = path
+        self._tell = tell
+        self._offset: int | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: set[asyncio.Task[None]] = set()
+        self._refused = False
+
+    def opened(self) -> None:
+        """The book is open: it belongs to the library."""
+        book, path = self._book, self._path
+
+        def write() -> None:
+            file = _file(path, book) if path else None
+            self._shelf.opened(
+                book.sha256,
+                title=book.title,
+                authors=book.authors,
+                length=len(book.text),
+                path=path,
+                file=file.digest if file else "",
+            )
+            if file is not None:
+                self._catalogue.add([file])
+
+        self._write(write)
+
+    def place(self, offset: int) -> None:
+        """The person is here now."""
+        self._offset = offset
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
+
+    def zoom(self, level: str) -> None:
+        """From how far away the person looks at the memory."""
+        self._write(lambda: self._shelf.set_zoom(self._book.sha256, level))
+
+    def question(self, question: KeptQuestion) -> None:
+        self._write(lambda: self._shelf.add_question(self._book.sha256, question))
+
+    async def close(self) -> None:
+        """Write what is not yet written."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._write_place()
+        await asyncio.gather(*self._writing)
+
+    def _write_place(self) -> None:
+        offset, self._offset, self._timer = self._offset, None, None
+        if offset is not None:
+            words = place_in(self._book.text, offset)
+            self._write(lambda: self._shelf.set_position(self._book.sha256, offset, words))
+
+    def _write(self, write: Callable[[], None]) -> None:
+        task = asyncio.create_task(self._in_thread(write))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _in_thread(self, write: Callable[[], None]) -> None:
+        try:
+            await asyncio.to_thread(write)
+        except StorageError as error:
+            if not self._refused:
+                self._refused = True
+                self._tell(f"Your place cannot be kept: {error}")
+
+
+def _file(path: Path, book: Book) -> BookFile | None:
+    """None where the file is gone already."""
+    try:
+        return opened(path, book)
+    except OSError:
+        return None

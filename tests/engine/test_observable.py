@@ -1,0 +1,41 @@
+"""Whoever watches is told every change of state, until they have seen enough."""
+
+from gistread.engine.observable import Observable
+from gistread.engine.protocol import EngineState, Phase
+
+LOADING, IDLE = EngineState(Phase.LOADING), EngineState(Phase.IDLE)
+
+
+def test_everybody_who_watches_is_told() -> None:
+    watched, one, other = Observable(), list[EngineState](), list[EngineState]()
+    assert watched.state.phase is Phase.STOPPED
+    watched.watch(one.append)
+    watched.tell(LOADING)
+    watched.watch(other.append)
+    watched.tell(IDLE)
+    assert (one, other) == ([LOADING, IDLE], [IDLE])
+    assert watched.state == IDLE
+
+
+def test_who_no_longer_watches_is_not_told_and_may_say_so_twice() -> None:
+    watched, seen = Observable(), list[EngineState]()
+    unwatch = watched.watch(seen.append)
+    watched.watch(seen.append)
+    unwatch()
+    unwatch()
+    watched.tell(IDLE)
+    assert seen == [IDLE]
+
+
+def test_a_watcher_may_stop_watching_while_it_is_told() -> None:
+    watched, seen = Observable(), list[EngineState]()
+
+    def once(state: EngineState) -> None:
+        seen.append(state)
+        unwatch()
+
+    unwatch = watched.watch(once)
+    watched.watch(seen.append)
+    watched.tell(LOADING)
+    watched.tell(IDLE)
+    assert seen == [LOADING, LOADING, IDLE]

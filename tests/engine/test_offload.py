@@ -1,0 +1,162 @@
+"""What rests is parked outside the cache and comes back exactly: nothing is evaluated twice, nothing is in the way."""
+
+import asyncio
+import random
+
+import numpy as np
+import pytest
+
+from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.worker.offload import Found, Offload, Worth
+from gistread.engine.protocol import Priority
+from tests.engine.conftest import StartEngine, TinyModel
+from tests.engine.fresh_model import FreshModel, passage
+from tests.engine.test_prefix_reuse import ask
+from tests.tiny_architectures import write_attention
+
+WINDOW = 1024
+PARTS = 12
+PART_WORDS = 120
+"""Some 700 tokens."""
+RESTING = 1024
+"""Cells that may be in use beside what runs."""
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    """One that can be gone on with from anywhere: of others nothing is parked."""
+    path = write_attention(tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
+    return TinyModel(path, FreshModel(path), can_roll_back=True)
+
+
+def parked(tokens: str, *, store: Offload, worth: Worth = Worth.ASKED) -> bool:
+    """Park what is new of these tokens, a byte each. False: there is no room."""
+    known = store.find(as_tokens(tokens))
+    room = store.make_room(len(tokens) - known.length, known, worth)
+    if room:
+        state = np.frombuffer(tokens[known.length :].encode(), dtype=np.uint8)
+        store.keep(as_tokens(tokens), state, known, worth)
+    return room
+
+
+def as_tokens(text: str) -> list[int]:
+    return list(text.encode())
+
+
+def brought_back(found: Found) -> str:
+    """The tokens that the states of these pieces make together, each up to where the next begins."""
+    ends = [*(piece.start for piece in found.pieces[1:]), found.length]
+    pieces = zip(found.pieces, ends, strict=True)
+    return "".join(bytes(piece.state[: end - piece.start]).decode() for piece, end in pieces)
+
+
+def test_the_longest_beginning_that_is_parked_is_found() -> None:
+    store = Offload()
+    for tokens in ("the mule went home", "the mule went over", "the mule", "an inn", "the mule went over a pass"):
+        parked(tokens, store=store)
+    for wanted in ("the mule went over a hill", "the mule went home", "the mule waits", "an", "the mule went hot"):
+        found = store.find(as_tokens(wanted))
+        assert brought_back(found) == wanted[: found.length]
+    assert store.find(as_tokens("the mule went over a hill")).length == len("the mule went over a ")
+    assert store.find(as_tokens("a")).length == 1
+    assert store.find(as_tokens("no mule")) == Found((), 0)
+
+
+def test_what_several_begin_with_is_kept_once() -> None:
+    store = Offload()
+    parked("the mule went home", store=store)
+    parked("the mule went over", store=store)
+    assert store.size == len("the mule went home") + len("over")
+    parked("the mule", store=store)
+    assert store.size == len("the mule went home") + len("over")
+
+
+def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_from() -> None:
+    store = Offload(limit_bytes=12)
+    for tokens in ("abcd", "abcdef", "xyz"):
+        parked(tokens, store=store)
+    store.use(store.find(as_tokens("abcd")))
+    parked("12345", store=store)  # takes the place of the two that go on from `abcd`
+    assert [store.find(as_tokens(tokens)).length for tokens in ("abcdef", "xyz", "12345")] == [4, 3, 5]
+    assert store.size == 12
+    parked("t" * 13, store=store)
+    assert store.find(as_tokens("t")) == Found((), 0)
+
+
+def test_what_background_work_left_goes_first_and_is_never_much() -> None:
+    store = Offload(limit_bytes=40)
+    parked("a person's", store=store)
+    left = "ABCDEFGHIJKLMNOP"
+    for letter in left:
+        parked(letter, store=store, worth=Worth.BACKGROUND)
+    assert [letter for letter in left if store.find(as_tokens(letter)).length] == list(left[-8:])
+    parked("0123456789" * 3, store=store)
+    assert not any(store.find(as_tokens(letter)).length for letter in left)
+    assert store.find(as_tokens("a person's")).length == len("a person's")
+
+
+def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
+    free = 800
+    store = Offload(free_bytes=lambda: free)
+    parked("a" * 100, store=store)
+    free = 80
+    parked("b" * 50, store=store)
+    assert (store.size, store.find(as_tokens("b")).length) == (0, 0)
+
+
+def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_passes() -> None:
+    store = Offload(limit_bytes=100)
+    held = [letter * 20 for letter in "abcd"]
+    assert all(parked(tokens, store=store, worth=Worth.HELD) for tokens in held)
+    assert not parked("e" * 20, store=store, worth=Worth.HELD)
+    assert store.holdable() == store.size == 80
+    for number in range(9):  # Each takes the place of the one before it, and never of what is held.
+        assert parked(f"{number}" * 15, store=store)
+        assert store.use(store.find(as_tokens(held[number % 4]))) is None
+    assert all(store.find(as_tokens(tokens)).length == 20 for tokens in held)
+    assert parked("f" * 90, store=store)
+    assert not any(store.find(as_tokens(tokens)).length for tokens in held)
+
+
+def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
+    store = Offload(limit_bytes=100)
+    for tokens in ("a" * 60, "b" * 30):
+        parked(tokens, store=store)
+    assert store.hold(store.find(as_tokens("a" * 60)))
+    assert not store.hold(store.find(as_tokens("b" * 30)))
+    parked("c" * 40, store=store)
+    assert [store.find(as_tokens(letter * 60)).length for letter in "abc"] == [60, 0, 40]
+
+
+async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache_holds_few_of_them(
+    model: TinyModel, start: StartEngine
+) -> None:
+    dice, engine = random.Random(1), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    cells: list[int] = []
+    engine.watch(lambda _: cells.append(engine.work.cells))
+    beginnings = [passage(dice, PART_WORDS) + " " for _ in range(PARTS)]
+    first = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]
+    again = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]
+    assert sum(len(question.tokens) for question in first) > 4 * 2 * WINDOW
+    for question in first:
+        await ask(engine, question)
+    for question, known in zip(again, first, strict=True):
+        usage = await ask(engine, question)
+        common = next(i for i, (a, b) in enumerate(zip(question.tokens, known.tokens, strict=False)) if a != b)
+        assert usage.reused >= common
+    longest = max(len(question.held) for question in (*first, *again))
+    assert max(cells) <= longest + RESTING
+
+
+async def test_what_is_parked_under_running_requests_and_interrupted_ones_is_right(
+    model: TinyModel, start: StartEngine
+) -> None:
+    dice, engine = random.Random(2), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    beginnings = [passage(dice, 100) + " " for _ in range(6)]
+    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(16)]
+    for _ in range(2):
+        some = dice.sample(questions, k=8)
+        running = [asyncio.create_task(ask(engine, question, Priority.BACKGROUND)) for question in some]
+        for question in dice.sample(questions, k=3):
+            await ask(engine, question)
+        await asyncio.gather(*running)

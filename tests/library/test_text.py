@@ -1,0 +1,54 @@
+"""Progress and times in the words of people."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from gistread.library.text import bar, percent, time_left, when
+
+NOW = datetime(2026, 3, 2, 0, 30)
+
+
+@pytest.mark.parametrize(
+    ("ago", "said"),
+    [
+        (timedelta(seconds=-5000), "just now"),
+        (timedelta(seconds=20), "just now"),
+        (timedelta(minutes=5), "5 min ago"),
+        (timedelta(minutes=50), "50 min ago"),
+        (timedelta(hours=2), "yesterday"),
+        (timedelta(hours=24), "yesterday"),
+        (timedelta(hours=25), "2 days ago"),
+        (timedelta(days=13), "13 days ago"),
+        (timedelta(days=15), "2 weeks ago"),
+        (timedelta(days=200), "Aug 2025"),
+    ],
+)
+def test_when_something_was(ago: timedelta, said: str) -> None:
+    assert when((NOW - ago).timestamp(), NOW.timestamp()) == said
+
+
+def test_earlier_on_the_same_day_is_today() -> None:
+    evening = NOW.replace(hour=22)
+    assert when((evening - timedelta(hours=6)).timestamp(), evening.timestamp()) == "today"
+
+
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [(0, "────"), (0.001, "━───"), (0.5, "━━──"), (0.999, "━━━─"), (1, "━━━━")],
+)
+def test_a_bar_is_empty_and_full_only_where_that_is_true(share: float, drawn: str) -> None:
+    assert bar(share, 4) == drawn
+
+
+@pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])
+def test_all_is_said_only_where_nothing_is_left(share: float, said: str) -> None:
+    assert percent(share) == said
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [(0, ""), (0.2, "1 min"), (40, "40 min"), (59.8, "1 h"), (130, "2 h 10 min"), (2400, "40 h"), (600, "10 h")],
+)
+def test_the_time_that_is_left(minutes: float, said: str) -> None:
+    assert time_left(minutes) == said

@@ -1,0 +1,187 @@
+"""A place is found again in another version of its text, by its words; one whose words are gone is not."""
+
+import random
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gistread.book.open import open_book
+from gistread.book.sentences import sentence_spans
+from gistread.marking.anchors import Text, anchor, anchor_all
+from gistread.marking.places import CONTEXT, Place, place_in
+from gistread.sample import story_path
+from tests.book.data import needs_books, text_book
+
+
+@cache
+def sample() -> str:
+    return open_book(story_path()).text
+
+
+@cache
+def novel() -> str:
+    return open_book(text_book("Time-Machine")).text
+
+
+def passages(text: str, count: int, seed: int = 1) -> list[Place]:
+    """Sentences and pairs of sentences spread over a text."""
+    spans = [span for span in sentence_spans(text) if 25 < span[1] - span[0] < 400]
+    chosen = random.Random(seed).sample(spans[:-1], count)
+    return [place_in(text, start, end) for start, end in chosen]
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def test_a_place_has_the_words_before_and_behind_it() -> None:
+    text = sample()
+    place = place_in(text, 500, 600)
+    assert place.exact == text[500:600]
+    assert place.prefix + place.exact + place.suffix == text[500 - CONTEXT : 600 + CONTEXT]
+    here = place_in(text, 500)
+    assert 0 < len(here.exact) <= 64
+    assert here.exact == here.exact.rstrip()
+    assert place_in(text, len(text) + 9) == Place(len(text), len(text), "", text[-CONTEXT:], "")
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_in_the_same_text_every_place_is_where_it_was(repeats: int) -> None:
+    text = "\n\n".join([sample()] * repeats)
+    for place in passages(text, 40):
+        assert anchor(place, Text(text), len(text)) == (place.start, place.end)
+
+
+def test_a_word_that_stands_everywhere_is_told_by_what_stands_around_it() -> None:
+    text = sample()
+    starts = [match.start() for match in re.finditer(r"\bthe\b", text)][5::9]
+    longer = "A new preface, with the words of the editor.\n\n" + text
+    for start in starts:
+        found = anchor(place_in(text, start, start + 3), Text(longer), len(text))
+        assert found is not None
+        assert found[0] == start + len(longer) - len(text)
+
+
+def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
+    text = sample()
+    changes = {"—": " - ", "“": '"', "”": '"', "’": "'", "‘": "'", "\n\n": "\n\n\n", "…": "...", "–": "--"}
+    other = text
+    for old, new in changes.items():
+        other = other.replace(old, new)
+    other = re.sub(r"(\w{4})(\w{4})\b", "\\1\u00ad\\2", other)  # soft hyphens
+    assert other != text
+    for place, found in zip(passages(text, 60), anchor_all(passages(text, 60), other, len(text)), strict=True):
+        assert found is not None, place.exact
+        got = "".join(words_of(other[slice(*found)].replace("\u00ad", "")))
+        assert got == "".join(words_of(place.exact))
+
+
+def test_marks_around_the_words_stay_with_them() -> None:
+    text = "He stood up. “Who is there?” she said—and waited.  Nobody came, and the lamp burned on."
+    start = text.index("“")
+    place = place_in(text, start, text.index(" she"))
+    other = text.replace("“", '"').replace("”", '"').replace("up.", "up!")
+    found = anchor(place, Text(other), len(text))
+    assert found is not None
+    assert other[slice(*found)] == '"Who is there?"'
+
+
+def test_words_changed_here_and_there_lose_no_place() -> None:
+    text = sample()
+    random.seed(4)
+    other = re.sub(r"\b\w{5,}\b", lambda match: "something" if random.random() < 0.08 else match[0], text)
+    places = passages(text, 60)
+    for place, found in zip(places, anchor_all(places, other, len(text)), strict=True):
+        assert found is not None, place.exact
+        share = len(set(words_of(other[slice(*found)])) & set(words_of(place.exact)))
+        assert share >= 0.6 * len(set(words_of(place.exact))), (place.exact, other[slice(*found)])
+
+
+def test_of_removed_paragraphs_the_places_are_lost_and_all_others_are_kept() -> None:
+    text = sample()
+    paragraphs = text.split("\n\n")
+    removed = {number for number in range(len(paragraphs)) if number % 5 == 2}
+    other = "\n\n".join(part for number, part in enumerate(paragraphs) if number not in removed)
+    gone = kept = 0
+    places = passages(text, 80)
+    for place, found in zip(places, anchor_all(places, other, len(text)), strict=True):
+        paragraph = text.count("\n\n", 0, place.start)
+        if paragraph in removed and place.exact not in other:
+            gone += 1
+            assert found is None, (place.exact, other[slice(*found)])
+        elif found is not None:
+            kept += 1
+            assert other[slice(*found)] == place.exact
+        else:
+            raise AssertionError(place.exact)
+    assert gone > 5
+    assert kept > 40
+
+
+def test_a_changed_word_that_was_marked_alone_is_found_between_its_neighbours() -> None:
+    text = "The old keeper looked at the grey colour of the evening sea and went slowly up to the lamp."
+    start = text.index("colour")
+    other = "Preface.\n\n" + text.replace("colour", "color")
+    found = anchor(place_in(text, start, start + 6), Text(other), len(text))
+    assert found is not None
+    assert other[slice(*found)] == "color"
+
+
+def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
+    text = sample()
+    place = place_in(text, len(text) // 4, 3 * len(text) // 4)
+    random.seed(9)
+    other = "Preface.\n\n" + re.sub(r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text)
+    other = re.sub(r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other)
+    found = anchor(place, Text(other), len(text))
+    assert found is not None
+    assert abs(found[0] - 10 - place.start) < 150
+    assert abs(len(other[slice(*found)]) - len(place.exact)) < 400
+
+
+def test_a_text_without_spaces_between_words_is_anchored_too() -> None:
+    text = (
+        "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している。"
+        * 2
+    )
+    start = text.index("どこで", 60)
+    place = place_in(text, start, start + 19)
+    other = "序。\n\n" + text.replace("とんと", "頓と").replace("。", "．")
+    found = anchor(place, Text(other), len(text))
+    assert found is not None
+    assert "どこで生れたか頓と見当がつかぬ" in other[slice(*found)]
+    assert found[0] > 60
+
+
+def test_another_book_has_none_of_the_places() -> None:
+    text = sample()
+    other = " ".join(sorted(words_of(text)))
+    assert anchor_all(passages(text, 30), other, len(text)) == [None] * 30
+
+
+@needs_books
+def test_a_novel_in_another_edition_keeps_its_places() -> None:
+    text = novel()
+    random.seed(2)
+    paragraphs = [part for part in text.split("\n\n") if random.random() > 0.03]
+    other = "A publisher's note of the new edition.\n\n" + "\n\n".join(paragraphs).replace("—", "--").replace("’", "'")
+    other = re.sub(r"\b\w{5,}\b", lambda match: match[0][:-1] if random.random() < 0.03 else match[0], other)
+    places = passages(text, 150)
+    found = anchor_all(places, other, len(text))
+    lost = [place for place, one in zip(places, found, strict=True) if one is None]
+    assert len(lost) < 15  # those of the paragraphs that are gone
+    for place, one in zip(places, found, strict=True):
+        if one is not None:
+            common = set(words_of(other[slice(*one)])) & set(words_of(place.exact))
+            assert len(common) >= 0.5 * len(set(words_of(place.exact)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("ab c.\n—“", max_size=60), st.text("ab c.\n—“", max_size=60), st.integers(0, 60), st.integers(0, 60))
+def test_what_is_found_always_lies_inside_the_text(text: str, other: str, one: int, two: int) -> None:
+    place = place_in(text, min(one, two), max(one, two))
+    found = anchor(place, Text(other), len(text))
+    assert found is None or 0 <= found[0] < found[1] <= len(other)

@@ -1,0 +1,128 @@
+"""What readers need beside the gists: each described once, made once, and what is left told beforehand."""
+
+from dataclasses import replace
+
+import pytest
+
+from gistread.engine.protocol import EngineInfo, Priority, Rates
+from gistread.memory.artifacts import ARTIFACTS, Artifact, Models, make
+from gistread.memory.derived import Grown
+from gistread.memory.estimate import Left
+from gistread.memory.model import GistMemory
+from gistread.memory.tree import standing
+from gistread.readers.registry import METHODS
+from tests.fake_embedder import FakeEmbedder
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+
+PAGES = 40
+LONG = "summaries of a long memory"
+ALWAYS = [need for need in ARTIFACTS.values() if need.name not in (LONG, "members")]
+"""What a memory of any length is to have, and what is kept with it (`test_parts.py` has the other)."""
+
+
+def models() -> Models:
+    return Models(FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + "."), FakeEmbedder())
+
+
+async def made(need: Artifact, memory: GistMemory, with_models: Models) -> list[Grown]:
+    return [grown async for _, grown in make([need.name], memory, with_models)]
+
+
+def test_readers_name_only_needs_that_there_are() -> None:
+    assert {name for method in METHODS.values() for name in method.needs} <= set(ARTIFACTS)
+    assert METHODS["memwalker"].needs == ("summaries",)
+    assert METHODS["graphreader"].needs == ("facts",)
+
+
+@pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
+async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Artifact) -> None:
+    memory, at_hand = make_memory(PAGES, PAGES), models()
+    before = await need.left(memory, at_hand)
+    assert (before.done, before.complete) == (0, False)
+    assert before.prefilled > before.total
+    growth = await made(need, memory, at_hand)
+    assert {grown.total for grown in growth} == {before.total}
+    after = await need.left(memory, at_hand)
+    assert (after.done, after.total, after.prefilled, after.generated) == (before.total, before.total, 0, 0)
+    again = models()
+    await made(need, memory, again)
+    assert isinstance(again.engine, FakeEngine)
+    assert again.engine.calls == []
+
+
+@pytest.mark.parametrize("name", ["summaries", "facts"])
+async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) -> None:
+    need, memory, at_hand = ARTIFACTS[name], make_memory(PAGES, PAGES), models()
+    growing = make([name], memory, at_hand)
+    for _ in range(3):
+        await anext(growing)
+    await growing.aclose()
+    left = await need.left(memory, at_hand)
+    assert 3 <= left.done < left.total
+
+
+@pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
+async def test_pages_that_have_not_been_read_are_counted(need: Artifact) -> None:
+    half, whole = make_memory(PAGES // 2, PAGES), make_memory(PAGES, PAGES)
+    expected = await need.left(whole, models())
+    told = await need.left(half, models())
+    assert told.total == pytest.approx(expected.total, rel=0.4)
+    assert told.prefilled == pytest.approx(expected.prefilled, rel=0.5)
+    nothing = await need.left(make_memory(0, PAGES), models())
+    assert nothing.total > 1
+
+
+async def test_it_is_background_work() -> None:
+    at_hand = models()
+    await made(ARTIFACTS["facts"], make_memory(), at_hand)
+    assert isinstance(at_hand.engine, FakeEngine)
+    assert {call.priority for call in at_hand.engine.calls} == {Priority.BACKGROUND}
+
+
+async def test_without_an_embedding_model_there_are_no_vectors_to_make() -> None:
+    alone = replace(models(), embedder=None)
+    memory = make_memory()
+    assert (await ARTIFACTS["vectors"].left(memory, alone)).complete
+    assert await made(ARTIFACTS["vectors"], memory, alone) == []
+
+
+def test_seconds_follow_from_the_rates_of_the_engine() -> None:
+    left = Left(2, 10, prefilled=1000, generated=200)
+    measured = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(100.0, ((1, 10.0), (4, 20.0))))
+    assert left.seconds(measured) == pytest.approx(1000 / 100 + 200 / 20)
+    assert left.seconds(EngineInfo("m", "f", 8192, "CPU")) is None
+    assert Left(10, 10).seconds(EngineInfo("m", "f", 8192, "CPU")) == 0.0
+
+
+@pytest.mark.parametrize(("context", "needed"), [(8192, False), (1000, True)])
+async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(context: int, needed: bool) -> None:
+    memory = make_memory(160, 160) if needed else make_memory(20, 20)
+    engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
+    at_hand = Models(engine)
+    need = ARTIFACTS[LONG]
+    left = await need.left(memory, at_hand)
+    assert (left.needless, left.complete) == (not needed, not needed)
+    grown = [grown async for grown in need.make(memory, at_hand, Priority.BACKGROUND)]
+    assert bool(grown) == needed
+    assert (await need.left(memory, at_hand)).complete
+    assert standing(memory).made == needed
+
+
+async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> None:
+    embedder = FakeEmbedder(tokens_per_s=50.0)
+    at_hand = replace(models(), embedder=embedder)
+    memory = make_memory()
+    left = await ARTIFACTS["vectors"].left(memory, at_hand)
+    assert left.seconds(at_hand.engine.info) == pytest.approx(left.prefilled / 50.0)
+    assert {text in memory.book.text for text in embedder.documents} == {True}
+    tried = len(embedder.asked)
+    await ARTIFACTS["vectors"].left(memory, at_hand)
+    assert len(embedder.asked) == tried, "once"
+    await made(ARTIFACTS["vectors"], memory, at_hand)
+    assert (await ARTIFACTS["vectors"].left(memory, at_hand)).seconds(at_hand.engine.info) == 0.0
+
+
+async def test_how_long_vectors_take_is_not_told_where_it_cannot_be_known() -> None:
+    at_hand = replace(models(), embedder=FakeEmbedder())
+    assert (await ARTIFACTS["vectors"].left(make_memory(), at_hand)).seconds(at_hand.engine.info) is None

@@ -1,0 +1,85 @@
+"""What is known of models that were tried, kept in one file."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.memory.check_results import CheckResults, Verdict, Worth
+
+GOOD = Verdict(Worth.READING, "good for reading", 6, 6, gists=4, passages=4, seconds=3.2)
+POOR = Verdict(Worth.EXTRACTIVE, "gists will be extractive", 2, 6, by_place=True, passages=4, faults=("a loop",))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"weights")
+    return path
+
+
+def test_what_was_found_is_known_by_the_model_and_by_its_file(tmp_path: Path, model: Path) -> None:
+    verdicts = CheckResults(tmp_path / "cache" / "tried.json", "1.0")
+    assert verdicts.of("a") is None
+    verdicts.keep("a", model, GOOD)
+    verdicts.keep("b", None, POOR)
+    assert verdicts.of("a") == GOOD
+    assert verdicts.of("b") == POOR
+    assert verdicts.of_files().of(model) == GOOD
+    link = tmp_path / "link.gguf"
+    link.symlink_to(model)
+    assert verdicts.of_files().of(link) == GOOD
+
+
+def test_a_later_trial_takes_the_place_of_an_earlier(tmp_path: Path, model: Path) -> None:
+    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
+    verdicts.keep("a", model, GOOD)
+    verdicts.keep("a", model, POOR)
+    assert verdicts.of("a") == POOR
+
+
+def test_a_file_that_has_changed_since_is_not_known(tmp_path: Path, model: Path) -> None:
+    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
+    verdicts.keep("a", model, GOOD)
+    model.write_bytes(b"other weights")
+    assert verdicts.of_files().of(model) is None
+    assert verdicts.of_files().of(tmp_path / "gone.gguf") is None
+
+
+def test_another_version_of_the_engine_has_to_try_for_itself(tmp_path: Path, model: Path) -> None:
+    CheckResults(tmp_path / "tried.json", "1.0").keep("a", model, GOOD)
+    later = CheckResults(tmp_path / "tried.json", "1.1")
+    assert later.of("a") is None
+    assert later.of_files().of(model) is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b'{"format": 99, "entries": []}', b'{"format": 1, "entries": [{}]}']
+)
+def test_a_damaged_file_is_no_file(tmp_path: Path, model: Path, content: bytes) -> None:
+    path = tmp_path / "tried.json"
+    path.write_bytes(content)
+    verdicts = CheckResults(path, "1.0")
+    assert verdicts.of("a") is None
+    verdicts.keep("a", model, GOOD)
+    assert verdicts.of("a") == GOOD
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Path) -> None:
+    (tmp_path / "file").write_text("")
+    verdicts = CheckResults(tmp_path / "file" / "tried.json", "1.0")
+    verdicts.keep("a", model, GOOD)
+    assert verdicts.of("a") is None
+
+
+@pytest.mark.parametrize(("right", "weighs"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
+def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, weighs: bool) -> None:
+    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
+    verdicts.keep("a", None, Verdict(Worth.SOME, "as it chooses", right, 6))
+    assert verdicts.weighs("a") is weighs
+
+
+def test_of_a_model_that_was_not_tried_it_is_supposed(tmp_path: Path) -> None:
+    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
+    assert verdicts.weighs("a")
+    verdicts.keep("a", None, Verdict(Worth.NONE, "cannot be used: it has no weights"))
+    assert verdicts.weighs("a")

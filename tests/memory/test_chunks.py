@@ -1,0 +1,131 @@
+"""Parts of a book are read before anybody asks: those that the engine has room for, once, as the reader has them."""
+
+import pytest
+
+from gistread.engine.protocol import Priority, Prompt, Usage
+from gistread.memory import chunks
+from gistread.memory.artifacts import ARTIFACTS, Models
+from gistread.memory.derived import Grown
+from gistread.memory.model import GistMemory, PageSize
+from gistread.readers import longagent
+from gistread.readers.events import Steering
+from gistread.readers.options import ReaderOptions
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
+
+MEMBERS = ARTIFACTS["members"]
+EACH = 120
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "PART_TOKENS", EACH)
+
+
+def make_memory() -> GistMemory:
+    days = [
+        [f"On day {day} at hour {hour} the ferry crossed the river again." for hour in range(20)] for day in range(8)
+    ]
+    return GistMemory(make_book(*([" ".join(day)] for day in days)), PageSize(50, 150), "fake")
+
+
+async def read_ahead(memory: GistMemory, models: Models) -> list[Grown]:
+    return [grown async for grown in MEMBERS.make(memory, models, Priority.BACKGROUND)]
+
+
+def holding(tokens: int) -> FakeEngine:
+    return FakeEngine(hold_tokens=tokens)
+
+
+def held_of(engine: FakeEngine) -> list[str]:
+    return [call.text for call in engine.calls if call.kind == "hold"]
+
+
+async def asked_of(engine: FakeEngine, memory: GistMemory) -> list[str]:
+    """The texts before members, in the order in which they were asked."""
+    events = longagent.longagent("Who stole it?", memory, engine, Steering(), ReaderOptions())
+    async for _ in events:
+        pass
+    return [call.text.partition("\n\n---\n")[0] for call in engine.calls if call.options == ("yes", "no")]
+
+
+async def test_each_part_is_read_once_in_the_background_and_begins_what_its_member_is_asked() -> None:
+    engine, memory = holding(100_000), make_memory()
+    models = Models(engine, answers=True)
+    before = await MEMBERS.left(memory, models)
+    assert (before.done, before.complete, before.needless) == (0, False, False)
+    growth = await read_ahead(memory, models)
+    assert [grown.done for grown in growth] == list(range(1, before.total + 1))
+    assert {call.priority for call in engine.calls} == {Priority.BACKGROUND}
+    left = await MEMBERS.left(memory, models)
+    assert (left.done, left.total, left.prefilled) == (before.total, before.total, 0)
+    assert await read_ahead(memory, models) == []
+    assert await asked_of(engine, memory) == held_of(engine)
+
+
+async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
+    memory = make_memory()
+    every = (await MEMBERS.left(memory, Models(holding(100_000), answers=True))).total
+    engine = holding(3 * EACH + 50)
+    models = Models(engine, answers=True)
+    left = await MEMBERS.left(memory, models)
+    assert (left.total, left.prefilled) == (3, 3 * EACH)
+    assert every > 6
+    await read_ahead(memory, models)
+    assert len(engine.holding) == 3
+    assert (await asked_of(engine, memory))[:3] == engine.holding
+
+
+async def test_where_there_is_less_memory_than_was_said_it_ends_there() -> None:
+    class Shrunk(FakeEngine):
+        async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+            return await super().hold(prompt, priority) if len(self.holding) < 2 else None
+
+    engine = Shrunk(hold_tokens=100_000)
+    assert [grown.done for grown in await read_ahead(make_memory(), Models(engine, answers=True))] == [1, 2]
+
+
+async def test_members_whose_parts_are_there_are_asked_first() -> None:
+    memory = make_memory()
+    engine = holding(100_000)
+    await read_ahead(memory, Models(engine, answers=True))
+    every = list(engine.holding)
+    del engine.holding[:4]
+    assert await asked_of(engine, memory) == every[4:] + every[:4]
+
+
+async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_once() -> None:
+    engine, memory = holding(100_000), make_memory()
+    models = Models(engine, answers=True)
+    reading = MEMBERS.make(memory, models, Priority.BACKGROUND)
+    for _ in range(3):
+        await anext(reading)
+    await reading.aclose()
+    assert (await MEMBERS.left(memory, models)).done == 3
+    reading = MEMBERS.make(memory, models, Priority.BACKGROUND)
+    await anext(reading)
+    engine.holding.clear()
+    async for _ in reading:
+        pass
+    left = await MEMBERS.left(memory, models)
+    assert left.complete
+    assert len(held_of(engine)) == left.total + 4
+
+
+async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
+    memory = make_memory()
+    for models in (
+        Models(holding(100_000)),  # nobody will ask this engine
+        Models(holding(0), answers=True),  # it holds nothing
+        Models(holding(EACH - 1), answers=True),
+        Models(FakeEngine(hold_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
+    ):
+        assert (await MEMBERS.left(memory, models)).needless
+        assert await read_ahead(memory, models) == []
+
+
+def test_parts_are_the_same_for_any_usual_question_whatever_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "PART_TOKENS", 2000)
+    for window in (2048, 2600, 8192):
+        assert len({chunks.part_tokens(window, question) for question in (0, 5, 20, 60)}) == 1
+    assert chunks.part_tokens(2048, 400) < chunks.part_tokens(2048)

@@ -1,0 +1,36 @@
+"""The steps of a reader in words that are true of whichever reader it is."""
+
+import pytest
+
+from gistread.readers.events import Restarted, Started, Stopped, StopReason, Unfit
+from gistread.readers.text import said
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "Nothing of the book's text is before the model."),
+        (0.004, "Less than 1% of the book's text is before the model."),
+        (0.25, "25% of the book's text is before the model."),
+        (1.0, ""),
+        (None, ""),
+    ],
+)
+def test_how_much_of_the_text_is_shown(share: float | None, words: str) -> None:
+    assert said(Started("full", 3, 3, True, share_shown=share)) == words
+
+
+@pytest.mark.parametrize("reason", StopReason)
+def test_every_end_is_said(reason: StopReason) -> None:
+    assert said(Stopped(reason)).strip()
+
+
+def test_a_page_that_does_not_fit_stays_closed_or_is_read_in_part() -> None:
+    assert said(Unfit(3)) == "   page 3 does not fit the model's window"
+    assert "page 3" in said(Unfit(3, 0.42))
+    assert "up to 42%" in said(Unfit(3, 0.42))
+
+
+@pytest.mark.parametrize("reason", ["the server broke off", "The model's process ended; it is started again."])
+def test_an_answer_that_begins_again_says_why(reason: str) -> None:
+    assert said(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."

@@ -1,0 +1,213 @@
+"""The session without a screen: what goes on behind it, told as news."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.config import Config
+from gistread.engine.protocol import Rates
+from gistread.errors import EngineError
+from gistread.memory.artifacts import COARSER
+from gistread.memory.store import MemoryStore
+from gistread.memory.tree import nodes, standing
+from gistread.readers.events import Answered
+from gistread.session import events
+from gistread.session.session import Session
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine
+
+CONFIG = Config(min_words=40, max_words=90)
+
+
+class Told(list[events.SessionEvent]):
+    """Everything a session told."""
+
+    def of(self, kind: type) -> list[events.SessionEvent]:
+        return [item for item in self if isinstance(item, kind)]
+
+
+def session_on(folder: Path, engine: SteppedEngine) -> tuple[Session, Told]:
+    told = Told()
+    return Session(small_book(), MemoryStore(folder), CONFIG, lambda _: engine, told.append, presets=folder), told
+
+
+async def until(holds: Callable[[], object]) -> None:
+    for _ in range(1000):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to hold")
+
+
+async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
+    session, told = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await until(lambda: told.of(events.MemoryComplete))
+    pages = [item.entry.page.number for item in told.of(events.PageRead)]
+    assert pages == list(range(1, len(pages) + 1))
+    assert session.activity.reading is events.Reading.DONE
+    await session.close()
+    again, told_again = session_on(tmp_path, SteppedEngine())
+    await again.show_kept_memory()
+    assert len(told_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
+
+
+async def test_before_the_first_page_the_rates_of_the_engine_tell_how_long_it_will_take(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
+    engine.stop_after = 0
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await until(lambda: not engine.gate.is_set())
+    assert not told.of(events.PageRead)
+    assert session.activity.seconds_left
+    await session.close()
+
+
+async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_goes_on(tmp_path: Path) -> None:
+    engine = SteppedEngine()
+    engine.stop_after = 2
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await until(lambda: not engine.gate.is_set())
+    done = len(told.of(events.PageRead))
+    await session.close()
+    assert engine.closed
+    assert session.memory is not None
+    assert len(session.memory.entries) == done
+    again, told_again = session_on(tmp_path, SteppedEngine())
+    await again.use_model("fake")
+    await until(lambda: told_again.of(events.MemoryComplete))
+    assert told_again.of(events.PageRead)[0].entry.page.number == done + 1
+    await again.close()
+
+
+async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path: Path, reader: ScriptedReader) -> None:
+    first = SteppedEngine()
+    session, told = session_on(tmp_path, first)
+    await session.use_model("first")
+    await until(lambda: told.of(events.MemoryComplete))
+    session.ask("who", set())
+    await until(lambda: reader.questions)
+    await session.use_model("second")
+    assert first.closed
+    assert told.of(events.QuestionEnded)
+    assert not session.asking.running
+    await session.close()
+
+
+async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_only_on_demand(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    session, told = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await until(lambda: told.of(events.MemoryComplete))
+    await session.close()
+    other = SteppedEngine(name="other", fingerprint="other-1")
+    again, told_again = session_on(tmp_path, other)
+    await again.show_kept_memory()
+    await again.use_model("other")
+    await until(lambda: again.activity.reading is events.Reading.OFFERED)
+    assert not other.calls
+    again.ask("who", set())
+    await until(lambda: reader.questions)
+    assert reader.pages_read == len(told.of(events.PageRead))
+    again.resume()
+    await until(lambda: told_again.of(events.MemoryComplete))
+    assert other.calls
+    await again.close()
+
+
+async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_path: Path) -> None:
+    class Broken(SteppedEngine):
+        async def start(self) -> None:
+            await self.load_gate.wait()
+            raise EngineError("The model does not fit into memory.")
+
+    engine = Broken()
+    engine.load_gate.clear()
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    session.ask("who", set())
+    await asyncio.sleep(0.05)
+    engine.load_gate.set()
+    await until(lambda: told.of(events.QuestionEnded))
+    assert told.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
+    await session.close()
+
+
+async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
+    session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
+    await session.use_model("fake")
+    await until(lambda: told.of(events.Notice))
+    assert "context" in told.of(events.Notice)[0].text
+    assert session.activity.problem
+    await session.close()
+
+
+async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> None:
+    def says(_: str) -> str:
+        raise ZeroDivisionError
+
+    session, told = session_on(tmp_path, SteppedEngine(says=says))
+    await session.use_model("fake")
+    await until(lambda: told.of(events.Crashed))
+    assert isinstance(told.of(events.Crashed)[0].error, ZeroDivisionError)
+    await session.close()
+
+
+async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_again(tmp_path: Path) -> None:
+    def says(text: str) -> str:
+        """Of every text something else, in its own words."""
+        return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
+
+    engine = SteppedEngine(says=says)
+    told = Told()
+    session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append, presets=tmp_path)
+    assert session.make(COARSER) == "There is no model yet: press m to choose one."
+    await session.use_model("fake")
+    await until(lambda: told.of(events.MemoryComplete))
+    read = len(engine.calls)
+    engine.stop_after = read + 2
+    assert session.make(COARSER) == ""
+    await until(lambda: not engine.gate.is_set())
+    assert session.activity.making is not None
+    assert 0 < session.activity.making.done < session.activity.making.total
+    await session.making.forget()
+    assert session.activity.making is None
+    engine.gate.set()
+    begun = len(engine.calls)
+    session.make(COARSER)
+    await until(lambda: not session.making.running)
+    assert all(node.made for node in nodes(standing(session.memory)))
+    assert told.of(events.Made)[-1].what == COARSER
+    inside = [node for node in nodes(standing(session.memory)) if node.children]
+    assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
+    await session.close()
+
+
+async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_path: Path) -> None:
+    nothing = "The book does not say."
+    engine = SteppedEngine(says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy.")
+    known = {engine.info.fingerprint: True}
+    told = Told()
+    session = Session(
+        small_book(),
+        MemoryStore(tmp_path),
+        replace(CONFIG, reader="gistread"),
+        lambda _: engine,
+        told.append,
+        presets=tmp_path,
+        weighs=known.__getitem__,
+    )
+    await session.use_model("fake")
+    for believed in (True, False):
+        known[engine.info.fingerprint] = believed
+        session.ask("Who is it?", set())
+        await until(lambda: not session.asking.running)
+        said = [item.event for item in told if isinstance(item, events.ReaderSpoke)][-1]
+        assert isinstance(said, Answered)
+        assert (said.answer == nothing) is believed
+    await session.close()

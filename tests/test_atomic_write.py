@@ -1,0 +1,48 @@
+"""A file is replaced whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gistread.atomic_write import replace_file
+
+
+def test_it_holds_the_new_bytes_and_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_file(path, b"one", mode=0o644)
+    assert path.stat().st_mode & 0o777 == 0o644
+    path.chmod(0o640)
+    replace_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_new_is_nobody_elses_to_read_where_nothing_is_said(tmp_path: Path) -> None:
+    replace_file(tmp_path / "file", b"mine")
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_what_fails_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"before")
+
+    def fails(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os if step == "fsync" else Path, step, fails)
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, b"after")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_may_be_as_long_as_the_disk_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 250)
+    replace_file(path, b"long")
+    assert path.read_bytes() == b"long"

@@ -1,0 +1,148 @@
+"""What is kept of a book comes over to another version of its text, once, and what cannot be placed is kept too."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from gistread.book.joining import join
+from gistread.book.model import Book, Chapter, Paragraph
+from gistread.book.open import open_book
+from gistread.marking.model import Color, MarkKind, changed, new_mark
+from gistread.marking.places import place_in
+from gistread.marking.store import MarkStore
+from gistread.migration import carry_over
+from gistread.sample import story_path
+from gistread.user_data import KeptCitation, KeptQuestion, Shelf
+
+FILE = "f" * 64
+PATH = Path("/books/story.epub")
+
+
+def as_book(text: str, title: str = "Fourteen Inches", authors: tuple[str, ...] = ("A. Writer",)) -> Book:
+    return Book(text, title, (Paragraph(0, len(text)),), (Chapter(title, 0, len(text)),), authors)
+
+
+OLD = as_book(open_book(story_path()).text)
+NEW = as_book("A note of the editor.\n\n" + OLD.text.replace("—", " – ").replace("“", '"').replace("”", '"'))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "books")
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> MarkStore:
+    return MarkStore(tmp_path / "marks")
+
+
+@pytest.fixture
+def kept(shelf: Shelf, marks: MarkStore) -> list[str]:
+    """Marks, a position and a question of the old text; the words of the marks."""
+    text = OLD.text
+    shelf.opened(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
+    shelf.set_position(OLD.sha256, 7000, place_in(text, 7000))
+    quote = text[3000:3050]
+    shelf.add_question(OLD.sha256, KeptQuestion("Who?", "He.", True, (KeptCitation(2, 3000, 3050, quote),)))
+    starts = [match.start() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ ", text)][::17]
+    for start in starts:
+        marks.put(OLD.sha256, new_mark(MarkKind.HIGHLIGHT, place_in(text, start, start + 40), color=Color.BLUE))
+    marks.put(OLD.sha256, new_mark(MarkKind.LETTER, place_in(text, 5000), letter="q"))
+    return [text[start : start + 40] for start in starts]
+
+
+def letters(text: str) -> str:
+    return "".join(re.findall(r"\w+", text.casefold()))
+
+
+def test_position_marks_and_citations_come_over_by_their_words(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+    carried = carry_over(NEW, shelf, marks, file=FILE, path=Path("/elsewhere/renamed.epub"))
+    assert carried is not None
+    assert (carried.marks, carried.lost, carried.questions) == (len(kept) + 1, 0, 1)
+    came = [mark for mark in marks.marks(NEW.sha256) if mark.kind is MarkKind.HIGHLIGHT]
+    assert [letters(NEW.text[mark.start : mark.end]) for mark in came] == [letters(words) for words in kept]
+    assert all(mark.place == place_in(NEW.text, mark.start, mark.end) for mark in came)
+    here = shelf.position(NEW.sha256)
+    assert letters(NEW.text[here : here + 200])[:80] == letters(OLD.text[7000:7200])[:80]
+    (question,) = shelf.questions(NEW.sha256)
+    (citation,) = question.citations
+    assert letters(NEW.text[citation.start : citation.end]) == letters(citation.quote)
+
+
+@pytest.mark.parametrize(
+    ("file", "path"), [(FILE, None), ("", PATH), ("e" * 64, PATH), ("", None), ("e" * 64, Path("/else"))]
+)
+def test_the_earlier_text_is_found_by_file_by_path_and_by_title_and_authors(
+    shelf: Shelf, marks: MarkStore, kept: list[str], file: str, path: Path | None
+) -> None:
+    carried = carry_over(NEW, shelf, marks, file=file, path=path)
+    assert carried is not None
+    assert carried.marks == len(kept) + 1
+
+
+def test_doing_it_again_adds_nothing_and_brings_nothing_back(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+    first, second, *_ = marks.marks(NEW.sha256)
+    marks.remove(NEW.sha256, first)
+    marks.put(NEW.sha256, changed(second, note="mine"), second)
+    shelf.set_position(NEW.sha256, 11)
+    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+    after = marks.marks(NEW.sha256)
+    assert len(after) == len(kept)
+    assert first.id not in {mark.id for mark in after}
+    assert "mine" in {mark.note for mark in after}
+    assert len(shelf.questions(NEW.sha256)) == 1
+    assert shelf.position(NEW.sha256) == 11
+
+
+def test_what_cannot_be_placed_is_kept_and_called_lost(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+    half = as_book(OLD.text[: len(OLD.text) // 2])
+    carried = carry_over(half, shelf, marks, file=FILE, path=PATH)
+    assert carried is not None
+    assert carried.marks == len(kept) + 1
+    assert 0.3 * len(kept) < carried.lost < 0.7 * len(kept)
+    lost = [mark for mark in marks.marks(half.sha256) if mark.lost]
+    assert [mark.place.exact for mark in lost] == [words for words in kept if words not in half.text]
+    # In a later text that has the words again, the marks have their places again.
+    shelf.opened(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
+    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+    assert not [mark for mark in marks.marks(NEW.sha256) if mark.lost]
+
+
+def test_another_book_with_the_same_title_gets_nothing(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+    words = OLD.text.split()
+    random.Random(3).shuffle(words)
+    other = as_book(" ".join(words))
+    assert carry_over(other, shelf, marks, file="e" * 64, path=PATH) is None
+    assert marks.marks(other.sha256) == []
+    assert shelf.position(other.sha256) == 0
+
+
+def test_a_book_never_opened_in_any_version_has_nothing_to_carry(shelf: Shelf, marks: MarkStore) -> None:
+    assert carry_over(NEW, shelf, marks, file=FILE, path=PATH) is None
+
+
+def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(shelf: Shelf, kept: list[str]) -> None:
+    facts = {"title": NEW.title, "authors": NEW.authors, "length": len(NEW.text), "path": PATH, "file": FILE}
+    shelf.opened(NEW.sha256, **facts)
+    assert [book.sha256 for book in shelf.recent()] == [NEW.sha256]
+    assert {book.sha256 for book in shelf.every()} == {OLD.sha256, NEW.sha256}
+
+
+def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(shelf: Shelf, marks: MarkStore) -> None:
+    second, third = (as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three"))
+    before, after = join("Saga", (), [OLD, second]), join("Saga", (), [OLD, third, second])
+    path = Path("/books/saga.series")
+    shelf.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
+    here = before.volumes[1].start + 200
+    shelf.set_position(before.sha256, 7000, place_in(before.text, 7000))
+    shelf.add_question(before.sha256, KeptQuestion("Who?", "He.", True))
+    marks.put(before.sha256, new_mark(MarkKind.HIGHLIGHT, place_in(before.text, here, here + 21), color=Color.BLUE))
+    carried = carry_over(after, shelf, marks, file="b" * 64, path=path)
+    assert carried is not None
+    assert (carried.marks, carried.lost, carried.questions) == (1, 0, 1)
+    assert shelf.position(after.sha256) == 7000
+    (mark,) = marks.marks(after.sha256)
+    assert after.volume_title(mark.place.start) == "Volume Two"
