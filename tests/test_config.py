@@ -65,8 +65,8 @@ def test_reads_what_windows_editors_write(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\n\nthem = 'dark'", ["line 3", "no setting 'them'", "Did you mean theme?"]),
-        ("zzz = 1", ["line 1", "no setting 'zzz'", "theme, model, asking_model, context_tokens"]),
+        ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
+        ("zzz = 1", ["line 1", "unknown setting 'zzz'", "theme, model, asking_model, context_tokens"]),
         ("theme = 7", ["line 1: theme must be a text in quotes, not 7"]),
         ("\nfollow = 'yes'", ["line 2: follow must be true or false, not 'yes'"]),
         ("max_pages = true", ["max_pages must be a whole number from 0 to 100, not true"]),
@@ -79,7 +79,7 @@ def test_reads_what_windows_editors_write(file: Path) -> None:
         ("theme = dark", ["is not valid TOML", "line 1"]),
         ("model_folders = 'a'", ["line 1: model_folders must be a list of folders in quotes"]),
         ("model_folders = ['a', 3]", ["line 1: model_folders must be a list of folders in quotes"]),
-        ("[display]\nwidth = 3", ["line 1: there is no setting 'display'"]),
+        ("[display]\nwidth = 3", ["line 1: unknown setting 'display'"]),
     ],
 )
 def test_says_which_file_line_and_key_are_wrong_and_what_is_allowed(file: Path, text: str, said: list[str]) -> None:

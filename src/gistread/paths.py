@@ -1,7 +1,6 @@
-"""Where gistread keeps things: the directories of the person, the machine and the logs, on every system.
+"""Where gistread keeps its files.
 
-XDG variables are honoured on every system, macOS and Windows included, since people who live in terminals set
-them there too. Nothing is created here: whoever writes creates what it writes into.
+XDG variables work on every system, macOS and Windows included. Nothing is created here.
 """
 
 import os
@@ -13,19 +12,19 @@ import platformdirs
 _APP = "gistread"
 WEIGHTS = "weights"
 MEASUREMENTS = "measured.json"
-VERDICTS = "tried.json"
+CHECK_RESULTS = "tried.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four places, each a directory that may not exist yet."""
+    """The four directories, which may not exist yet, and what is in them."""
 
     config: Path
-    """Settings, user themes: written by the person."""
+    """Settings, themes and presets."""
     data: Path
-    """The person's own: positions, marks, questions. Never deleted by the program."""
+    """User data: library, positions, marks, questions, downloaded models. Never deleted by the program."""
     cache: Path
-    """The machine's work: memories, faster copies of models, rates. Deleting it loses time, nothing else."""
+    """Data that can be rebuilt: memories, texts, requantised models, measurements."""
     state: Path
     """Logs."""
 
@@ -47,52 +46,52 @@ class Paths:
 
     @property
     def texts(self) -> Path:
-        """What was extracted from books, so that they open at once the second time."""
+        """Extracted book texts."""
         return self.cache / "texts"
 
     @property
     def weights(self) -> Path:
-        """Faster copies of models, made here; within a size limit."""
+        """Requantised copies of models."""
         return self.cache / WEIGHTS
 
     @property
     def measurements(self) -> Path:
-        """How fast models are on this machine."""
+        """Measured speeds of models."""
         return self.cache / MEASUREMENTS
 
     @property
-    def verdicts(self) -> Path:
-        """What models were found to be good for."""
-        return self.cache / VERDICTS
+    def check_results(self) -> Path:
+        """Results of model checks."""
+        return self.cache / CHECK_RESULTS
 
     @property
     def books(self) -> Path:
-        """What is known of each book the person opened: one file a book."""
+        """Position and questions of each opened book, one file a book."""
         return self.data / "books"
 
     @property
     def marks(self) -> Path:
-        """The marks in each book: one file a book."""
+        """Marks, one file a book."""
         return self.data / "marks"
 
     @property
     def library(self) -> Path:
-        """Which files hold books, which folders were added: one file."""
+        """Books and folders of the library."""
         return self.data / "library.jsonl"
 
     @property
-    def pace(self) -> Path:
-        """How fast the person reads, by language."""
+    def reading_speed(self) -> Path:
+        """Reading speed, by language."""
         return self.data / "pace.jsonl"
 
     @property
     def models(self) -> Path:
-        """Models that were fetched."""
+        """Downloaded models."""
         return self.data / "models"
 
     @property
     def own_models(self) -> Path:
-        """What the person adds to the catalogue of models that can be fetched."""
+        """The user's additions to the model catalogue."""
         return self.config / "models.toml"
 
     @property
@@ -101,21 +100,21 @@ class Paths:
 
     @property
     def worker_log(self) -> Path:
-        """What llama.cpp says while it loads and runs."""
+        """Log of llama.cpp."""
         return self.state / "worker.log"
 
 
 def default_paths() -> Paths:
-    """The directories of this person on this machine."""
+    """The directories of the current user."""
 
-    def place(variable: str, otherwise: str) -> Path:
-        named = os.environ.get(variable, "")
-        # The XDG specification: a relative path is invalid and is to be ignored.
-        return Path(named) / _APP if Path(named).is_absolute() else Path(otherwise)
+    def directory(variable: str, fallback: str) -> Path:
+        value = os.environ.get(variable, "")
+        # The XDG specification says to ignore relative paths.
+        return Path(value) / _APP if Path(value).is_absolute() else Path(fallback)
 
     return Paths(
-        config=place("XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)),
-        data=place("XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)),
-        cache=place("XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)),
-        state=place("XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)),
+        config=directory("XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)),
+        data=directory("XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)),
+        cache=directory("XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)),
+        state=directory("XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)),
     )

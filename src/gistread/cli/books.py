@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     shelf, catalogue = Shelf(paths.books), Catalogue(paths.library)
     if arguments.add or arguments.remove:
         return _change(shelf, catalogue, arguments)
-    entries, problem = list_entries(shelf, catalogue, ReadingSpeedFile(paths.pace).words_per_minute)
+    entries, problem = list_entries(shelf, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))

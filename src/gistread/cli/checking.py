@@ -29,7 +29,7 @@ _FIRST_PAGE_EVERY_S = 0.5
 
 
 def kept_verdicts() -> CheckResults:
-    return CheckResults(default_paths().verdicts, installed_version())
+    return CheckResults(default_paths().check_results, installed_version())
 
 
 def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:

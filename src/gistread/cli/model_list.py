@@ -61,7 +61,7 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
 
 def _verdicts() -> FileCheckResults:
     """What was found out of models when they were tried."""
-    kept = default_paths().verdicts
+    kept = default_paths().check_results
     # To know the library's version takes longer than the headers of a dozen models.
     return CheckResults(kept, installed_version()).of_files() if kept.exists() else FileCheckResults({})
 

@@ -308,7 +308,7 @@ class GistreadApp(App[None]):
             Role.ASKING: self.asking_model,
             Role.EMBEDDING: self.config.embedding_model,
         }
-        verdicts = CheckResults(self.paths.verdicts, installed_version())
+        verdicts = CheckResults(self.paths.check_results, installed_version())
         session = self.reading.session if self.reading is not None else None
         info = session.info if session is not None else None
         loaded = layout_words(info.fit) if info is not None and info.fit is not None else ""

@@ -30,7 +30,7 @@ class Books:
     def __init__(self, paths: Paths) -> None:
         self._shelf = Shelf(paths.books)
         self._catalogue = Catalogue(paths.library)
-        self._pace = ReadingSpeedFile(paths.pace)
+        self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
         self.read_by: Mapping[str, ReadBy] = {}

@@ -73,7 +73,7 @@ def make_session(
     from gistread.session.model_check import Trying
     from gistread.session.session import Session
 
-    verdicts = CheckResults(paths.verdicts, installed_version())
+    verdicts = CheckResults(paths.check_results, installed_version())
     trying = Trying(tell, make_engine, verdicts)
     return Session(
         book,

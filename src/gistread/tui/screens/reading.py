@@ -160,7 +160,7 @@ class ReadingScreen(
         except GistreadError as error:
             app.cannot_open(error)
             return
-        self.progress = Progress(book, ReadingSpeedFile(app.paths.pace), app.config.progress.split())
+        self.progress = Progress(book, ReadingSpeedFile(app.paths.reading_speed), app.config.progress.split())
         self.book = book
         self.book_pane.show_book(book, offset)
         self.answers_pane.places = Places(len(book.text), book=book)
