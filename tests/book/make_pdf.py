@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 400, 600
 
 @dataclass(frozen=True)
 class Put:
-    """Words at a place: points from the lower left corner."""
+    """Words at a place: points from the lower left corner. The characters 1 and 2 are the ligatures fi and fl."""
 
     x: float
     y: float
@@ -31,6 +31,8 @@ class Put:
     font: str = "roman"
     turned: bool = False
     """Upwards, by a quarter."""
+    stretch: float = 1
+    """Horizontal scale."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,9 @@ def pdf(
 ) -> bytes:
     """A file of these pages. `outline`: title, page from 0, height on it."""
     objects = _Objects()
+    encoding = objects.add("<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl] >>")
     resources = " ".join(
-        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>')} 0 R"
+        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding {encoding} 0 R >>')} 0 R"
         for name, font in FONTS.items()
     )
     picture = objects.add(
@@ -144,7 +147,7 @@ def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages
 
 
 def _text(put: Put) -> str:
-    matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"1 0 0 1 {put.x} {put.y}"
+    matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
     return f"BT /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
 
 

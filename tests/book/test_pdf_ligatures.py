@@ -3,6 +3,7 @@
 import pytest
 
 from gistread.book.formats.pdf.ligatures import restored
+from tests.book.make_pdf import Put, Sheet, read
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,14 @@ def test_the_letter_is_told_by_what_follows(lost: str, place: int, word: str) ->
 def test_several_at_once_and_none() -> None:
     assert restored("a fne fow of feld work", {2, 6, 13}) == "a fine flow of field work"
     assert restored("after", set()) == "after"
+
+
+def test_ligatures_that_the_file_explains_gain_no_letter() -> None:
+    book = read(Sheet([Put(20, 500, "The \x01rst of\x01ce has a \x02at for \x01ve of\x01cers.")]))
+    assert book.text == "The first office has a flat for five officers."
+
+
+def test_letters_of_a_font_at_several_horizontal_scales_gain_none() -> None:
+    words = "Before the first of four forms."
+    book = read(Sheet([Put(20, 500 - 12 * n, words, stretch=1 + n / 4) for n in range(4)]))
+    assert book.text.split() == words.split() * 4

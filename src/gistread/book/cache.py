@@ -17,7 +17,7 @@ from gistread.atomic_write import replace_file
 from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
 from gistread.book.open import Cancelled, never, open_with, read_book
 
-EXTRACTION = 3
+EXTRACTION = 4
 """To be raised whenever the same file would give another text, paragraphs or chapters than before."""
 
 _KEPT_BOOKS = 40

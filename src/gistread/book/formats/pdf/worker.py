@@ -89,8 +89,8 @@ class _Reader:
         self.text = text
         self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
         self.characters = self._characters()
-        self.ligatures: set[int] = set()
-        """Where an f stands for more than its letter."""
+        self.lost_letters: set[int] = set()
+        """Indices of each f that stands for a ligature."""
         self._box = tuple(ctypes.c_double() for _ in range(4))
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._matrix = pdfium.FS_MATRIX()
@@ -113,6 +113,10 @@ class _Reader:
     def text_object(self, index: int) -> int:
         return ctypes.cast(pdfium.FPDFText_GetTextObject(self.text, index), ctypes.c_void_p).value or 0
 
+    def font_object(self, index: int) -> int:
+        font = pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index))
+        return ctypes.cast(font, ctypes.c_void_p).value or 0
+
     def box(self, index: int) -> tuple[float, float, float, float]:
         """Left, bottom, right, top."""
         left, right, bottom, top = self._box
@@ -131,6 +135,12 @@ class _Reader:
         quarters = round(angle / 90)
         return abs(size), quarters % 4 if abs(angle - quarters * 90) < 3 else -1
 
+    def scale_and_turn(self, index: int) -> tuple[float, int]:
+        """Points an em along the line, and the turn of `size_and_turn`."""
+        size, turn = self.size_and_turn(index)
+        stretch = math.hypot(self._matrix.a, self._matrix.b) / (math.hypot(self._matrix.c, self._matrix.d) or 1)
+        return size * stretch, turn
+
     def font(self, index: int) -> tuple[bytes, int, int]:
         """Name, flags of its descriptor, weight."""
         written = pdfium.FPDFText_GetFontInfo(self.text, index, self._name, _TEXT_FLAGS_BYTES, self._flags)
@@ -139,9 +149,9 @@ class _Reader:
 
 
 def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[Piece]:
-    """`narrow_f` is the width of the narrowest f of each font so far, in ems."""
+    """The pieces of a page. `narrow_f`: the width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
-    _find_ligatures(page, fonts, narrow_f)
+    _find_lost_letters(page, narrow_f)
     for line in _LINE.finditer(page.characters):
         for start, stop in _one_object_each(page, *line.span()):
             size, turn = page.size_and_turn(start)
@@ -152,20 +162,22 @@ def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[
                     yield piece
 
 
-def _find_ligatures(page: _Reader, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> None:
-    found: list[tuple[int, int, float]] = []
+def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
+    """Find each f that is much wider than others of its font and shares its box with no other character.
+
+    PDFium gives every letter of a ligature that it knows the box of the whole glyph.
+    """
     for match in _F.finditer(page.characters):
         index = match.start()
-        size, turn = page.size_and_turn(index)
-        if size <= 0 or turn < 0:
+        box, (scale, turn) = page.box(index), page.scale_and_turn(index)
+        shared = any(page.box(other) == box for other in (index - 1, index + 1) if 0 <= other < page.count)
+        if turn < 0 or scale <= 0 or shared:
             continue
-        left, _, right, _ = turned(page.box(index), turn)
-        font = fonts.setdefault(page.font(index), len(fonts))
-        width = abs(right - left) / size
-        if width > 0:
-            found.append((index, font, width))
-            narrow_f[font] = min(width, narrow_f.get(font, width))
-    page.ligatures = {index for index, font, width in found if width >= WIDE * narrow_f[font]}
+        left, _, right, _ = turned(box, turn)
+        font, width = page.font_object(index), (right - left) / scale
+        narrowest[font] = min(width, narrowest.get(font, width))
+        if width >= WIDE * narrowest[font]:
+            page.lost_letters.add(index)
 
 
 def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -213,7 +225,7 @@ def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: i
     last = turned(page.box(stop - 1), turn)
     x, y = page.origin(start)
     baseline = turned((x, y, x, y), turn)[1]
-    wide = {index - start for index in page.ligatures if start <= index < stop} if page.ligatures else set()
+    wide = {index - start for index in page.lost_letters if start <= index < stop}
     text = restored(page.characters[start:stop], wide)
     text = " ".join(text.replace("\x02", HYPHEN).split())
     if page.characters[stop : stop + 1].isspace():
