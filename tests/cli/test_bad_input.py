@@ -130,7 +130,7 @@ def test_settings_that_are_wrong_are_status_2_and_name_the_line(run: Run, book: 
     config.write_text("theme = 'dark'\nmodle = 'starter'\n")
     ran = run("index", book)
     assert ran.status == ExitStatus.USAGE
-    assert f"{config}, line 2: there is no setting 'modle'.\nDid you mean model?" in ran.err
+    assert f"{config}, line 2: unknown setting 'modle'.\nDid you mean model?" in ran.err
 
 
 def test_a_model_that_is_not_there_is_status_4(run: Run, book: Path) -> None:
