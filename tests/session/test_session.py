@@ -47,10 +47,10 @@ async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
     await until(lambda: told.of(events.MemoryComplete))
     pages = [item.entry.page.number for item in told.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
-    assert session.activity.reading is events.Reading.DONE
+    assert session.activity.reading is events.ReadingState.DONE
     await session.close()
     again, told_again = session_on(tmp_path, SteppedEngine())
-    await again.show_kept_memory()
+    await again.show_saved_memory()
     assert len(told_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
 
 
@@ -89,12 +89,12 @@ async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path:
     session, told = session_on(tmp_path, first)
     await session.use_model("first")
     await until(lambda: told.of(events.MemoryComplete))
-    session.ask("who", set())
+    session.start_question("who", set())
     await until(lambda: reader.questions)
     await session.use_model("second")
     assert first.closed
     assert told.of(events.QuestionEnded)
-    assert not session.asking.running
+    assert not session.answering
     await session.close()
 
 
@@ -107,11 +107,11 @@ async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_on
     await session.close()
     other = SteppedEngine(name="other", fingerprint="other-1")
     again, told_again = session_on(tmp_path, other)
-    await again.show_kept_memory()
+    await again.show_saved_memory()
     await again.use_model("other")
-    await until(lambda: again.activity.reading is events.Reading.OFFERED)
+    await until(lambda: again.activity.reading is events.ReadingState.OFFERED)
     assert not other.calls
-    again.ask("who", set())
+    again.start_question("who", set())
     await until(lambda: reader.questions)
     assert reader.pages_read == len(told.of(events.PageRead))
     again.resume()
@@ -130,7 +130,7 @@ async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_pa
     engine.load_gate.clear()
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    session.ask("who", set())
+    session.start_question("who", set())
     await asyncio.sleep(0.05)
     engine.load_gate.set()
     await until(lambda: told.of(events.QuestionEnded))
@@ -166,23 +166,23 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     engine = SteppedEngine(says=says)
     told = Told()
     session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append, presets=tmp_path)
-    assert session.make(COARSER) == "There is no model yet: press m to choose one."
+    assert session.build_artifacts(COARSER) is events.Obstacle.NO_MODEL
     await session.use_model("fake")
     await until(lambda: told.of(events.MemoryComplete))
     read = len(engine.calls)
     engine.stop_after = read + 2
-    assert session.make(COARSER) == ""
+    assert session.build_artifacts(COARSER) is None
     await until(lambda: not engine.gate.is_set())
-    assert session.activity.making is not None
-    assert 0 < session.activity.making.done < session.activity.making.total
-    await session.making.forget()
-    assert session.activity.making is None
+    assert session.activity.artifact is not None
+    assert 0 < session.activity.artifact.done < session.activity.artifact.total
+    await session.drop_artifacts()
+    assert session.activity.artifact is None
     engine.gate.set()
     begun = len(engine.calls)
-    session.make(COARSER)
-    await until(lambda: not session.making.running)
+    session.build_artifacts(COARSER)
+    await until(lambda: not session.building)
     assert all(node.made for node in nodes(standing(session.memory)))
-    assert told.of(events.Made)[-1].what == COARSER
+    assert told.of(events.ArtifactGrown)[-1].name == COARSER
     inside = [node for node in nodes(standing(session.memory)) if node.children]
     assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
     await session.close()
@@ -205,9 +205,9 @@ async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_pat
     await session.use_model("fake")
     for believed in (True, False):
         known[engine.info.fingerprint] = believed
-        session.ask("Who is it?", set())
-        await until(lambda: not session.asking.running)
-        said = [item.event for item in told if isinstance(item, events.ReaderSpoke)][-1]
+        session.start_question("Who is it?", set())
+        await until(lambda: not session.answering)
+        said = [item.event for item in told if isinstance(item, events.QuestionProgress)][-1]
         assert isinstance(said, Answered)
         assert (said.answer == nothing) is believed
     await session.close()

@@ -15,7 +15,7 @@ from gistread.memory.model import GistMemory
 from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.readers.options import ReaderOptions
-from gistread.session.events import Reading
+from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.fake_engine import FakeEngine
@@ -133,7 +133,7 @@ async def opened(pilot: Pilot[None]) -> ReadingScreen:
 async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once the model has read the book."""
     screen = await opened(pilot)
-    await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+    await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
     return screen
 
 

@@ -68,7 +68,7 @@ async def test_a_model_for_questions_is_chosen_by_keys_and_answers_over_the_memo
         await until(pilot, lambda: reader.questions)
         await until(pilot, lambda: "large-model, over the memory of small-model." in text_of(app))
         reader.say(Answered("Ada did.", True, (), (), (), 90.0, NO_USAGE))
-        await until(pilot, lambda: screen.session and not screen.session.asking.running)
+        await until(pilot, lambda: screen.session and not screen.session.answering)
         await app.action_quit()
     assert all(engine.closed for engine in engines.values())
     again, _ = app_with(tmp_path)

@@ -43,15 +43,15 @@ async def test_after_the_gists_what_the_chosen_reader_needs_is_made_and_kept(tmp
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: told.of(events.Made))
-    await holds(lambda: not session.making.running)
+    await holds(lambda: told.of(events.ArtifactGrown))
+    await holds(lambda: not session.building)
     assert set(extractions(engine).values()) == {1}
     assert {call.priority for call in engine.calls if FACTS in call.text} == {Priority.BACKGROUND}
     await session.close()
     other = SteppedEngine(says=says)
     again, _ = session_on(tmp_path, other)
     await again.use_model("fake")
-    await holds(lambda: again.reading.state is events.Reading.DONE and not again.making.running)
+    await holds(lambda: again.activity.reading is events.ReadingState.DONE and not again.building)
     await asyncio.sleep(0.05)
     assert not extractions(other)
     await again.close()
@@ -61,18 +61,18 @@ async def test_a_question_comes_first_and_nothing_is_made_twice(tmp_path: Path) 
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: len(told.of(events.Made)) > 2)
-    session.ask("Who walked the road?", set())
+    await holds(lambda: len(told.of(events.ArtifactGrown)) > 2)
+    session.start_question("Who walked the road?", set())
     await holds(lambda: told.of(events.QuestionEnded))
     ended = told.of(events.QuestionEnded)[0]
     assert isinstance(ended, events.QuestionEnded)
     assert not ended.problem
-    await holds(lambda: not session.making.running)
+    await holds(lambda: not session.building)
     made = extractions(engine)
     # What was under way when the question came is asked for again, as a person's request.
     assert sum(count > 1 for count in made.values()) <= engine.info.parallel
     assert Priority.PERSON in {call.priority for call in engine.calls if FACTS in call.text}
-    left = (await session.left_to_make())["facts"]
+    left = (await session.artifacts_left())["facts"]
     assert left.complete
     await session.close()
 
@@ -91,16 +91,16 @@ async def test_another_reader_stops_what_the_one_before_needed(tmp_path: Path) -
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await holds(lambda: told.of(events.Made))
+    await holds(lambda: told.of(events.ArtifactGrown))
     await session.use_reader("readagent-s")
-    assert session.activity.making is None
+    assert session.activity.artifact is None
     known = sum(extractions(engine).values())
     await asyncio.sleep(0.05)
     assert sum(extractions(engine).values()) == known
     await session.use_reader("graphreader")
-    await holds(lambda: session.activity.making is not None)
-    assert session.activity.making is not None
-    assert session.activity.making.done > 0
+    await holds(lambda: session.activity.artifact is not None)
+    assert session.activity.artifact is not None
+    assert session.activity.artifact.done > 0
     await session.close()
 
 
@@ -141,13 +141,13 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: "needs facts" in text_of(app))
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.reading.state is events.Reading.DONE)
+        await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("escape", "A")
         await until(pilot, lambda: re.search(r"needs facts: about \d+ ", text_of(app)))
         assert re.search(r"page that tells · (needs )?summaries", text_of(app))
         await pilot.press("j", "j", "j", "enter")
-        await until(pilot, lambda: session.making.making is None and session.asking.reader == "graphreader", 60)
-        await until(pilot, lambda: not session.making.running, 60)
+        await until(pilot, lambda: session.activity.artifact is None and session.reader == "graphreader", 60)
+        await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
         await until(pilot, lambda: "facts are there" in text_of(app))
 
@@ -171,8 +171,8 @@ async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) 
         presets=tmp_path,
     )
     await session.use_model("fake")
-    await holds(lambda: session.reading.state is events.Reading.DONE and not session.making.running)
-    left = await session.left_to_make()
+    await holds(lambda: session.activity.reading is events.ReadingState.DONE and not session.building)
+    left = await session.artifacts_left()
     assert left["facts"].complete
     assert need_words("vectors", left["vectors"], None) == "needs vectors"
     await session.close()
@@ -190,12 +190,12 @@ async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path:
     engine = SteppedEngine(says=says, hold_tokens=100_000)
     session, told = session_on(tmp_path, engine, MEMBERS)
     await session.use_model("fake")
-    await holds(lambda: told.of(events.Made) and not session.making.running)
+    await holds(lambda: told.of(events.ArtifactGrown) and not session.building)
     assert set(parts_read(engine).values()) == {1}
-    assert (await session.left_to_make("members"))["members"].complete
+    assert (await session.artifacts_left("members"))["members"].complete
     known = len(engine.calls)
-    session.ask("Who walked the road?", set())
-    await holds(lambda: told.of(events.QuestionEnded) and not session.making.running)
+    session.start_question("Who walked the road?", set())
+    await holds(lambda: told.of(events.QuestionEnded) and not session.building)
     assert not any(call.kind == "hold" for call in engine.calls[known:])
     mentions = [call for call in engine.calls[known:] if call.options == ("yes", "no")]
     assert {call.text.partition("\n\n---\n")[0] for call in mentions} == set(parts_read(engine))
@@ -218,11 +218,11 @@ async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -
     )
     await session.use_asking_model("answers")
     await session.use_model("reads")
-    await holds(lambda: told.of(events.MemoryComplete) and not session.making.running)
-    assert (await session.left_to_make("members"))["members"].needless
+    await holds(lambda: told.of(events.MemoryComplete) and not session.building)
+    assert (await session.artifacts_left("members"))["members"].needless
     assert not parts_read(reading)
     await session.use_asking_model("")
-    await holds(lambda: told.of(events.Made) and not session.making.running)
+    await holds(lambda: told.of(events.ArtifactGrown) and not session.building)
     assert parts_read(reading)
     await session.close()
 
@@ -235,18 +235,18 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         screen = await opened(pilot)
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.reading.state is events.Reading.DONE)
+        await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("A")
         await until(pilot, lambda: re.search(r"members: about \d+ min", text_of(app)))
         await pilot.press("escape")
         engine.stop_after = len(engine.calls) + 2
-        assert session.make("members") == ""
+        assert session.build_artifacts("members") is None
         await until(pilot, lambda: re.search(r"making members: 2 of \d+ · .*left", text_of(app)))
         await pilot.press("escape")
         await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to go on", text_of(app)))
         engine.gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: session.making.making is None)
+        await until(pilot, lambda: session.activity.artifact is None)
         await pilot.press("A")
         await until(pilot, lambda: "members are" in text_of(app))
         assert set(parts_read(engine).values()) == {1}

@@ -10,7 +10,7 @@ from gistread.memory.focus import ANYTHING, GistFocus
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.presets import packaged
-from gistread.session.events import Reading
+from gistread.session.events import ReadingState
 from gistread.tui.screens.memories import MemoriesScreen
 from gistread.tui.screens.preset import PresetScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -36,9 +36,9 @@ def engine_that(says: str) -> SteppedEngine:
 async def read_for(pilot: Pilot[None], screen: ReadingScreen, aim: GistFocus) -> None:
     """Have the book read for this, to its end."""
     assert screen.session is not None
-    await screen.session.use_aim(aim)
+    await screen.session.use_focus(aim)
     await until(pilot, lambda: aim_on(screen) == aim)
-    await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+    await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
 
 
 async def chooser(pilot: Pilot[None], key: str, screen: type[PresetScreen] | type[MemoriesScreen]) -> None:
@@ -59,7 +59,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
         assert "the one there is stays" in shown
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: aim_on(screen) == GistFocus(packaged()["meeting"]))
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "as a meeting" in text_of(app)
     assert any(packaged()["meeting"].keep in call.text for call in engine.calls)
     assert {(one.aim.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
@@ -85,7 +85,7 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
         await chooser(pilot, "Q", MemoriesScreen)
         await pilot.press(*TASK.replace(" ", "_"), "enter")
         await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out: who_minds" in text_of(app)
         calls = len(engine.calls)
         await chooser(pilot, "C", MemoriesScreen)
@@ -94,7 +94,7 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
         assert "40 to 90 words a page · single-pass · just now" in shown
         await pilot.press("k" if shown.index("●") > shown.index("fake, as fiction") else "j", "enter")
         await until(pilot, lambda: aim_on(screen) == ANYTHING)
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
     assert {one.aim.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
@@ -120,7 +120,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         screen = await read_whole(pilot)
         assert screen.session is not None
         engine.stop_after = len(engine.calls) + 3
-        await screen.session.use_aim(GistFocus(task=TASK))
+        await screen.session.use_focus(GistFocus(task=TASK))
         await until(pilot, lambda: not engine.gate.is_set())
         read = next((one.pages for one in kept(tmp_path) if one.aim.task), 0)
         assert read
@@ -134,7 +134,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
     assert all(one.complete for one in kept(tmp_path))
 
 
@@ -147,14 +147,14 @@ async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_
     second = app_on(small_book(), tmp_path, small)
     async with second.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.OFFERED)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("j", "enter")
         await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.OFFERED)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
         assert not small.calls
         await pilot.press("r")
-        await until(pilot, lambda: screen.session and screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert screen.memory_pane.memory is not None
         assert screen.memory_pane.memory.model_name == "small"
 

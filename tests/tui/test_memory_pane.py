@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gistread.session.events import Reading
+from gistread.session.events import ReadingState
 from gistread.tui.layout import Pane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
@@ -25,7 +25,7 @@ async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread
         assert "not read yet" in text_of(app)
         assert "reading page 1 of" in text_of(app)
         engine.gate.set()
-        await until(pilot, lambda: screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         await until(pilot, lambda: "not read yet" not in text_of(app))
         pages = len(screen.memory_pane.memory.entries)
         await until(pilot, lambda: f"MEMORY   {pages} pages" in text_of(app))

@@ -5,7 +5,7 @@ import pytest
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
 from gistread.readers.events import Started, Told, Who
-from gistread.session.events import Activity, Asking, Reading
+from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import page_links, scope_of
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
@@ -32,26 +32,28 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         (Activity(problem="It is cut off."), "no model: It is cut off. · m chooses another"),
         (activity(Phase.LOADING, fraction=0.4), "loading 40% · SmolLM2 · CPU"),
         (
-            activity(Phase.DECODE, speed=41, reading=Reading.RUNNING, pages_read=11, pages_total=60, seconds_left=360),
+            activity(
+                Phase.DECODE, speed=41, reading=ReadingState.RUNNING, pages_read=11, pages_total=60, seconds_left=360
+            ),
             "reading page 12 of ~60 · 41 tok/s · 6 min left · SmolLM2 · CPU",
         ),
         (
-            activity(notice="no connection to gpu:80; again in 4 s", reading=Reading.RUNNING, pages_read=2),
+            activity(notice="no connection to gpu:80; again in 4 s", reading=ReadingState.RUNNING, pages_read=2),
             "no connection to gpu:80; again in 4 s · reading page 3 of ? · SmolLM2 · CPU",
         ),
         (
-            activity(Phase.PREFILL, fraction=0.6, asking=Asking.PAGE, priority=Priority.PERSON),
+            activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.PERSON),
             "reading the prompt 60% · SmolLM2 · CPU",
         ),
-        (activity(Phase.DECODE, asking=Asking.PAGE), "choosing a page · SmolLM2 · CPU"),
-        (activity(Phase.DECODE, asking=Asking.ANSWER, speed=30), "answering · 30 tok/s · SmolLM2 · CPU"),
+        (activity(Phase.DECODE, asking=AskingState.PAGE), "choosing a page · SmolLM2 · CPU"),
+        (activity(Phase.DECODE, asking=AskingState.ANSWER, speed=30), "answering · 30 tok/s · SmolLM2 · CPU"),
         (activity(), "idle · SmolLM2 · CPU"),
         (
-            activity(reading=Reading.PAUSED, pages_read=3, pages_total=9),
+            activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
             "paused after page 3 of ~9 · r to go on · SmolLM2 · CPU",
         ),
         (
-            activity(reading=Reading.DONE, pages_read=9, pages_total=9),
+            activity(reading=ReadingState.DONE, pages_read=9, pages_total=9),
             "idle · memory complete: 9 pages · SmolLM2 · CPU",
         ),
         (
@@ -59,7 +61,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             "stopped: it ended twice · r to go on · SmolLM2 · CPU",
         ),
         (
-            activity(reading=Reading.FAILED, problem="The disk is full."),
+            activity(reading=ReadingState.FAILED, problem="The disk is full."),
             "stopped: The disk is full. · r to go on · m another model",
         ),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from gistread.session.events import Reading
+from gistread.session.events import ReadingState
 from gistread.tui.widgets.panes import BookPane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, until
@@ -39,9 +39,9 @@ async def test_a_key_is_answered_as_fast_while_the_model_reads(tmp_path: Path) -
     app = app_on(long_book(2000), tmp_path, engine)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session.reading.state is Reading.RUNNING)
+        await until(pilot, lambda: screen.session.activity.reading is ReadingState.RUNNING)
         meanwhile = await seconds_a_key(pilot)
-        assert screen.session.reading.state is Reading.RUNNING
+        assert screen.session.activity.reading is ReadingState.RUNNING
     assert meanwhile < without + 0.05
 
 
@@ -51,7 +51,7 @@ async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> 
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session.reading.state is Reading.DONE)
+        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         drawn = []
         status = screen.hearing.show_status
         screen.hearing.show_status = lambda: (drawn.append(1), status())

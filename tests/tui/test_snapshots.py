@@ -19,7 +19,7 @@ from gistread.readers.events import (
     StopReason,
     Who,
 )
-from gistread.session.events import Asking
+from gistread.session.events import AskingState
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, read_whole, until
 
@@ -60,7 +60,7 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
             NO_USAGE,
         ),
     )
-    await until(pilot, lambda: screen.session.asking.state is Asking.NONE)
+    await until(pilot, lambda: screen.session.activity.asking is AskingState.IDLE)
     await pilot.pause(0.3)
 
 

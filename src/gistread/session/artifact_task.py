@@ -15,7 +15,7 @@ from gistread.errors import GistreadError
 from gistread.memory.artifacts import ARTIFACTS, Models
 from gistread.memory.estimate import Left
 from gistread.memory.model import GistMemory
-from gistread.session.events import ActivityChanged, Crashed, Made, Making, Notice, SessionEvent
+from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProgress, Crashed, Notice, SessionEvent
 
 
 class ArtifactTask:
@@ -26,7 +26,7 @@ class ArtifactTask:
         self._task: asyncio.Task[None] | None = None
         self._wanted: dict[str, None] = {}
         """In order; the first is being made."""
-        self.making: Making | None = None
+        self.making: ArtifactProgress | None = None
         """What is being made at this moment, or was until the person paused it."""
 
     @property
@@ -96,17 +96,17 @@ class ArtifactTask:
         if left.complete:
             return
         expected = left.seconds(models.engine.info)
-        self._set(Making(name, left.done, left.total, expected))
+        self._set(ArtifactProgress(name, left.done, left.total, expected))
         begun = time.monotonic()
         known = left.done
         async with aclosing(need.make(memory, models, Priority.BACKGROUND)) as growing:
             async for grown in growing:
                 known = max(known, grown.done)
                 seconds = _seconds_left(left, known, grown.total, time.monotonic() - begun, expected)
-                self._set(Making(name, known, grown.total, seconds))
-                self._tell(Made(name))
+                self._set(ArtifactProgress(name, known, grown.total, seconds))
+                self._tell(ArtifactGrown(name))
 
-    def _set(self, making: Making | None) -> None:
+    def _set(self, making: ArtifactProgress | None) -> None:
         if making != self.making:
             self.making = making
             self._tell(ActivityChanged())

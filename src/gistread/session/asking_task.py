@@ -26,12 +26,12 @@ from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.session.events import (
     ActivityChanged,
-    Asking,
+    AskingState,
     Crashed,
     QuestionAsked,
     QuestionEnded,
-    QuestionPut,
-    ReaderSpoke,
+    QuestionProgress,
+    QuestionStarted,
     SessionEvent,
 )
 
@@ -53,7 +53,7 @@ class AskingTask:
         self._options = ReaderOptions(max_pages=max_pages, embedder=embedder)
         self._weighs = weighs
         self.reader = reader if reader in METHODS else DEFAULT_READER
-        self.state = Asking.NONE
+        self.state = AskingState.IDLE
         self.steering = Steering()
 
     @property
@@ -81,7 +81,7 @@ class AskingTask:
         `ready` returns once there is a memory with a page in it and a model.
         """
         self.steering = Steering(pinned=set(pinned), here=here)
-        self._set(Asking.MODEL)
+        self._set(AskingState.WAITING)
         self._task = asyncio.create_task(self._run(question, ready), name="asking")
 
     async def cancel(self, why: str = "Cancelled.") -> None:
@@ -98,13 +98,13 @@ class AskingTask:
         problem = ""
         try:
             memory, engine = await ready()
-            self._tell(QuestionPut(engine.info.name, memory.model_name if memory.entries else ""))
-            self._set(Asking.PAGE)
+            self._tell(QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
+            self._set(AskingState.PAGE)
             options = replace(self._options, weighs=await asyncio.to_thread(self._weighs, engine.info.fingerprint))
             async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, options):
                 if (state := _doing(event, self.state)) is not self.state:
                     self._set(state)
-                self._tell(ReaderSpoke(event))
+                self._tell(QuestionProgress(event))
         except GistreadError as error:
             problem = str(error).replace("\n", " ")
         except Exception as error:
@@ -114,23 +114,23 @@ class AskingTask:
 
     def _end(self, problem: str) -> None:
         self._task = None
-        self._set(Asking.NONE)
+        self._set(AskingState.IDLE)
         self._tell(QuestionEnded(problem))
 
-    def _set(self, state: Asking) -> None:
+    def _set(self, state: AskingState) -> None:
         self.state = state
         self._tell(ActivityChanged())
 
 
-def _doing(event: ReaderEvent, before: Asking) -> Asking:
+def _doing(event: ReaderEvent, before: AskingState) -> AskingState:
     """What a reader does from this event on."""
     match event:
         case Prepared():
-            return Asking.ARTIFACTS
+            return AskingState.ARTIFACTS
         case TeamFormed() | PartRead():
-            return Asking.TEXT
+            return AskingState.TEXT
         case Stopped() | AnswerDelta():
-            return Asking.ANSWER
+            return AskingState.ANSWER
         case Branched() | Planned():
-            return Asking.PAGE
+            return AskingState.PAGE
     return before

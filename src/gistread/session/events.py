@@ -1,56 +1,72 @@
-"""What a session tells whoever shows it. Frozen data, no widgets.
+"""What a session tells its listener: typed, frozen events, and the states they lead to.
 
-A reader's own events (`readers/events.py`) go through unchanged, inside `ReaderSpoke`.
+Events of a reader (`readers/events.py`) pass through unchanged inside `QuestionProgress`.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gistread.engine.protocol import EngineState
+from gistread.engine.protocol import EngineInfo, EngineState
 from gistread.memory.model import Entry, GistMemory, Page
 from gistread.readers.events import ReaderEvent
 
 
-class Reading(StrEnum):
-    """What has become of the reading of the book by the model."""
+class ReadingState(StrEnum):
+    """What the model that reads is doing about the book. `session/machine.py` has the transitions."""
 
-    NONE = "none"
-    """No model, or not loaded yet."""
+    NO_MODEL = "none"
+    IDLE = "idle"
+    """A model is chosen; it is loaded when it is needed."""
+    LOADING = "loading"
+    """The model and its memory of the book are being opened."""
     OFFERED = "offered"
-    """A whole memory is there, made by another model or in another way; this one reads only if asked to."""
+    """The memory on show was made by another model or with another focus; this model reads only when resumed."""
     RUNNING = "running"
     PAUSED = "paused"
     """By the person."""
     WAITING = "waiting"
-    """For the answer of another model; it goes on by itself."""
+    """Another model on this machine is answering; continues after the answer."""
     FAILED = "failed"
     DONE = "done"
 
 
-class Asking(StrEnum):
-    """What the running question waits for."""
+class AskingState(StrEnum):
+    """What the running question is waiting for."""
 
-    NONE = "none"
-    MODEL = "model"
-    """That the model is loaded, or has read the first page."""
+    IDLE = "none"
+    """No question is running."""
+    WAITING = "model"
+    """For the model to load, or for the first page."""
     ARTIFACTS = "needs"
-    """That what the reader needs beside the gists is made."""
+    """For artifacts that the reader needs."""
     PAGE = "page"
-    """That the agent chooses a page."""
+    """For the model to choose a page."""
     TEXT = "text"
-    """That the book's own text is read for it."""
+    """For the model to read the book's text."""
     ANSWER = "answer"
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
-    """Something is being made of the memory, beside its gists."""
+class Obstacle(StrEnum):
+    """Why a question cannot be asked, or an artifact built, at this moment."""
 
-    what: str
-    """In the plural."""
+    NO_MODEL = "no model"
+    NO_READING_MODEL = "no reading model"
+    """Nothing has been read, and no model is chosen to read."""
+    LOADING = "loading"
+    NOTHING_READ = "nothing read"
+    """Nothing has been read, and the model is not reading."""
+    BUSY = "busy"
+    """A question is running; one is answered at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactProgress:
+    """An artifact that is being built in the background (see `memory/artifacts.py`)."""
+
+    name: str
     done: int = 0
     total: int = 0
-    """0: not known yet."""
+    """0: unknown."""
     seconds_left: float | None = None
     paused: bool = False
     """By the person."""
@@ -58,42 +74,69 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Everything the status line says, at one moment."""
+    """Snapshot of a session for a status line."""
 
     model: str = ""
-    """Name of the model that reads, or of the one that answers while it does; empty when none was chosen."""
+    """Name of the model that reads, or of the one that is answering; empty when none is chosen."""
     asking_model: str = ""
-    """Name of the one that would answer a question, where that is another."""
+    """Name of the model that will answer questions, if that is another one."""
     read_by: str = ""
     """See `Session.read_by`."""
     device: str = ""
     engine: EngineState | None = None
-    reading: Reading = Reading.NONE
+    reading: ReadingState = ReadingState.NO_MODEL
+    page: Page | None = None
+    """The page after the last of the memory, while its gist is being made."""
     pages_read: int = 0
     pages_total: int = 0
     """An estimate until the book is read."""
     seconds_left: float | None = None
-    asking: Asking = Asking.NONE
-    making: Making | None = None
+    asking: AskingState = AskingState.IDLE
+    artifact: ArtifactProgress | None = None
     problem: str = ""
     """Why the model or the reading stopped; one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActivityChanged:
-    """The status line is out of date. Comes often: gather before drawing."""
+    """`Session.activity` has changed. Sent often: gather before drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoaded:
+    """A model is ready to read or to answer."""
+
+    info: EngineInfo
+    state: EngineState
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryOpened:
-    """There is another memory to show, with what it holds already."""
+    """Another memory is on show, with the pages it already has."""
 
     memory: GistMemory
 
 
 @dataclass(frozen=True, slots=True)
-class PageBegun:
-    """The model has found where this page ends and is shortening it."""
+class ReadingStarted:
+    """The model reads on from the end of its memory."""
+
+    pages: int
+    """Already read."""
+    seconds_left: float | None
+    """For the rest of the book; None if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFound:
+    """The model has paused: the page's bounds are known."""
+
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class PageStarted:
+    """The gist of this page, the next one of the memory, is being made."""
 
     page: Page
 
@@ -103,6 +146,8 @@ class PageRead:
     """The memory has grown by this entry."""
 
     entry: Entry
+    retries: int = 0
+    """How often the model was asked again for the gist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +156,10 @@ class MemoryComplete:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """There is more of what is made of the memory beside its gists."""
+class ArtifactGrown:
+    """More of an artifact has been built."""
 
-    what: str
-    """As in `Making`."""
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +168,32 @@ class QuestionAsked:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionPut:
-    """Model and memory of the question are there."""
+class QuestionStarted:
+    """The model and the memory for the question are ready."""
 
     model: str
-    """Who answers."""
+    """Name of the model that answers."""
     memory: str
-    """Who read the book for it; empty: nobody."""
+    """Name of the model that made the memory; empty if there is no memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderSpoke:
+class QuestionProgress:
+    """An event of the reader that answers."""
+
     event: ReaderEvent
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionEnded:
-    """No question is running any more. `problem` is empty when it was answered."""
+    """The question was answered, cancelled or failed. `problem` is empty when it was answered."""
 
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for the person, to be shown once."""
+    """One line to show once."""
 
     text: str
     is_problem: bool = False
@@ -155,21 +201,24 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """A task died of a defect. The screen raises it where the app's handling of defects sees it."""
+    """A task failed with an error that is not a `GistreadError`: a bug. The listener should raise or log it."""
 
     error: Exception
 
 
 SessionEvent = (
     ActivityChanged
+    | ModelLoaded
     | MemoryOpened
-    | PageBegun
+    | ReadingStarted
+    | PageFound
+    | PageStarted
     | PageRead
     | MemoryComplete
-    | Made
+    | ArtifactGrown
     | QuestionAsked
-    | QuestionPut
-    | ReaderSpoke
+    | QuestionStarted
+    | QuestionProgress
     | QuestionEnded
     | Notice
     | Crashed

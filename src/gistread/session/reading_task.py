@@ -20,9 +20,9 @@ from gistread.session.events import (
     Crashed,
     MemoryComplete,
     Notice,
-    PageBegun,
     PageRead,
-    Reading,
+    PageStarted,
+    ReadingState,
     SessionEvent,
 )
 
@@ -33,7 +33,7 @@ class ReadingTask:
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
-        self.state = Reading.NONE
+        self.state = ReadingState.NO_MODEL
         self.problem = ""
         self.page: Page | None = None
         """The next page of the memory, being shortened, when its bounds are known."""
@@ -53,25 +53,25 @@ class ReadingTask:
         self.problem = ""
         self._expected = expected_pace(engine.info, kept.memory.reading, self.tokens_per_word)
         self._estimate(kept.memory)
-        self._set(Reading.DONE if kept.memory.complete else Reading.RUNNING)
+        self._set(ReadingState.DONE if kept.memory.complete else ReadingState.RUNNING)
         self._task = asyncio.create_task(self._run(kept, engine, then, prepare_questions), name="reading")
 
     def offer(self) -> None:
         """Do not begin by itself."""
-        self._set(Reading.OFFERED)
+        self._set(ReadingState.OFFERED)
 
     async def hold(self) -> None:
         """Stop at once, for as long as another model answers a question."""
         if self._task is not None and not self._task.done():
-            await self.stop(Reading.WAITING)
+            await self.stop(ReadingState.WAITING)
 
-    async def stop(self, state: Reading = Reading.PAUSED) -> None:
+    async def stop(self, state: ReadingState = ReadingState.PAUSED) -> None:
         """Stop at once; what is whole is kept."""
         task, self._task = self._task, None
         if task is not None and not task.done():
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        if self.state is Reading.RUNNING or state is Reading.NONE:
+        if self.state is ReadingState.RUNNING or state is ReadingState.NO_MODEL:
             self._set(state)
 
     async def _run(self, kept: MemoryWriter, engine: Engine, then: Callable[[], None], prepare_questions: bool) -> None:
@@ -95,8 +95,8 @@ class ReadingTask:
                         if kept.notice != notice:
                             notice = kept.notice
                             self._tell(Notice(notice, is_problem=True))
-                    case Finished() if self.state is Reading.RUNNING:
-                        self._set(Reading.DONE)
+                    case Finished() if self.state is ReadingState.RUNNING:
+                        self._set(ReadingState.DONE)
                         self._tell(MemoryComplete())
             if prepare_questions:
                 with contextlib.suppress(GistreadError):  # Then the first question takes its time.
@@ -104,9 +104,9 @@ class ReadingTask:
             then()
         except GistreadError as error:
             self.problem = str(error).replace("\n", " ")
-            self._set(Reading.FAILED)
+            self._set(ReadingState.FAILED)
         except Exception as error:
-            self._set(Reading.FAILED)
+            self._set(ReadingState.FAILED)
             self._tell(Crashed(error))
         finally:
             self.page = None
@@ -115,7 +115,7 @@ class ReadingTask:
     def _begin_next(self) -> None:
         if self._found:
             self.page = self._found[0]
-            self._tell(PageBegun(self.page))
+            self._tell(PageStarted(self.page))
 
     async def _expect(self, memory: GistMemory, engine: Engine) -> None:
         """The pace by what this model makes of the words of this book."""
@@ -129,6 +129,6 @@ class ReadingTask:
     def _estimate(self, memory: GistMemory) -> None:
         self.seconds_left = estimate(memory, pace_of(memory, self._expected)).seconds_left
 
-    def _set(self, state: Reading) -> None:
+    def _set(self, state: ReadingState) -> None:
         self.state = state
         self._tell(ActivityChanged())

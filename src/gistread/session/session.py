@@ -23,6 +23,7 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.presets import Preset, read_presets
+from gistread.readers.events import Steering
 from gistread.readers.registry import METHODS
 from gistread.session.artifact_task import ArtifactTask
 from gistread.session.asking_task import AskingTask
@@ -32,9 +33,10 @@ from gistread.session.events import (
     Crashed,
     MemoryOpened,
     Notice,
+    Obstacle,
     PageRead,
     QuestionEnded,
-    Reading,
+    ReadingState,
     SessionEvent,
 )
 from gistread.session.memory_choice import MemoryChoice
@@ -102,7 +104,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether there is something in the background that the person can pause."""
-        return self.loading or self.reading.state is Reading.RUNNING or self.making.running
+        return self.loading or self.reading.state is ReadingState.RUNNING or self.making.running
 
     @property
     def activity(self) -> Activity:
@@ -120,7 +122,8 @@ class Session:
             pages_total=self._memory.estimated_pages if self._memory else 0,
             seconds_left=self.reading.seconds_left,
             asking=self.asking.state,
-            making=self.making.making,
+            artifact=self.making.making,
+            page=self.reading.page,
             problem=self._problem or self.reading.problem,
         )
 
@@ -130,7 +133,7 @@ class Session:
         maker = self._memory.model_name if self._memory and self._memory.entries else ""
         return maker if self._models.apart or maker != self._models.reading.name else ""
 
-    async def show_kept_memory(self) -> None:
+    async def show_saved_memory(self) -> None:
         """Without a model: show what was read of this book at another time, if anything was."""
         try:
             memory = await asyncio.to_thread(self._choice.latest)
@@ -187,7 +190,7 @@ class Session:
         """Of this book, those with a page at least. Reads the disk."""
         return self._choice.memories()
 
-    async def use_aim(self, aim: GistFocus) -> None:
+    async def use_focus(self, aim: GistFocus) -> None:
         """Read the book for this, beside the memories that there are."""
         await self._want(aim)
 
@@ -235,53 +238,83 @@ class Session:
 
     def resume(self) -> None:
         """Go on after a pause or an error; a model that is gone is loaded again."""
-        if not self.has_model or self.loading or self._asked_apart or self.reading.state is Reading.RUNNING:
+        if not self.has_model or self.loading or self._asked_apart or self.reading.state is ReadingState.RUNNING:
             return
         if self.making.paused:
             self._make_on()
-        if self.reading.state is Reading.DONE:
+        if self.reading.state is ReadingState.DONE:
             return
-        if self.reading.state is Reading.OFFERED and self._kept is not None:
+        if self.reading.state is ReadingState.OFFERED and self._kept is not None:
             self._choice.want(self._kept.memory.aim)
         self._begin()
 
-    def why_not_ask(self) -> str:
-        """What the person has to do before they can ask; empty when they can."""
+    def question_obstacle(self) -> Obstacle | None:
+        """Why a question cannot be asked now; None if it can."""
         if not self.has_model and not self._models.apart:
-            return "There is no model yet: press m to choose one."
-        nothing_read = self.asking.needs_memory and not (self._memory and self._memory.entries)
-        if not self.loading and nothing_read and self.reading.state is not Reading.RUNNING:
-            press = "r to let the model read" if self.has_model else "m to choose a model that reads"
-            return f"No page has been read yet: press {press}."
-        return ""
+            return Obstacle.NO_MODEL
+        if self.answering:
+            return Obstacle.BUSY
+        return self._memory_obstacle()
 
-    def ask(self, question: str, pinned: set[int], here: int | None = None) -> None:
-        """Ask over what has been read so far, at this offset. Only when `why_not_ask` is empty and none is running."""
+    def _memory_obstacle(self) -> Obstacle | None:
+        nothing_read = self.asking.needs_memory and not (self._memory and self._memory.entries)
+        if not self.loading and nothing_read and self.reading.state is not ReadingState.RUNNING:
+            return Obstacle.NOTHING_READ if self.has_model else Obstacle.NO_READING_MODEL
+        return None
+
+    @property
+    def answering(self) -> bool:
+        """Whether a question is running."""
+        return self.asking.running
+
+    @property
+    def steering(self) -> Steering:
+        """Of the running or last question: change it to pin or refuse pages, or to stop look-ups."""
+        return self.asking.steering
+
+    @property
+    def reader(self) -> str:
+        """Name of the reader that answers the next question."""
+        return self.asking.reader
+
+    @property
+    def building(self) -> bool:
+        """Whether an artifact is being built."""
+        return self.making.running
+
+    async def cancel_question(self) -> None:
+        """Stop the running question, if any; the answer so far stays."""
+        await self.asking.cancel()
+
+    async def drop_artifacts(self) -> None:
+        """Stop building artifacts and forget which were wanted; what is built stays."""
+        await self.making.forget()
+
+    def start_question(self, question: str, pinned: set[int], here: int | None = None) -> None:
+        """Ask over the pages read so far, at offset `here` of the book. Only when `question_obstacle` is None."""
         self.asking.start(question, pinned, self._ready, here)
 
-    def make(self, *names: str) -> str:
-        """Make these things of the memory in the background, by their names in `memory/artifacts.py`; what the
-        person has
-        to do before that can begin, empty where it has begun."""
+    def build_artifacts(self, *names: str) -> Obstacle | None:
+        """Build these artifacts in the background (names in `memory/artifacts.py`); why not, where that cannot be."""
         if not self.has_model:
-            return "There is no model yet: press m to choose one."
+            return Obstacle.NO_MODEL
         if self.loading:
-            return "The model is still being loaded."
+            return Obstacle.LOADING
         if self._memory is None or not self._memory.entries:
-            return "No page has been read yet: press r to let the model read."
+            return Obstacle.NOTHING_READ
         self.making.want(*names)
         if not self.asking.running:
             self._make_on()
-        return ""
+        return None
 
     async def use_reader(self, reader: str) -> None:
         """It answers the next question; what it needs is made instead of what the one before did."""
         self.asking.reader = reader
         await self.making.forget()
-        if self.reading.state in (Reading.DONE, Reading.OFFERED) and not self.asking.running:
+        if self.reading.state in (ReadingState.DONE, ReadingState.OFFERED) and not self.asking.running:
             self._make_needs()
 
-    async def left_to_make(self, *names: str) -> dict[str, Left]:
+    async def artifacts_left(self, *names: str) -> dict[str, Left]:
         """How much of these artifacts (by default of all that readers use) is still missing, by name.
 
         Empty where that cannot be known, without a model. An embedding model is not loaded for this.
@@ -322,9 +355,9 @@ class Session:
         elif self.making.wants and self.has_model and not self.loading:
             self._begin()  # It made room for the model that answers.
 
-    async def seconds_to_make(self, name: str) -> float | None:
+    async def seconds_to_build(self, name: str) -> float | None:
         """How long `make` of this will take; None where that cannot be told."""
-        left = (await self.left_to_make(name)).get(name)
+        left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
 
     async def close(self) -> None:
@@ -387,8 +420,8 @@ class Session:
         """A model and a memory with at least one page, waited for. Raises EngineError when they will not come."""
         while True:
             self._grown.clear()
-            if reason := self.why_not_ask():
-                raise EngineError(self._problem or self.reading.problem or reason)
+            if self._memory_obstacle() or not (self.has_model or self._models.apart):
+                raise EngineError(self._problem or self.reading.problem or "Nothing of this book has been read yet.")
             apart = self._models.apart
             memory = self._memory or (GistMemory(self.book, PAGE_SIZES["quality"], "") if apart else None)
             if memory is not None and (memory.entries or not self.asking.needs_memory):
@@ -414,7 +447,7 @@ class Session:
     def _go_on(self) -> None:
         """With what waited for the answer to a question."""
         self._unasked.set()
-        if self._waits or self.reading.state is Reading.WAITING:
+        if self._waits or self.reading.state is ReadingState.WAITING:
             self._begin()
         elif not self.making.paused:
             self._make_on()
@@ -426,7 +459,7 @@ class Session:
             await self.asking.cancel()
         await self._stop_starting()
         await self.making.forget()
-        await self.reading.stop(Reading.NONE)
+        await self.reading.stop(ReadingState.NO_MODEL)
         await self._models.reading.let_go()
         if self._kept is not None:
             self._kept.close()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.session.events import Activity, Asking, Making, Reading
+from gistread.session.events import Activity, ArtifactProgress, AskingState, ReadingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Status:
 def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -> Status:
     """The truth about the model. The name comes last: what it does matters more."""
     state = activity.engine
-    if state is None and activity.asking_model and activity.asking is Asking.NONE:
+    if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
         return Status((f"no model reads: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
     if state is None and activity.problem:
         return Status((f"no model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
@@ -28,7 +28,7 @@ def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -
         return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
     name = tuple(filter(None, (activity.model, activity.device, answers)))
-    if activity.problem and activity.asking is Asking.NONE and activity.reading is not Reading.RUNNING:
+    if activity.problem and activity.asking is AskingState.IDLE and activity.reading is not ReadingState.RUNNING:
         return Status(
             (f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error"
         )
@@ -59,21 +59,21 @@ def minutes(seconds: float) -> str:
 
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
     speed = (f"{state.tokens_per_s:.0f} tok/s",) if state.tokens_per_s else ()
-    if activity.asking is not Asking.NONE:
+    if activity.asking is not AskingState.IDLE:
         if state.phase is Phase.PREFILL and state.priority is Priority.PERSON:
             return (_with_share("reading the prompt", state.fraction), *speed)
         said = {
-            Asking.MODEL: "your question waits for the first page",
-            Asking.ARTIFACTS: "making what the reader needs",
-            Asking.PAGE: "choosing a page",
-            Asking.TEXT: "reading the book for your question",
-            Asking.ANSWER: "answering",
+            AskingState.WAITING: "your question waits for the first page",
+            AskingState.ARTIFACTS: "making what the reader needs",
+            AskingState.PAGE: "choosing a page",
+            AskingState.TEXT: "reading the book for your question",
+            AskingState.ANSWER: "answering",
         }
         return (said[activity.asking], *speed)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
-    making = _making(activity.making, resume_key) if activity.making else ()
+    making = _making(activity.artifact, resume_key) if activity.artifact else ()
     match activity.reading:
-        case Reading.RUNNING:
+        case ReadingState.RUNNING:
             left = activity.seconds_left
             return (
                 f"reading page {activity.pages_read + 1} of {total}",
@@ -83,11 +83,11 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             )
         case _ if making:
             return (*making, *speed)
-        case Reading.PAUSED:
+        case ReadingState.PAUSED:
             return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
-        case Reading.WAITING:
+        case ReadingState.WAITING:
             return ("the reading goes on after the answer",)
-        case Reading.OFFERED:
+        case ReadingState.OFFERED:
             whole = activity.pages_read >= activity.pages_total
             memory = (
                 f"memory complete: {_pages(activity.pages_read)}"
@@ -96,7 +96,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             )
             kept = f"read by {activity.read_by}" if activity.read_by else "kept from before"
             return (f"idle · {memory}, {kept}", f"{resume_key} reads anew")
-        case Reading.DONE:
+        case ReadingState.DONE:
             return ("idle", f"memory complete: {_pages(activity.pages_read)}")
         case _:
             return ("idle",)
@@ -106,8 +106,8 @@ def _pages(count: int) -> str:
     return f"{count} {'page' if count == 1 else 'pages'}"
 
 
-def _making(making: Making, resume_key: str) -> tuple[str, ...]:
-    of = f"{making.what}: {making.done} of {making.total}" if making.total else making.what
+def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:
+    of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
     if making.paused:
         return (f"paused: {of}", f"{resume_key} to go on")
     left = (f"{minutes(making.seconds_left)} left",) if making.seconds_left is not None else ()
@@ -115,8 +115,8 @@ def _making(making: Making, resume_key: str) -> tuple[str, ...]:
 
 
 def _busy(activity: Activity) -> bool:
-    making = activity.making is not None and not activity.making.paused
-    return activity.asking is not Asking.NONE or activity.reading is Reading.RUNNING or making
+    making = activity.artifact is not None and not activity.artifact.paused
+    return activity.asking is not AskingState.IDLE or activity.reading is ReadingState.RUNNING or making
 
 
 def _with_share(text: str, fraction: float | None) -> str:

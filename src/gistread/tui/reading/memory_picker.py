@@ -117,7 +117,7 @@ class MemoryPicker(Moving):
         await self._read_for(session, GistFocus(of_book.preset, task))
 
     async def _read_for(self, session: "Session", aim: "GistFocus") -> None:
-        await session.use_aim(aim)
+        await session.use_focus(aim)
         self.notify(f"The book is read {aim.said}. C leads to the other memories.")
 
     def _session_with_model(self) -> "Session | None":

@@ -15,6 +15,7 @@ from textual.content import Content
 from gistread.tui.commands import BY_ID, keys_of
 from gistread.tui.layout import WIDE_COLUMNS, Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
+from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.moving import Moving
 from gistread.tui.status import minutes
 from gistread.tui.text.messages import Clicked
@@ -121,10 +122,10 @@ class MemoryZoom(Moving):
         if not unmade:
             return parts, ""
         told = "This is" if zoom is Zoom.BOOK else f"{unmade} of {len(parts)} are"
-        if self.session and self.session.making.running:
+        if self.session and self.session.building:
             return parts, f"{told} told in sentences of the gists. The model is shortening them."
         key = keys_of(BY_ID["make-coarser"], cast("GistreadApp", self.app).keymap)[0]
-        seconds = await self.session.seconds_to_make(COARSER) if self.session else None
+        seconds = await self.session.seconds_to_build(COARSER) if self.session else None
         about = f" ({minutes(seconds)})" if seconds else ""
         return parts, f"{told} told in sentences of the gists. {key} lets the model shorten them{about}."
 
@@ -134,9 +135,10 @@ class MemoryZoom(Moving):
         """Let the model make the gists of chapters, parts and the book that are missing."""
         from gistread.memory.artifacts import COARSER
 
-        reason = self.session.make(COARSER) if self.session else "The book is still being opened."
-        if reason:
-            self.warn(reason)
+        if self.session is None:
+            self.warn("The book is still being opened.")
+        elif obstacle := self.session.build_artifacts(COARSER):
+            self.warn(obstacle_message(obstacle, cast("GistreadApp", self.app).keymap))
         else:
             self.look_again()
 

@@ -41,7 +41,7 @@ class SessionListener:
         self._due = False
         self._deltas: list[AnswerDelta] = []
         self._reason = ""
-        self._put = events.QuestionPut("", "")
+        self._put = events.QuestionStarted("", "")
         """Who answers the question that is running or was last."""
         self.asked: list[int] = []
         """Pages the agent opened for the question that is running or was last."""
@@ -59,13 +59,13 @@ class SessionListener:
                 if screen.book is not None:
                     screen.memory_pane.set_here(screen.book_pane.place, scroll=screen.follow)
                 screen.look_again()
-            case events.PageBegun(page=page):
+            case events.PageStarted(page=page):
                 screen.memory_pane.set_progress(begun=page, reading=True)
             case events.PageRead(entry=entry):
                 screen.memory_pane.add(entry)
                 screen.memory_pane.set_here(screen.book_pane.place, scroll=False)
                 screen.memory_grew()
-            case events.Made():
+            case events.ArtifactGrown():
                 screen.memory_grew()
             case events.QuestionAsked(question=question):
                 self.asked = []
@@ -73,10 +73,10 @@ class SessionListener:
                 screen.answers_pane.begin(question)
                 screen.add_class("-answers")
                 screen.show_work()
-            case events.QuestionPut():
+            case events.QuestionStarted():
                 self._put = item
                 screen.answers_pane.put(put_to(item.model, item.memory))
-            case events.ReaderSpoke(event=event):
+            case events.QuestionProgress(event=event):
                 self._reader_spoke(event)
             case events.QuestionEnded(problem=problem):
                 self._flush()
@@ -124,7 +124,7 @@ class SessionListener:
                 answered.found,
                 tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
                 answered.lookups,
-                screen.session.asking.reader,
+                screen.session.reader,
                 self._put.model,
                 self._put.memory,
             )
@@ -145,8 +145,10 @@ class SessionListener:
         self._flush()
         session = self._screen.session
         if session is not None:
-            page = session.reading.page
-            self._screen.memory_pane.set_progress(begun=page, reading=session.reading.state is events.Reading.RUNNING)
+            page = session.activity.page
+            self._screen.memory_pane.set_progress(
+                begun=page, reading=session.activity.reading is events.ReadingState.RUNNING
+            )
         self.show_status()
         self._screen.show_memory_header()
         self._screen.show_maker()
@@ -161,7 +163,7 @@ class SessionListener:
         screen.query_one("#status", StatusLine).show_status(status, note)
         self.show_keys()
         if session is not None:
-            self._show_strip(session.activity.asking is not events.Asking.NONE)
+            self._show_strip(session.activity.asking is not events.AskingState.IDLE)
 
     def show_keys(self) -> None:
         """The key line: a count that waits for its command, or the keys that matter here."""
@@ -183,15 +185,15 @@ class SessionListener:
         keys.show_keys(screen.pane.value, screen.gistread.keymap, leading, screen.book_pane.count.pending)
 
     def _leading(self, activity: events.Activity) -> list[tuple[str, str]]:
-        if activity.asking is not events.Asking.NONE:
+        if activity.asking is not events.AskingState.IDLE:
             refuse = [("refuse", "refuse page")] if self.asked else []
             return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
-        if activity.reading is events.Reading.OFFERED:
+        if activity.reading is events.ReadingState.OFFERED:
             return [("resume", "read anew")]
         if not activity.model:
             return [("choose-model", "choose a model")]
-        paused = activity.making is not None and activity.making.paused
-        if paused or activity.reading in (events.Reading.PAUSED, events.Reading.FAILED):
+        paused = activity.artifact is not None and activity.artifact.paused
+        if paused or activity.reading in (events.ReadingState.PAUSED, events.ReadingState.FAILED):
             return [("resume", "go on")]
         return []
 

@@ -26,7 +26,7 @@ class ReaderScreen(ListScreen):
 
     async def _measure(self, session: "Session") -> None:
         """What is left to make takes a moment to find out, for a long book."""
-        if left := await session.left_to_make():
+        if left := await session.artifacts_left():
             self._show(left)
 
     def _show(self, left: "dict[str, Left]") -> None:

@@ -21,10 +21,12 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
+from gistread.session.events import Obstacle
 from gistread.tui.commands import Place, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, NAMES, WIDE_COLUMNS, Pane
 from gistread.tui.marking.actions import Marking
 from gistread.tui.marking.layers import Layers
+from gistread.tui.obstacles import obstacle_message
 from gistread.tui.opening import earlier_questions, kept_zoom, make_session, read_book
 from gistread.tui.progress import Progress
 from gistread.tui.reading.aloud import Aloud, Speaking
@@ -184,7 +186,7 @@ class ReadingScreen(
         asked = await asyncio.to_thread(earlier_questions, book, app.shelf)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
-        await self.session.show_kept_memory()
+        await self.session.show_saved_memory()
         self.begin_zoom(await asyncio.to_thread(kept_zoom, book, app.shelf))
         if self._asking_model:
             await self.session.use_asking_model(self._asking_model)
@@ -265,14 +267,14 @@ class ReadingScreen(
     @on(QuestionInput.Asked)
     def _asked(self, event: QuestionInput.Asked) -> None:
         session = self.session
-        reason = session.why_not_ask() if session else "The book is still being opened."
-        if session and session.asking.running:
-            reason = "One question at a time: Esc cancels the one that is running."
-        if reason or session is None:
-            self.warn(reason)
+        if session is None:
+            self.warn("The book is still being opened.")
+            return
+        if obstacle := session.question_obstacle():
+            self.warn(obstacle_message(obstacle, self.gistread.keymap))
             return
         self.question.taken(event.question)
-        session.ask(event.question, self.memory_pane.view.pinned, self.book_pane.place)
+        session.start_question(event.question, self.memory_pane.view.pinned, self.book_pane.place)
         if self.narrow:
             self.answers_pane.focus()
         else:
@@ -320,8 +322,9 @@ class ReadingScreen(
     # Keys
 
     def action_ask(self) -> None:
-        if self.session is not None and (reason := self.session.why_not_ask()):
-            self.warn(reason)
+        obstacle = self.session.question_obstacle() if self.session is not None else None
+        if obstacle not in (None, Obstacle.BUSY):
+            self.warn(obstacle_message(obstacle, self.gistread.keymap))
             return
         self.leave_focus_mode()
         for pane in Pane:
@@ -337,8 +340,8 @@ class ReadingScreen(
             self.to_pane(Pane.BOOK)
         elif self.aloud.running or self.aloud.paused:
             await self.aloud.stop()
-        elif session is not None and session.asking.running:
-            await session.asking.cancel()
+        elif session is not None and session.answering:
+            await session.cancel_question()
         elif self.pane is not Pane.BOOK:
             self.to_pane(Pane.BOOK)
         elif self.drop_hits() or self.close_last_note():
@@ -402,19 +405,19 @@ class ReadingScreen(
             self.warn("The model has not read this page yet.")
             return
         self.memory_pane.toggle_pin(number)
-        if self.session is not None and self.session.asking.running:
-            self.session.asking.steering.pinned = set(self.memory_pane.view.pinned)
+        if self.session is not None and self.session.answering:
+            self.session.steering.pinned = set(self.memory_pane.view.pinned)
 
     def action_refuse(self) -> None:
         opened = [page for page in self.hearing.asked if page in self.memory_pane.view.opened]
-        if self.session is None or not self.session.asking.running or not opened:
+        if self.session is None or not self.session.answering or not opened:
             self.warn("The agent has no page open that could be refused.")
             return
         meant = self._page_meant()
         page = meant if self.pane is Pane.MEMORY and meant in opened else opened[-1]
-        self.session.asking.steering.refused.add(page)
+        self.session.steering.refused.add(page)
         self.memory_pane.refuse(page)
 
     def action_stop_lookups(self) -> None:
-        if self.session is not None and self.session.asking.running:
-            self.session.asking.steering.stop = True
+        if self.session is not None and self.session.answering:
+            self.session.steering.stop = True

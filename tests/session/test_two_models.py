@@ -100,13 +100,13 @@ async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 async def asked(session: Session, reader: ScriptedReader, question: str = "who") -> None:
     """The question has reached its reader."""
     before = len(reader.questions)
-    session.ask(question, set())
+    session.start_question(question, set())
     await until(lambda: len(reader.questions) > before)
 
 
 async def answered(session: Session, reader: ScriptedReader) -> None:
     reader.say(ANSWERED)
-    await until(lambda: not session.asking.running)
+    await until(lambda: not session.answering)
 
 
 async def test_the_model_for_questions_is_loaded_with_the_first_question_and_both_are_closed(
@@ -117,7 +117,7 @@ async def test_the_model_for_questions_is_loaded_with_the_first_question_and_bot
     assert session.activity.asking_model == "large"
     await asked(session, reader)
     assert machine.loaded == ["large", "small"]
-    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
+    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     assert session.activity.model == "large"
     await answered(session, reader)
     assert session.activity.model == "small"
@@ -140,7 +140,7 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
     read = len(told.of(events.PageRead))
     assert read
     await asked(session, reader)
-    assert session.activity.reading is events.Reading.WAITING
+    assert session.activity.reading is events.ReadingState.WAITING
     small.gate.set()
     calls = len(small.calls)
     await asyncio.sleep(0.2)
@@ -159,7 +159,7 @@ async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, r
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
-    session.ask("who", set())
+    session.start_question("who", set())
     small = machine.named("small")
     await until(lambda: not small.gate.is_set())
     assert not reader.questions
@@ -188,7 +188,7 @@ async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_
     await answered(session, reader)
     await asyncio.sleep(0.1)
     assert machine.loaded == ["large"]
-    assert session.activity.reading is events.Reading.DONE
+    assert session.activity.reading is events.ReadingState.DONE
     await session.close()
     assert machine.loaded == []
 
@@ -209,7 +209,7 @@ async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other
     large.start = start  # type: ignore[method-assign]
     await asked(session, reader)
     assert tries == [["small"], []]
-    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
+    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     await answered(session, reader)
 
 
@@ -222,7 +222,7 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     await session.use_asking_model(name)
     await asked(session, reader)
     await answered(session, reader)
-    assert told.of(events.QuestionPut) == [events.QuestionPut("small", "small")]
+    assert told.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
     said = [item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text]
     assert len(said) == 1
     assert f"{name} cannot be used for questions, small answers instead" in said[0]
@@ -237,12 +237,12 @@ async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is
     session, told = await machine.read()
     await session.close()
     again, told = machine.session()
-    await again.show_kept_memory()
-    assert again.why_not_ask()
+    await again.show_saved_memory()
+    assert again.question_obstacle()
     await again.use_asking_model("large")
-    assert again.why_not_ask() == ""
+    assert again.question_obstacle() is None
     await asked(again, reader)
-    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
+    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     await answered(again, reader)
     assert machine.loaded == ["large"]
 
@@ -254,14 +254,14 @@ async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     await asked(session, reader)
     reader.say(AnswerDelta("She "))
     await session.use_model("middle")
-    assert session.asking.running
+    assert session.answering
     shown = session.memory
     await asyncio.sleep(0.1)
     assert session.memory is shown
     assert "middle" not in machine.loaded
     await answered(session, reader)
     assert told.of(events.QuestionEnded)[-1].problem == ""
-    await until(lambda: session.activity.reading is events.Reading.OFFERED)
+    await until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert machine.loaded == ["large", "middle"]
 
 
@@ -285,7 +285,7 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     session, told = await machine.reading()
     pages = len(told.of(events.PageRead))
     await session.use_model("large")  # in the middle of the book
-    await until(lambda: session.activity.reading is events.Reading.OFFERED)
+    await until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert not machine.named("large").calls
     assert told.of(events.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
@@ -293,7 +293,7 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     assert session.read_by == "small"
     await asked(session, reader)
     await answered(session, reader)
-    assert told.of(events.QuestionPut) == [events.QuestionPut("large", "small")]
+    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     session.resume()
     await until(lambda: told.of(events.MemoryComplete))
     assert session.read_by == ""
@@ -305,9 +305,9 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
 ) -> None:
     session, told = await machine.reading(asking="large")
     machine.named("large").load_gate.clear()
-    session.ask("who", set())
-    await until(lambda: session.activity.reading is events.Reading.WAITING)
+    session.start_question("who", set())
+    await until(lambda: session.activity.reading is events.ReadingState.WAITING)
     machine.named("small").gate.set()
-    await session.asking.cancel()
+    await session.cancel_question()
     assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
     await until(lambda: told.of(events.MemoryComplete))
