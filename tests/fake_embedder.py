@@ -67,7 +67,7 @@ class FakeEmbedder:
         pass
 
     async def embed(
-        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
+        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
         if self._fails_after is not None and len(self.asked) >= self._fails_after:
             raise EngineError("The fake was told to fail.")

@@ -53,7 +53,7 @@ class Call:
     prompt: Prompt
     options: tuple[str, ...] = ()
     sampling: Sampling = GREEDY
-    priority: Priority = Priority.PERSON
+    priority: Priority = Priority.INTERACTIVE
 
 
 class FakeEngine:
@@ -69,12 +69,14 @@ class FakeEngine:
         fingerprint: str = "fake-1",
         count: Callable[[str], int] = tokens_in,
         parallel: int = 1,
-        hold_tokens: int = 0,
+        pinnable_tokens: int = 0,
         likelihood: Callable[[str, str], float | None] = lambda _, __: None,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
-        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel, hold_tokens=hold_tokens)
+        self._info = EngineInfo(
+            name, fingerprint, context_tokens, "nothing at all", parallel, pinnable_tokens=pinnable_tokens
+        )
         self._count = count
         self._likelihood = likelihood
         self._seen: list[str] = []
@@ -112,7 +114,7 @@ class FakeEngine:
         return sum(_TEMPLATE_TOKENS + self._count(message.content) for message in prompt)
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncIterator[StreamEvent]:
         usage = await self._take("complete", prompt, (), sampling, priority)
         said = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
@@ -134,26 +136,26 @@ class FakeEngine:
         self._seen.append(prompt[-1].content[: prompt[-1].stable])
         return NO_USAGE
 
-    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
         stable = prompt[-1].content[: prompt[-1].stable]
-        if sum(map(self._count, self.holding)) + self._count(stable) > self._info.hold_tokens:
+        if sum(map(self._count, self.holding)) + self._count(stable) > self._info.pinnable_tokens:
             return None
         usage = await self._take("hold", (Message("user", stable),), (), Sampling(max_tokens=0), priority)
         self.holding.append(stable)
         return usage
 
-    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         return [prompt[-1].content[: prompt[-1].stable] in self.holding for prompt in prompts]
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         async for event in self.stream(prompt, sampling, priority):
             if isinstance(event, Completion):
                 return event
         raise AssertionError("a stream ends with a completion")
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
         longest = max(map(self._count, options))
@@ -163,7 +165,7 @@ class FakeEngine:
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         mean = self._likelihood(_text(prompt), continuation)
         if mean is None:

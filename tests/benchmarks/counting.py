@@ -82,25 +82,25 @@ class CountingEngine:
         return NO_USAGE
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
         completion = await self.complete(prompt, sampling, priority)
         yield TextDelta(completion.text)
         yield completion
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         text = _shortened(prompt[-1].content, round(sampling.max_tokens / 2 / _TOKENS_OF_A_WORD))
         return Completion(text, "end", self._cost(prompt, text, sampling.max_tokens, priority))
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         index = self._random.randrange(len(options))
         longest = max(len(self._weights.tokens_of(option)) for option in options) + 1
         return Choice(index, None, self._cost(prompt, options[index], longest, priority))
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         return None
 

@@ -162,7 +162,7 @@ class _Apart:
         return NO_USAGE
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
         async with (
             self._at_work,
@@ -173,17 +173,17 @@ class _Apart:
                 yield event
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         async with self._at_work, _engine(self._setting) as engine:
             return await engine.complete(prompt, sampling, priority)
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         async with self._at_work, _engine(self._setting) as engine:
             return await engine.choose(prompt, options, priority)
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         async with self._at_work, _engine(self._setting) as engine:
             return await engine.likelihood(prompt, continuation, priority)

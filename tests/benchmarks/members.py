@@ -214,13 +214,13 @@ class _Asked:
         info = self._engine.info
         return replace(info, parallel=self._way.at_once or info.parallel)
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         choice = await self._engine.choose(self._put(prompt), options, priority)
         self._book(choice.usage)
         return choice
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         said = await self._engine.complete(self._put(prompt), sampling, priority)
         self._book(said.usage)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.cli import main
 from gistread.engine.llama import client
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
 from tests.fake_engine import FakeEngine
 
@@ -23,7 +23,7 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 class SlowEngine(FakeEngine):
     """Takes its time for everything, and says what a gist could say."""
 
-    def __init__(self, model_path: Path, *, wishes: Wishes, **places: object) -> None:
+    def __init__(self, model_path: Path, *, wishes: LoadOptions, **places: object) -> None:
         super().__init__(context_tokens=wishes.context_tokens or 8192)
 
     async def start(self) -> EngineInfo:
@@ -33,7 +33,7 @@ class SlowEngine(FakeEngine):
         return await super().start()
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
         await asyncio.sleep(PAUSE_S)
         async for event in super().stream(prompt, sampling, priority):

@@ -64,7 +64,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     monkeypatch.setenv("HOME", str(tmp_path))
     for variable in ("HF_HOME", "HF_HUB_CACHE", "LLAMA_CACHE", "OLLAMA_MODELS"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
     found = Models(tmp_path / "models")
     for number, name in enumerate(("small", "large"), 1):
         gguf(found.path(name), weights=64 * number)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gistread.engine.protocol import EngineInfo, Fit
+from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import ExitStatus
 from gistread.memory import model_check
 from tests.cli.conftest import Run
@@ -26,7 +26,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _found(folder: Path) -> Any:
-    from gistread.engine.model_places import FoundModel
+    from gistread.engine.model_search import FoundModel
 
     return [FoundModel(path.stem, (path,)) for path in sorted(folder.glob("*.gguf"))]
 
@@ -36,7 +36,7 @@ class GoodEngine(FakeEngine):
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo("good", "good-1", 8192, "CPU", fit=Fit(0, 3, 8192, "f16", 64, 1, True))
+        return EngineInfo("good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
     async def start(self) -> EngineInfo:
         return self.info

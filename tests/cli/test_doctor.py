@@ -20,7 +20,7 @@ LIBRARY = Library("0.3.36", ("AVX2", "FMA"), ("CPU",), ())
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
+    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
     return write_tiny_gguf(tmp_path / "tiny.gguf")
 
 
@@ -30,7 +30,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EngineError("No model was found on this machine.", "Install the starter.")
 
     default_paths().config_file.unlink()
-    monkeypatch.setattr("gistread.engine.opening.default_model", nothing)
+    monkeypatch.setattr("gistread.engine.model_source.default_model", nothing)
 
 
 def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
 def test_on_a_machine_where_others_have_the_cores_it_says_so(
     run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 2.0)
+    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
     ran = run("doctor", "--model", tiny)
     assert ran.status == ExitStatus.DONE
     assert "could not be measured" in ran.out

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.embedding import embedder_of
-from gistread.engine.model_folders import Place
+from gistread.engine.model_folders import ModelFolder
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -23,10 +23,10 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder in which models are looked for."""
     folder = tmp_path / "places"
     folder.mkdir()
-    monkeypatch.setattr("gistread.engine.model_places.file_places", lambda: [Place("", folder)])
-    monkeypatch.setattr("gistread.engine.model_places.jan_folders", list)
-    monkeypatch.setattr("gistread.engine.model_places.ollama_folders", list)
-    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    monkeypatch.setattr("gistread.engine.model_search.model_folders", lambda: [ModelFolder("", folder)])
+    monkeypatch.setattr("gistread.engine.model_search.jan_folders", list)
+    monkeypatch.setattr("gistread.engine.model_search.ollama_folders", list)
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
     return folder
 
 

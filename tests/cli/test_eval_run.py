@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.checking import kept_verdicts
-from gistread.engine.protocol import EngineInfo, Fit
+from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import ExitStatus
 from gistread.memory.check_results import Verdict, Worth
 from gistread.readers.registry import METHODS
@@ -200,7 +200,7 @@ class GuessingEngine(FakeEngine):
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo("guessing", "guessing-1", 8192, "CPU", fit=Fit(0, 3, 8192, "f16", 64, 1, True))
+        return EngineInfo("guessing", "guessing-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
     async def start(self) -> EngineInfo:
         return self.info

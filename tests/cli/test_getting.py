@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import load_config
-from gistread.engine.recommending import Machine
+from gistread.engine.recommendation import Machine
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from tests.cli.conftest import Run

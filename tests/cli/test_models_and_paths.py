@@ -18,7 +18,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     for variable in ("HF_HOME", "HF_HUB_CACHE", "LLAMA_CACHE", "OLLAMA_MODELS"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
     return gguf(tmp_path / "models" / "tiny.gguf")
 
 

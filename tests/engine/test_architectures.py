@@ -8,7 +8,7 @@ import pytest
 
 from gistread.engine.llama.architectures import is_known
 from gistread.engine.model_files import describe
-from gistread.engine.model_places import FoundModel
+from gistread.engine.model_search import FoundModel
 from tests.tiny_gguf import write_tiny_gguf
 
 

@@ -10,7 +10,7 @@ from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
-from gistread.engine.recommending import Machine, needed_bytes, recommend, room_for
+from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import EngineError, UsageError
 
@@ -75,7 +75,7 @@ def test_what_suits_a_machine(
     best = recommend(entries, machine)
     assert (best.entry.name if best else None) == expected
     if best is not None:
-        room = room_for(best.entry, machine)
+        room = estimate_fit(best.entry, machine)
         assert room is not None
         assert room.place == ("gpu" if "GPU" in best.reason else "memory")
         assert room.context_tokens >= 8192
@@ -114,7 +114,7 @@ def test_embedding_models_are_in_the_list_and_never_recommended(entries: tuple[C
 def test_the_window_that_there_is_room_for_is_at_most_what_it_was_trained_for() -> None:
     entry = CatalogueEntry("m", "o/r", "m.gguf", size_bytes=GB, context_tokens=10_000, kv_bytes_per_token=100_000)
     for free_gb, window in [(1.5, 0), (1.9, 4096), (2.3, 8192), (50, 10_000)]:
-        room = room_for(entry, Machine(round(free_gb * GB), 0, 4))
+        room = estimate_fit(entry, Machine(round(free_gb * GB), 0, 4))
         assert room is not None
         assert room.context_tokens == window
         assert room.place == ("memory" if window else "nowhere")
@@ -122,7 +122,7 @@ def test_the_window_that_there_is_room_for_is_at_most_what_it_was_trained_for() 
 
 def test_of_a_model_whose_size_nobody_says_nothing_is_claimed() -> None:
     entry = CatalogueEntry("m", "o/r", "m.gguf")
-    assert room_for(entry, Machine(64 * GB, 0, 8)) is None
+    assert estimate_fit(entry, Machine(64 * GB, 0, 8)) is None
     assert recommend([entry], Machine(64 * GB, 0, 8)) is None
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import (
     Completion,
     Message,
@@ -117,7 +117,7 @@ async def test_control_tokens_written_in_a_book_stay_text(tiny: Path, start: Sta
 
 
 async def test_what_does_not_fit_is_refused_with_both_numbers(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny, wishes=Wishes(context_tokens=256))
+    engine = await start(tiny, options=LoadOptions(context_tokens=256))
     with pytest.raises(PromptTooLongError) as caught:
         await engine.complete(asked("x" * 300), Sampling(max_tokens=20))
     assert (caught.value.prompt_tokens, caught.value.answer_tokens, caught.value.context_tokens) == (303, 20, 256)
@@ -125,7 +125,7 @@ async def test_what_does_not_fit_is_refused_with_both_numbers(tiny: Path, start:
 
 
 async def test_the_window_is_never_larger_than_the_model_was_trained_for(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny, wishes=Wishes(context_tokens=100_000))
+    engine = await start(tiny, options=LoadOptions(context_tokens=100_000))
     assert engine.info.context_tokens == 4096
 
 
@@ -153,7 +153,7 @@ async def test_a_person_goes_before_background_work(starter: Path, start: StartE
 
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
     await asyncio.sleep(0.3)
-    question = asyncio.create_task(run("question", asked("Why?"), Priority.PERSON))
+    question = asyncio.create_task(run("question", asked("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
     assert usage.prefilled == await engine.measure(LONG)  # interrupted batches are not counted twice

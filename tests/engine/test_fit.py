@@ -5,32 +5,34 @@ from dataclasses import replace
 import pytest
 
 from gistread.engine.llama.fit import (
-    AS_FITS,
+    DEFAULT_OPTIONS,
     LEAST_WINDOW,
+    FreeMemory,
     Gpu,
     Layout,
-    Room,
-    Wishes,
+    LoadOptions,
     fits,
-    given_up,
+    free_memory,
     layouts,
-    needed,
-    room_of,
+    reduction_notice,
+    required_bytes,
 )
-from gistread.engine.llama.memory_estimate import Sizes
+from gistread.engine.llama.memory_estimate import ModelSizes
 
 GIB = 2**30
-EIGHT_B = Sizes(weights=5 * GIB, layers=32, cell=128 * 1024, states=0, scratch=GIB // 4)
+EIGHT_B = ModelSizes(weights=5 * GIB, layers=32, cell=128 * 1024, states=0, scratch=GIB // 4)
 """A model of eight thousand million parameters in four bits: 1 GiB of KV cache for 8192 tokens."""
-PLENTY = Room(64 * GIB)
+PLENTY = FreeMemory(64 * GIB)
 
 
-def best(wishes: Wishes = AS_FITS, room: Room = PLENTY, sizes: Sizes = EIGHT_B) -> Layout | None:
-    return next((one for one in layouts(sizes, 131_072, wishes, room) if fits(sizes, one, room, wishes)), None)
+def best(
+    options: LoadOptions = DEFAULT_OPTIONS, room: FreeMemory = PLENTY, sizes: ModelSizes = EIGHT_B
+) -> Layout | None:
+    return next((one for one in layouts(sizes, 131_072, options, room) if fits(sizes, one, room, options)), None)
 
 
-def with_card(gib: float, memory_gib: float = 32) -> Room:
-    return Room(round(memory_gib * GIB), round(gib * GIB))
+def with_card(gib: float, memory_gib: float = 32) -> FreeMemory:
+    return FreeMemory(round(memory_gib * GIB), round(gib * GIB))
 
 
 def test_where_there_is_memory_two_windows_are_held_on_a_processor_and_four_on_a_card() -> None:
@@ -39,13 +41,13 @@ def test_where_there_is_memory_two_windows_are_held_on_a_processor_and_four_on_a
 
 
 def test_the_window_is_what_was_asked_for_and_never_more_than_the_model_was_trained_for() -> None:
-    assert best(Wishes(context_tokens=20_000)).window == 20_000  # type: ignore[union-attr]
-    (first, *_) = layouts(EIGHT_B, 4096, Wishes(context_tokens=20_000), PLENTY)
+    assert best(LoadOptions(context_tokens=20_000)).window == 20_000  # type: ignore[union-attr]
+    (first, *_) = layouts(EIGHT_B, 4096, LoadOptions(context_tokens=20_000), PLENTY)
     assert first.window == 4096
 
 
 def test_where_memory_is_short_room_for_others_goes_first_then_numbers_then_the_window() -> None:
-    chosen = [best(room=Room(round(gib * GIB))) for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)]
+    chosen = [best(room=FreeMemory(round(gib * GIB))) for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)]
     assert [one and (one.window, one.cells, one.kv_type) for one in chosen] == [
         (8192, 16_384, "f16"),
         (8192, 8192, "f16"),
@@ -73,70 +75,70 @@ def test_as_many_layers_as_fit_are_on_the_card() -> None:
     layout = best(room=room)
     assert layout
     assert room.gpu_bytes
-    assert needed(EIGHT_B, layout)[0] <= room.gpu_bytes
-    assert needed(EIGHT_B, replace(layout, gpu_layers=layout.gpu_layers + 1))[0] > room.gpu_bytes
+    assert required_bytes(EIGHT_B, layout)[0] <= room.gpu_bytes
+    assert required_bytes(EIGHT_B, replace(layout, gpu_layers=layout.gpu_layers + 1))[0] > room.gpu_bytes
 
 
 def test_what_is_tried_takes_less_and_less_and_ends_without_the_card() -> None:
     room = with_card(4)
-    tried = [one for one in layouts(EIGHT_B, 131_072, AS_FITS, room) if fits(EIGHT_B, one, room)]
+    tried = [one for one in layouts(EIGHT_B, 131_072, DEFAULT_OPTIONS, room) if fits(EIGHT_B, one, room)]
     on_card = [one.gpu_layers for one in tried]
     assert on_card == sorted(on_card, reverse=True)
     assert on_card[0] > on_card[1] > on_card[2] > 0 == on_card[-1]
     assert tried[-1] == Layout(LEAST_WINDOW, LEAST_WINDOW, "q8_0", 0)
-    beside = [needed(EIGHT_B, one)[1] for one in tried if not one.gpu_layers]
+    beside = [required_bytes(EIGHT_B, one)[1] for one in tried if not one.gpu_layers]
     assert beside == sorted(beside, reverse=True)
 
 
 @pytest.mark.parametrize("room", [PLENTY, with_card(24), with_card(3)])
-def test_what_the_person_asked_for_does_not_give_way(room: Room) -> None:
-    wishes = Wishes(context_tokens=16_384, kv_cache="q4_0")
-    every = layouts(EIGHT_B, 131_072, wishes, room)
+def test_what_the_person_asked_for_does_not_give_way(room: FreeMemory) -> None:
+    options = LoadOptions(context_tokens=16_384, kv_cache="q4_0")
+    every = layouts(EIGHT_B, 131_072, options, room)
     assert {one.window for one in every} == {16_384}
     assert {one.kv_type for one in every} == {"q4_0"}
-    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, Wishes(gpu_layers=7), with_card(24))} == {7}
-    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, Wishes(gpu_layers=0), with_card(24))} == {0}
+    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))} == {7}
+    assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))} == {0}
 
 
 def test_more_layers_than_there_are_is_all_of_them_and_a_person_may_know_better_than_the_estimate() -> None:
-    assert best(Wishes(gpu_layers=999), with_card(24)).gpu_layers == 33  # type: ignore[union-attr]
-    assert best(Wishes(gpu_layers=999), with_card(1)).gpu_layers == 33  # type: ignore[union-attr]
+    assert best(LoadOptions(gpu_layers=999), with_card(24)).gpu_layers == 33  # type: ignore[union-attr]
+    assert best(LoadOptions(gpu_layers=999), with_card(1)).gpu_layers == 33  # type: ignore[union-attr]
 
 
 def test_a_cache_is_not_made_smaller_by_numbers_where_attention_cannot_be_fused() -> None:
-    assert {one.kv_type for one in layouts(EIGHT_B, 131_072, Wishes(flash_attention="off"), PLENTY)} == {"f16"}
+    assert {one.kv_type for one in layouts(EIGHT_B, 131_072, LoadOptions(flash_attention="off"), PLENTY)} == {"f16"}
 
 
 def test_a_model_without_a_known_cache_is_loaded_with_the_whole_window() -> None:
-    assert best(sizes=replace(EIGHT_B, cell=0), room=Room(6 * GIB)) == Layout(8192, 16_384, "f16", 0)
+    assert best(sizes=replace(EIGHT_B, cell=0), room=FreeMemory(6 * GIB)) == Layout(8192, 16_384, "f16", 0)
 
 
 def test_memory_that_card_and_processor_share_is_not_taken_twice() -> None:
-    apple = room_of(8 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))
+    apple = free_memory(8 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))
     assert best(room=apple).gpu_layers == 33  # type: ignore[union-attr]
-    assert best(room=room_of(4 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))) is None
+    assert best(room=free_memory(4 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))) is None
 
 
 def test_of_the_memory_of_cards_some_is_left_alone() -> None:
     cards = (Gpu("a", 8 * GIB, 8 * GIB), Gpu("b", 2 * GIB, 8 * GIB))
-    room = room_of(GIB, cards)
+    room = free_memory(GIB, cards)
     assert room.gpu_bytes
     assert 8 * GIB < room.gpu_bytes < 10 * GIB
-    assert room_of(GIB, ()).gpu_bytes is None
+    assert free_memory(GIB, ()).gpu_bytes is None
 
 
 def test_a_card_that_does_not_say_what_is_free_is_tried() -> None:
-    layout = best(room=room_of(16 * GIB, (Gpu("?", 0, 0),)))
+    layout = best(room=free_memory(16 * GIB, (Gpu("?", 0, 0),)))
     assert layout
     assert layout.gpu_layers == 33
 
 
 def test_what_is_given_up_is_said_in_one_line() -> None:
     whole = Layout(8192, 16_384, "f16", 33)
-    assert given_up(whole, replace(whole, cells=8192), 32) == ""
-    assert given_up(whole, replace(whole, gpu_layers=16), 32) == (
+    assert reduction_notice(whole, replace(whole, cells=8192), 32) == ""
+    assert reduction_notice(whole, replace(whole, gpu_layers=16), 32) == (
         "Memory is short: the model has 16 of 33 layers on the graphics card."
     )
-    assert given_up(whole, Layout(4096, 4096, "q8_0", 33), 32) == (
+    assert reduction_notice(whole, Layout(4096, 4096, "q8_0", 33), 32) == (
         "Memory is short: the model has a KV cache of q8_0 and a window of 4,096 tokens in place of 8,192."
     )

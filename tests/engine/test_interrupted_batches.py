@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.messages import decode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
@@ -30,7 +30,7 @@ class History:
     def __init__(self, model: TinyModel, window: int) -> None:
         self._model = load(
             model.path,
-            Wishes(context_tokens=window),
+            LoadOptions(context_tokens=window),
             snapshots=None,
             progress=lambda share: None,
             cancelled=lambda: False,
@@ -54,9 +54,9 @@ class History:
         self._scheduler.step()
 
     def step_until_a_person_comes(self, question: Question) -> None:
-        self._interruption = Priority.PERSON
+        self._interruption = Priority.INTERACTIVE
         self._scheduler.step()
-        self.ask(question, Priority.PERSON)
+        self.ask(question, Priority.INTERACTIVE)
 
     def step_until_cancelled(self, number: int) -> None:
         self._interruption = number
@@ -145,13 +145,13 @@ def test_an_interrupted_batch_leaves_what_rests_in_the_cache_as_it_was(model: Ti
         for _ in range(dice.randint(1, 2)):
             history.step()
         for first, _ in talks[:3]:
-            history.ask(first, Priority.PERSON)
+            history.ask(first, Priority.INTERACTIVE)
             if dice.randrange(2):
-                history.settle(Priority.PERSON)
-        history.settle(Priority.PERSON)
+                history.settle(Priority.INTERACTIVE)
+        history.settle(Priority.INTERACTIVE)
         history.ask(dice.choice(work), Priority.BACKGROUND)
         history.step_until_a_person_comes(talks[0][1])
         for _, second in talks[1:3]:
-            history.ask(second, Priority.PERSON)
+            history.ask(second, Priority.INTERACTIVE)
         history.settle()
     history.close()

@@ -31,14 +31,14 @@ async def check(engine: LlamaEngine, model: TinyModel, prompt: Prompt, question:
 async def test_it_is_that_of_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
     dice, engine = random.Random(1), await start(model.path)
     for question in ("w", "who came", "where did a mule stand in snow"):
-        await check(engine, model, about(dice), question, Priority.PERSON)
+        await check(engine, model, about(dice), question, Priority.INTERACTIVE)
 
 
 async def test_many_at_once_are_what_each_is_alone(model: TinyModel, start: StartEngine) -> None:
     dice, engine = random.Random(2), await start(model.path)
     prompts = [about(dice, dice.randrange(3, 80)) for _ in range(16)]
     prompts.append(prompts[0])
-    await asyncio.gather(*(check(engine, model, prompt, "who came", Priority.PERSON) for prompt in prompts))
+    await asyncio.gather(*(check(engine, model, prompt, "who came", Priority.INTERACTIVE) for prompt in prompts))
 
 
 async def test_what_is_interrupted_ends_the_same(model: TinyModel, start: StartEngine) -> None:

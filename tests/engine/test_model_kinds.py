@@ -6,11 +6,11 @@ import pytest
 
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.memory_estimate import Sizes
-from gistread.engine.model_files import ModelFile, Standing, describe, fit_of, standing_of
+from gistread.engine.llama.memory_estimate import ModelSizes
+from gistread.engine.model_files import Availability, ModelFile, availability_of, describe, memory_fit_of
 from gistread.engine.model_kinds import ModelKind, check_writes_text
-from gistread.engine.model_places import FoundModel
-from gistread.engine.model_words import count_words, facts, fit_words, more_facts, size_words
+from gistread.engine.model_search import FoundModel
+from gistread.engine.model_text import count_words, facts, memory_fit_text, other_facts, size_words
 from gistread.errors import EngineError
 from tests.engine.test_models import gguf
 
@@ -74,7 +74,7 @@ def sized(context: int | None = 32_768, **changes: object) -> ModelFile:
         "licence": "mit",
         "usable": True,
         "memory": MemoryKind.ATTENTION,
-        "sizes": Sizes(weights=2 * 10**9, layers=32, cell=100_000, states=0, scratch=10**8),
+        "sizes": ModelSizes(weights=2 * 10**9, layers=32, cell=100_000, states=0, scratch=10**8),
     }
     return ModelFile(**{**plain, **changes})  # type: ignore[arg-type]
 
@@ -82,35 +82,35 @@ def sized(context: int | None = 32_768, **changes: object) -> ModelFile:
 @pytest.mark.parametrize(
     ("free", "context", "words", "standing"),
     [
-        (8_000_000_000, 32_768, "fits, with its whole context", Standing.READY),
-        (4_600_000_000, 32_768, "fits, with 25,000 tokens of context", Standing.READY),
-        (2_400_000_000, 32_768, "fits, with 3,000 tokens of context", Standing.READY),
-        (2_300_000_000, 32_768, "too large for now: it needs 2.9 GB, 2.3 GB are free", Standing.TOO_LARGE),
-        (1_000_000_000, 32_768, "too large for now: it needs 2.9 GB, 1.0 GB are free", Standing.TOO_LARGE),
-        (2_220_000_000, 1_024, "fits, with its whole context", Standing.READY),
-        (8_000_000_000, None, "fits", Standing.READY),
+        (8_000_000_000, 32_768, "fits, with its whole context", Availability.READY),
+        (4_600_000_000, 32_768, "fits, with 25,000 tokens of context", Availability.READY),
+        (2_400_000_000, 32_768, "fits, with 3,000 tokens of context", Availability.READY),
+        (2_300_000_000, 32_768, "too large for now: it needs 2.9 GB, 2.3 GB are free", Availability.TOO_LARGE),
+        (1_000_000_000, 32_768, "too large for now: it needs 2.9 GB, 1.0 GB are free", Availability.TOO_LARGE),
+        (2_220_000_000, 1_024, "fits, with its whole context", Availability.READY),
+        (8_000_000_000, None, "fits", Availability.READY),
     ],
 )
 def test_whether_a_model_fits_is_said_with_how_much_text(
-    free: int, context: int | None, words: str, standing: Standing
+    free: int, context: int | None, words: str, standing: Availability
 ) -> None:
     model = sized(context)
-    fit = fit_of(model, free)
-    assert fit_words(model, fit) == words
-    assert standing_of(model, fit) is standing
+    fit = memory_fit_of(model, free)
+    assert memory_fit_text(model, fit) == words
+    assert availability_of(model, fit) is standing
 
 
 def test_where_the_header_does_not_tell_nothing_is_said_of_fitting() -> None:
     model = sized(sizes=None)
-    assert fit_of(model, 10**9) is None
-    assert fit_words(model, None) == ""
-    assert standing_of(model, None) is Standing.READY
+    assert memory_fit_of(model, 10**9) is None
+    assert memory_fit_text(model, None) == ""
+    assert availability_of(model, None) is Availability.READY
 
 
 def test_facts_are_told_in_plain_words() -> None:
     model = sized(memory=MemoryKind.RECURRENT, parts=3, place="Ollama")
     assert facts(model) == ["2.0 GB", "Q4_K_M", "4.0 B parameters"]
-    assert more_facts(model) == [
+    assert other_facts(model) == [
         "trained for 32,768 tokens",
         "recurrent: the beginning of a long text fades",
         "mit",

@@ -63,7 +63,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if variable.startswith(("XDG_", "HF_", "OLLAMA", "LLAMA", "LOCALAPPDATA")):
             monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("gistread.engine.model_places.starter_path", lambda: None)
+    monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
     monkeypatch.setattr(models, "starter_path", lambda: None)
     return tmp_path
 
@@ -159,7 +159,7 @@ def test_a_file_that_is_reached_in_several_ways_is_one_model(home: Path) -> None
     (home / "models" / "tiny.gguf").symlink_to(blob)
     assert only().path == home / "models" / "tiny.gguf"
     assert only().size_bytes == blob.stat().st_size
-    assert only().also == ()
+    assert only().aliases == ()
 
 
 def test_every_name_of_a_file_means_it(home: Path) -> None:
@@ -172,7 +172,7 @@ def test_every_name_of_a_file_means_it(home: Path) -> None:
         manifest.write_text(json.dumps({"layers": layers}))
     (home / "models").mkdir()
     (home / "models" / "mine.gguf").symlink_to(blob)
-    assert (only().name, only().also) == ("mine", ("tiny:3b", "tiny:latest"))
+    assert (only().name, only().aliases) == ("mine", ("tiny:3b", "tiny:latest"))
     path = home / "models" / "mine.gguf"
     assert [resolve_model(name) for name in ("mine", "tiny:3b", "tiny:latest", "tiny")] == [path] * 4
 

@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from gistread.engine.llama.fit import Wishes
-from gistread.engine.llama.worker.offload import Found, Offload, Worth
+from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.llama.worker.offload import EvictionRank, Offload, OffloadedPrefix
 from gistread.engine.protocol import Priority
 from tests.engine.conftest import StartEngine, TinyModel
 from tests.engine.fresh_model import FreshModel, passage
@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
     return TinyModel(path, FreshModel(path), can_roll_back=True)
 
 
-def parked(tokens: str, *, store: Offload, worth: Worth = Worth.ASKED) -> bool:
+def parked(tokens: str, *, store: Offload, worth: EvictionRank = EvictionRank.ASKED) -> bool:
     """Park what is new of these tokens, a byte each. False: there is no room."""
     known = store.find(as_tokens(tokens))
     room = store.make_room(len(tokens) - known.length, known, worth)
@@ -43,7 +43,7 @@ def as_tokens(text: str) -> list[int]:
     return list(text.encode())
 
 
-def brought_back(found: Found) -> str:
+def brought_back(found: OffloadedPrefix) -> str:
     """The tokens that the states of these pieces make together, each up to where the next begins."""
     ends = [*(piece.start for piece in found.pieces[1:]), found.length]
     pieces = zip(found.pieces, ends, strict=True)
@@ -59,7 +59,7 @@ def test_the_longest_beginning_that_is_parked_is_found() -> None:
         assert brought_back(found) == wanted[: found.length]
     assert store.find(as_tokens("the mule went over a hill")).length == len("the mule went over a ")
     assert store.find(as_tokens("a")).length == 1
-    assert store.find(as_tokens("no mule")) == Found((), 0)
+    assert store.find(as_tokens("no mule")) == OffloadedPrefix((), 0)
 
 
 def test_what_several_begin_with_is_kept_once() -> None:
@@ -80,7 +80,7 @@ def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_fr
     assert [store.find(as_tokens(tokens)).length for tokens in ("abcdef", "xyz", "12345")] == [4, 3, 5]
     assert store.size == 12
     parked("t" * 13, store=store)
-    assert store.find(as_tokens("t")) == Found((), 0)
+    assert store.find(as_tokens("t")) == OffloadedPrefix((), 0)
 
 
 def test_what_background_work_left_goes_first_and_is_never_much() -> None:
@@ -88,7 +88,7 @@ def test_what_background_work_left_goes_first_and_is_never_much() -> None:
     parked("a person's", store=store)
     left = "ABCDEFGHIJKLMNOP"
     for letter in left:
-        parked(letter, store=store, worth=Worth.BACKGROUND)
+        parked(letter, store=store, worth=EvictionRank.BACKGROUND)
     assert [letter for letter in left if store.find(as_tokens(letter)).length] == list(left[-8:])
     parked("0123456789" * 3, store=store)
     assert not any(store.find(as_tokens(letter)).length for letter in left)
@@ -107,8 +107,8 @@ def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
 def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_passes() -> None:
     store = Offload(limit_bytes=100)
     held = [letter * 20 for letter in "abcd"]
-    assert all(parked(tokens, store=store, worth=Worth.HELD) for tokens in held)
-    assert not parked("e" * 20, store=store, worth=Worth.HELD)
+    assert all(parked(tokens, store=store, worth=EvictionRank.HELD) for tokens in held)
+    assert not parked("e" * 20, store=store, worth=EvictionRank.HELD)
     assert store.holdable() == store.size == 80
     for number in range(9):  # Each takes the place of the one before it, and never of what is held.
         assert parked(f"{number}" * 15, store=store)
@@ -131,7 +131,7 @@ def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
 async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache_holds_few_of_them(
     model: TinyModel, start: StartEngine
 ) -> None:
-    dice, engine = random.Random(1), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    dice, engine = random.Random(1), await start(model.path, options=LoadOptions(context_tokens=WINDOW))
     cells: list[int] = []
     engine.watch(lambda _: cells.append(engine.work.cells))
     beginnings = [passage(dice, PART_WORDS) + " " for _ in range(PARTS)]
@@ -151,7 +151,7 @@ async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache
 async def test_what_is_parked_under_running_requests_and_interrupted_ones_is_right(
     model: TinyModel, start: StartEngine
 ) -> None:
-    dice, engine = random.Random(2), await start(model.path, wishes=Wishes(context_tokens=WINDOW))
+    dice, engine = random.Random(2), await start(model.path, options=LoadOptions(context_tokens=WINDOW))
     beginnings = [passage(dice, 100) + " " for _ in range(6)]
     questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(16)]
     for _ in range(2):

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import EngineState, Message, Phase, Priority, Prompt, Sampling, Usage
 from tests.engine.conftest import StartEngine
 from tests.engine.fresh_model import passage
 from tests.tiny_architectures import WRITERS
 
-WISHES = Wishes(context_tokens=1024, batch_tokens=64)
+OPTIONS = LoadOptions(context_tokens=1024, batch_tokens=64)
 SAMPLING = Sampling(max_tokens=4)
 PARTS = 8
 PART_WORDS = 110
@@ -38,7 +38,7 @@ def passing(prompt: Prompt) -> Prompt:
 
 
 async def hold_all(engine: LlamaEngine, parts: list[str]) -> list[Usage]:
-    usages = [usage for part in parts if (usage := await engine.hold(asked(part)))]
+    usages = [usage for part in parts if (usage := await engine.pin(asked(part)))]
     assert len(usages) == len(parts)
     return usages
 
@@ -46,14 +46,14 @@ async def hold_all(engine: LlamaEngine, parts: list[str]) -> list[Usage]:
 async def test_what_is_held_need_not_be_evaluated_for_the_first_question(
     tiny: Path, start: StartEngine, tmp_path: Path, parts: list[str]
 ) -> None:
-    fresh = await start(tiny, wishes=WISHES)
+    fresh = await start(tiny, options=OPTIONS)
     expected = [await fresh.complete(passing(asked(part, "Who?")), SAMPLING) for part in parts]
-    engine = await start(tiny, wishes=WISHES, snapshots=tmp_path / "snapshots")
+    engine = await start(tiny, options=OPTIONS, snapshots=tmp_path / "snapshots")
     prompts = [asked(part) for part in parts]
-    assert await engine.held(prompts) == [False] * PARTS
+    assert await engine.pinned(prompts) == [False] * PARTS
     held = await hold_all(engine, parts)
     assert sum(usage.prefilled for usage in held) > 2 * 2 * 1024
-    assert await engine.held(prompts) == [True] * PARTS
+    assert await engine.pinned(prompts) == [True] * PARTS
     for part, known, before in zip(parts, expected, held, strict=True):
         answer = await engine.complete(passing(asked(part, "Who?")), SAMPLING)
         assert answer.text == known.text
@@ -65,11 +65,11 @@ async def test_what_is_held_need_not_be_evaluated_for_the_first_question(
 async def test_what_is_held_is_not_evaluated_again_for_being_held(
     tiny: Path, start: StartEngine, parts: list[str]
 ) -> None:
-    engine = await start(tiny, wishes=WISHES)
+    engine = await start(tiny, options=OPTIONS)
     await engine.complete(passing(asked(parts[0], "Who?")), SAMPLING)
     await engine.complete(passing(asked(parts[1], "Who?")), SAMPLING)
     await engine.complete(passing(asked(parts[2], "Who?")), SAMPLING)
-    assert await engine.held([asked(part) for part in parts]) == [True] * 3 + [False] * 5
+    assert await engine.pinned([asked(part) for part in parts]) == [True] * 3 + [False] * 5
     assert [usage.prefilled for usage in (await hold_all(engine, parts))[:3]] == [1, 1, 1]
 
 
@@ -77,26 +77,26 @@ async def test_what_is_held_is_not_evaluated_again_for_being_held(
 async def test_how_much_can_be_held_is_told_and_nothing_where_a_state_cannot_be_put_aside(
     kind: str, start: StartEngine, tmp_path: Path, parts: list[str]
 ) -> None:
-    engine = await start(WRITERS[kind](tmp_path / "tiny.gguf", 1), wishes=WISHES)
+    engine = await start(WRITERS[kind](tmp_path / "tiny.gguf", 1), options=OPTIONS)
     if kind == "attention":
-        assert engine.info.hold_tokens > 10_000
+        assert engine.info.pinnable_tokens > 10_000
     else:
-        assert engine.info.hold_tokens == 0
-        assert await engine.hold(asked(parts[0])) is None
+        assert engine.info.pinnable_tokens == 0
+        assert await engine.pin(asked(parts[0])) is None
 
 
 async def test_a_process_that_was_lost_holds_nothing(tiny: Path, start: StartEngine, parts: list[str]) -> None:
-    engine = await start(tiny, wishes=WISHES)
+    engine = await start(tiny, options=OPTIONS)
     await hold_all(engine, parts[:2])
     assert engine.worker_pid is not None
     os.kill(engine.worker_pid, signal.SIGKILL)
     await engine.complete((Message("user", "Who?"),), SAMPLING)
-    assert await engine.held([asked(part) for part in parts[:2]]) == [False, False]
+    assert await engine.pinned([asked(part) for part in parts[:2]]) == [False, False]
 
 
 async def test_stopped_midway_it_goes_on_where_it_was(tiny: Path, start: StartEngine, parts: list[str]) -> None:
-    engine = await start(tiny, wishes=WISHES)
-    holding = asyncio.create_task(engine.hold(asked(parts[0])))
+    engine = await start(tiny, options=OPTIONS)
+    holding = asyncio.create_task(engine.pin(asked(parts[0])))
 
     def stop(state: EngineState) -> None:
         if state.phase is Phase.PREFILL and (state.fraction or 0) > 0:
@@ -106,26 +106,26 @@ async def test_stopped_midway_it_goes_on_where_it_was(tiny: Path, start: StartEn
     with pytest.raises(asyncio.CancelledError):
         await holding
     unwatch()
-    assert await engine.held([asked(parts[0])]) == [False]
+    assert await engine.pinned([asked(parts[0])]) == [False]
     await engine.complete((Message("user", "Who?"),), SAMPLING)
-    usage = await engine.hold(asked(parts[0]))
+    usage = await engine.pin(asked(parts[0]))
     assert usage is not None
-    assert usage.reused >= WISHES.batch_tokens
-    assert await engine.held([asked(parts[0])]) == [True]
+    assert usage.reused >= OPTIONS.batch_tokens
+    assert await engine.pinned([asked(parts[0])]) == [True]
 
 
 async def test_a_persons_question_goes_first(tiny: Path, start: StartEngine, parts: list[str]) -> None:
-    engine = await start(tiny, wishes=WISHES)
+    engine = await start(tiny, options=OPTIONS)
     done: list[str] = []
 
     async def hold(part: str) -> None:
-        await engine.hold(asked(part))
+        await engine.pin(asked(part))
         done.append("part")
 
     holding = [asyncio.create_task(hold(part)) for part in parts]
     await asyncio.sleep(0)
-    await engine.complete((Message("user", "Who?"),), SAMPLING, Priority.PERSON)
+    await engine.complete((Message("user", "Who?"),), SAMPLING, Priority.INTERACTIVE)
     done.append("question")
     await asyncio.gather(*holding)
     assert done.index("question") < PARTS
-    assert await engine.held([asked(part) for part in parts]) == [True] * PARTS
+    assert await engine.pinned([asked(part) for part in parts]) == [True] * PARTS

@@ -11,7 +11,7 @@ import random
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Message, Priority, Sampling, Usage
 from tests.engine.conftest import StartEngine, TinyModel
 from tests.engine.fresh_model import ANSWER_TOKENS, CLEAR, FreshModel, Question, passage
@@ -20,7 +20,7 @@ SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
 LETTERS = "ABCDE"
 
 
-async def ask(engine: LlamaEngine, question: Question, priority: Priority = Priority.PERSON) -> Usage:
+async def ask(engine: LlamaEngine, question: Question, priority: Priority = Priority.INTERACTIVE) -> Usage:
     """Ask, and hold the answer against that of a fresh context."""
     completion = await engine.complete(question.prompt, SAMPLING, priority)
     assert completion.text == question.answer
@@ -195,7 +195,7 @@ async def test_a_fresh_engine_answers_like_a_fresh_context(model: TinyModel, sta
 async def test_a_small_window_in_which_everything_makes_way_all_the_time(
     model: TinyModel, start: StartEngine, seed: int
 ) -> None:
-    dice, engine = random.Random(13 + seed), await start(model.path, wishes=Wishes(context_tokens=512))
+    dice, engine = random.Random(13 + seed), await start(model.path, options=LoadOptions(context_tokens=512))
     beginnings = [passage(dice, 60) + " " for _ in range(5)]
     questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(20)]
     for _ in range(15):

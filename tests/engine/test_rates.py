@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.llama.measured import Measured, Measurements, Subject
+from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.protocol import Rates
 from gistread.engine.reading_cost import seconds_per_token
 from tests.engine.conftest import StartEngine
 
-SUBJECT = Subject("f1", "", "CPU, 2 threads", 2, "1.0 AVX2")
-FOUND = Measured(Rates(300.0, ((1, 50.0), (2, 80.0))), 2)
+SUBJECT = MeasuredSetup("f1", "", "CPU, 2 threads", 2, "1.0 AVX2")
+FOUND = Measurement(Rates(300.0, ((1, 50.0), (2, 80.0))), 2)
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def kept(tmp_path: Path) -> Measurements:
 @pytest.fixture(autouse=True)
 def busy_machines_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """What else runs on the machine of the tests is no reason not to measure."""
-    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
+    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
 
 
 async def test_without_a_cache_nothing_is_measured(tiny: Path, start: StartEngine) -> None:
@@ -43,7 +43,7 @@ async def test_the_second_start_measures_nothing(tiny: Path, start: StartEngine,
     first = (await start(tiny, cache=tmp_path, fast_weights="never")).info
     (subject, _), *others = Measurements(tmp_path / "measured.json").of_model(first.fingerprint).items()
     assert not others
-    told = Measured(Rates(7.0, ((1, 1.0),)), 3)
+    told = Measurement(Rates(7.0, ((1, 1.0),)), 3)
     Measurements(tmp_path / "measured.json").keep(subject, told)
     second = (await start(tiny, cache=tmp_path, fast_weights="never")).info
     assert (second.rates, second.parallel) == (told.rates, told.parallel)
@@ -58,7 +58,7 @@ async def test_a_cache_that_cannot_be_written_is_no_error(tiny: Path, start: Sta
 async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_kept(
     tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 2.0)
+    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
     info = (await start(tiny, cache=tmp_path)).info
     assert info.rates is None
     assert info.parallel == 4
@@ -69,22 +69,22 @@ def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library
     kept.keep(SUBJECT, FOUND)
     assert kept.of(SUBJECT) == FOUND
     for other in (
-        Subject("f2", "", "CPU, 2 threads", 2, "1.0 AVX2"),
-        Subject("f1", "Q8_0", "CPU, 2 threads", 2, "1.0 AVX2"),
-        Subject("f1", "", "a GPU", 2, "1.0 AVX2"),
-        Subject("f1", "", "CPU, 2 threads", 4, "1.0 AVX2"),
-        Subject("f1", "", "CPU, 2 threads", 2, "1.0 AVX2 AVX512"),
+        MeasuredSetup("f2", "", "CPU, 2 threads", 2, "1.0 AVX2"),
+        MeasuredSetup("f1", "Q8_0", "CPU, 2 threads", 2, "1.0 AVX2"),
+        MeasuredSetup("f1", "", "a GPU", 2, "1.0 AVX2"),
+        MeasuredSetup("f1", "", "CPU, 2 threads", 4, "1.0 AVX2"),
+        MeasuredSetup("f1", "", "CPU, 2 threads", 2, "1.0 AVX2 AVX512"),
     ):
         assert kept.of(other) is None
 
 
 def test_a_form_that_cannot_be_used_is_remembered(kept: Measurements) -> None:
-    kept.keep(SUBJECT, Measured(None, 1))
-    assert kept.of(SUBJECT) == Measured(None, 1)
+    kept.keep(SUBJECT, Measurement(None, 1))
+    assert kept.of(SUBJECT) == Measurement(None, 1)
 
 
 def test_one_model_can_be_forgotten(kept: Measurements) -> None:
-    other = Subject("f2", "", "CPU, 2 threads", 2, "1.0 AVX2")
+    other = MeasuredSetup("f2", "", "CPU, 2 threads", 2, "1.0 AVX2")
     kept.keep(SUBJECT, FOUND)
     kept.keep(other, FOUND)
     kept.forget("f1")

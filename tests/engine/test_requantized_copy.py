@@ -14,22 +14,22 @@ import pytest
 
 from gistread.engine.llama import requantized_copy
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.measured import Measured, Measurements
+from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.requantized_copy import copy_path, find_copy, make_copy, may_pay, obstacle, partial_copy
-from gistread.engine.llama.weight_variants import Loaded, Steps, best_form, load_fastest
+from gistread.engine.llama.weight_variants import Loaded, WorkerActions, best_form, load_fastest
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
 from tests.engine.conftest import StartEngine
 
-SLOW = Measured(Rates(100.0, ((1, 50.0),)), 1)
-QUICK = Measured(Rates(300.0, ((1, 40.0),)), 1)
+SLOW = Measurement(Rates(100.0, ((1, 50.0),)), 1)
+QUICK = Measurement(Rates(300.0, ((1, 40.0),)), 1)
 
 
 class Fake:
     """A worker that loads in no time, measures what it is told, and copies by copying."""
 
-    def __init__(self, original: Measured = SLOW, copy: Measured = QUICK, *, on_gpu: bool = False) -> None:
+    def __init__(self, original: Measurement = SLOW, copy: Measurement = QUICK, *, on_gpu: bool = False) -> None:
         self.speeds = {False: original, True: copy}
         self.on_gpu = on_gpu
         self.done: list[str] = []
@@ -38,15 +38,15 @@ class Fake:
         self._copy = False
 
     @property
-    def steps(self) -> Steps:
-        return Steps(self._load, self._measure, self._make)
+    def steps(self) -> WorkerActions:
+        return WorkerActions(self._load, self._measure, self._make)
 
     async def _load(self, path: Path) -> Loaded:
         self._copy = path.parent.name == WEIGHTS
         self._do("load")
         return Loaded(8192, "a GPU" if self.on_gpu else "CPU", self.on_gpu, 2, "1.0", 4)
 
-    async def _measure(self) -> Measured:
+    async def _measure(self) -> Measurement:
         self._do("measure")
         return self.speeds[self._copy]
 
@@ -174,7 +174,7 @@ async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
 async def test_what_was_measured_while_other_programs_were_at_work_decides_nothing(
     header: GgufHeader, tmp_path: Path, disturbed: bool
 ) -> None:
-    nothing = Measured(None, 4)
+    nothing = Measurement(None, 4)
     fake = Fake(original=SLOW if disturbed else nothing, copy=nothing if disturbed else QUICK)
     chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
     assert chosen.weights == "F32"
@@ -190,7 +190,7 @@ async def test_a_model_that_cannot_be_loaded_is_an_error(header: GgufHeader, tmp
 
 
 def test_what_counts_is_the_time_that_reading_a_book_takes() -> None:
-    slow_decode = Measured(Rates(300.0, ((1, 10.0),)), 1)
+    slow_decode = Measurement(Rates(300.0, ((1, 10.0),)), 1)
     assert best_form(SLOW, QUICK)
     assert not best_form(SLOW, slow_decode)
     assert not best_form(SLOW, SLOW)
@@ -259,7 +259,7 @@ def test_when_whoever_waits_is_gone_nothing_is_left_behind(starter: Path, tmp_pa
     command = [
         sys.executable,
         "-m",
-        "gistread.engine.llama.worker.converting",
+        "gistread.engine.llama.worker.quantize",
         str(starter),
         str(tmp_path / "x"),
         "Q8_0",
@@ -277,7 +277,7 @@ def test_when_whoever_waits_is_gone_nothing_is_left_behind(starter: Path, tmp_pa
 async def test_the_engine_stays_the_same_model_whatever_form_is_used(
     tiny: Path, header: GgufHeader, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.engine.llama.measured.UNDISTURBED_SHARE", 0.0)
+    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
     info = (await start(tiny, cache=tmp_path)).info
     assert (info.name, info.fingerprint) == (header.name, header.fingerprint)
     forms = {subject.form for subject in Measurements(tmp_path / MEASUREMENTS).of_model(header.fingerprint)}

@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.weight_variants import Loaded
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineState, Message, Phase, Sampling
@@ -49,9 +49,9 @@ async def whole(deep: Path) -> AsyncIterator[int]:
     """Address space of a worker that has loaded the model with room for two windows, in MiB."""
     engine = LlamaEngine(deep)
     info = await engine.start()
-    assert info.fit
-    assert (info.context_tokens, info.fit.cells, info.fit.kv_type) == (8192, 16_384, "f16")
-    assert info.fit.notice == ""
+    assert info.placement
+    assert (info.context_tokens, info.placement.cells, info.placement.kv_type) == (8192, 16_384, "f16")
+    assert info.placement.notice == ""
     assert engine.worker_pid
     yield psutil.Process(engine.worker_pid).memory_info().vms // MIB
     await engine.close()
@@ -78,16 +78,21 @@ async def test_room_for_others_goes_first_and_is_not_worth_a_word(
 ) -> None:
     limit(whole - 80)
     info = (await start(deep)).info
-    assert info.fit
-    assert (info.context_tokens, info.fit.cells, info.fit.kv_type, info.fit.notice) == (8192, 8192, "f16", "")
+    assert info.placement
+    assert (info.context_tokens, info.placement.cells, info.placement.kv_type, info.placement.notice) == (
+        8192,
+        8192,
+        "f16",
+        "",
+    )
 
 
 async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
     limit(whole - WINDOW_MIB - 60)
     engine = await start(deep)
-    assert engine.info.fit
-    assert (engine.info.context_tokens, engine.info.fit.kv_type) == (8192, "q8_0")
-    assert engine.info.fit.notice == "Memory is short: the model has a KV cache of q8_0."
+    assert engine.info.placement
+    assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
+    assert engine.info.placement.notice == "Memory is short: the model has a KV cache of q8_0."
     said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
     assert said.usage.generated == 2
 
@@ -95,9 +100,9 @@ async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, 
 async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     info = (await start(deep)).info
-    assert info.fit
+    assert info.placement
     assert info.context_tokens in (2048, 4096)
-    assert f"a window of {info.context_tokens:,} tokens in place of 8,192" in info.fit.notice
+    assert f"a window of {info.context_tokens:,} tokens in place of 8,192" in info.placement.notice
 
 
 async def test_where_nothing_is_left_to_give_up_it_is_an_error(
@@ -113,7 +118,7 @@ async def test_a_window_that_was_asked_for_is_not_made_smaller(
 ) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     with pytest.raises(EngineError, match="memory"):
-        await start(deep, wishes=Wishes(context_tokens=8192))
+        await start(deep, options=LoadOptions(context_tokens=8192))
 
 
 async def test_each_thing_given_up_is_told_while_it_is_loaded(
@@ -130,9 +135,9 @@ async def test_each_thing_given_up_is_told_while_it_is_loaded(
     engine.watch(note)
     try:
         await engine.start()
-        assert engine.info.fit
+        assert engine.info.placement
         assert notices[0] == "Memory is short: the model has a KV cache of q8_0."
-        assert notices[-1] == engine.info.fit.notice
+        assert notices[-1] == engine.info.placement.notice
     finally:
         await engine.close()
 
@@ -150,7 +155,7 @@ async def test_a_process_that_the_system_ends_is_begun_again_with_less(deep: Pat
     try:
         info = await engine.start()
         assert killed
-        assert info.fit
-        assert info.fit.cells < 16_384
+        assert info.placement
+        assert info.placement.cells < 16_384
     finally:
         await engine.close()

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from gistread.config import Config, KvCache
-from gistread.engine import opening
-from gistread.engine.opening import has_room, runs_here, same_model
+from gistread.engine import model_source
+from gistread.engine.model_source import fits_in_memory, is_local, same_model
 from tests.engine.test_models import gguf, home
 
 __all__ = ["home"]
@@ -19,16 +19,16 @@ def test_a_model_has_room_where_the_memory_is_free(
 ) -> None:
     model = str(gguf(home / "models" / "one.gguf"))
     config = Config(kv_cache=kv_cache)
-    monkeypatch.setattr(opening, "available_bytes", lambda: 2**40)
-    assert has_room(model, config)
-    monkeypatch.setattr(opening, "available_bytes", lambda: 1000)
-    assert not has_room(model, config)
+    monkeypatch.setattr(model_source, "available_bytes", lambda: 2**40)
+    assert fits_in_memory(model, config)
+    monkeypatch.setattr(model_source, "available_bytes", lambda: 1000)
+    assert not fits_in_memory(model, config)
 
 
 @pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:8080/v1#one", "nothing"])
 def test_what_is_not_a_file_here_needs_no_room(home: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
-    monkeypatch.setattr(opening, "available_bytes", lambda: 0)
-    assert has_room(elsewhere, Config())
+    monkeypatch.setattr(model_source, "available_bytes", lambda: 0)
+    assert fits_in_memory(elsewhere, Config())
 
 
 def test_names_of_one_model_mean_one(home: Path) -> None:
@@ -40,5 +40,5 @@ def test_names_of_one_model_mean_one(home: Path) -> None:
     assert not same_model("one", "three")
     assert same_model("http://127.0.0.1/v1#x", "http://127.0.0.1/v1#x")
     assert not same_model("http://127.0.0.1/v1#x", "one")
-    assert runs_here("one")
-    assert not runs_here("http://127.0.0.1/v1#x")
+    assert is_local("one")
+    assert not is_local("http://127.0.0.1/v1#x")

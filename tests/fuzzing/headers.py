@@ -16,9 +16,9 @@ import orjson
 from gistread.cli.model_list import models_document
 from gistread.engine.llama.gguf import read_header, read_values
 from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
-from gistread.engine.model_files import describe, fit_of, standing_of
-from gistread.engine.model_places import FoundModel
-from gistread.engine.model_words import facts, fit_words, more_facts
+from gistread.engine.model_files import availability_of, describe, memory_fit_of
+from gistread.engine.model_search import FoundModel
+from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.errors import GistreadError
 from gistread.memory.check_results import FileCheckResults
 from tests.fuzzing.mutate import mutated
@@ -88,8 +88,14 @@ class HeaderCases(Cases):
         if index % 20 == 0:
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
         model = describe(FoundModel(path.stem, (path,)))
-        fit = fit_of(model, _FREE_BYTES)
-        told = [*facts(model), *more_facts(model), fit_words(model, fit), standing_of(model, fit).name, model.problem]
+        fit = memory_fit_of(model, _FREE_BYTES)
+        told = [
+            *facts(model),
+            *other_facts(model),
+            memory_fit_text(model, fit),
+            availability_of(model, fit).name,
+            model.problem,
+        ]
         assert all(isinstance(words, str) for words in told)
         assert model.usable or model.problem
         assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0

@@ -34,7 +34,7 @@ async def read_ahead(memory: GistMemory, models: Models) -> list[Grown]:
 
 
 def holding(tokens: int) -> FakeEngine:
-    return FakeEngine(hold_tokens=tokens)
+    return FakeEngine(pinnable_tokens=tokens)
 
 
 def held_of(engine: FakeEngine) -> list[str]:
@@ -78,10 +78,10 @@ async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
 
 async def test_where_there_is_less_memory_than_was_said_it_ends_there() -> None:
     class Shrunk(FakeEngine):
-        async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-            return await super().hold(prompt, priority) if len(self.holding) < 2 else None
+        async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+            return await super().pin(prompt, priority) if len(self.holding) < 2 else None
 
-    engine = Shrunk(hold_tokens=100_000)
+    engine = Shrunk(pinnable_tokens=100_000)
     assert [grown.done for grown in await read_ahead(make_memory(), Models(engine, answers=True))] == [1, 2]
 
 
@@ -118,7 +118,7 @@ async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
         Models(holding(100_000)),  # nobody will ask this engine
         Models(holding(0), answers=True),  # it holds nothing
         Models(holding(EACH - 1), answers=True),
-        Models(FakeEngine(hold_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
+        Models(FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
     ):
         assert (await MEMBERS.left(memory, models)).needless
         assert await read_ahead(memory, models) == []

@@ -67,7 +67,7 @@ async def test_vectors_are_made_while_the_person_waits_told_of_and_kept() -> Non
     memory, first, second = make_memory(), FakeEmbedder(), FakeEmbedder()
     prepared = [event for event in await ask(first, memory=memory) if isinstance(event, Prepared)]
     assert prepared[-1] == Prepared("vectors", 8, 8)
-    assert {priority for _, _, priority in first.asked} == {Priority.PERSON}
+    assert {priority for _, _, priority in first.asked} == {Priority.INTERACTIVE}
     events = await ask(second, memory=memory)
     assert not any(isinstance(event, Prepared) for event in events)
     assert [kind for _, kind, _ in second.asked] == [TextKind.QUERY]

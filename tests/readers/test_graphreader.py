@@ -260,7 +260,7 @@ async def test_stop_before_there_is_a_notebook_answers_from_the_facts_that_have_
 
 
 class Failing(FakeEngine):
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         if "tell about" in prompt[0].content:
             raise EngineError("The model died.")
         return await super().choose(prompt, options, priority)

@@ -183,7 +183,7 @@ class Crowded(FakeEngine):
 
     at_once = most = 0
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         try:

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.protocol import (
     GREEDY,
@@ -50,7 +50,7 @@ class Accounted:
     def info(self) -> EngineInfo:
         return replace(self._engine.info, parallel=8)
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         known = list(self._finished)
         choice = await self._engine.choose(prompt, options, priority)
         await self._account(prompt, known, choice.usage)
@@ -59,7 +59,7 @@ class Accounted:
         return replace(choice, index=0 if "yes" in options else 1)
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         known = list(self._finished)
         said = await self._engine.complete(prompt, replace(sampling, max_tokens=4), priority)
@@ -78,7 +78,7 @@ async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=Wishes(context_tokens=WINDOW))
+    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), options=LoadOptions(context_tokens=WINDOW))
     await engine.start()
     try:
         accounted = Accounted(engine)
@@ -101,8 +101,8 @@ async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
-    wishes = Wishes(context_tokens=WINDOW)
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), wishes=wishes, snapshots=tmp_path / "snapshots")
+    wishes = LoadOptions(context_tokens=WINDOW)
+    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), options=wishes, snapshots=tmp_path / "snapshots")
     memory = make_memory(20, 20)
     await engine.start()
     try:

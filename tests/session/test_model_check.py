@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gistread.engine.protocol import EngineInfo, Fit
+from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResults, Verdict, Worth
 from gistread.session import model_check
@@ -16,7 +16,7 @@ from tests.fake_engine import FakeEngine
 
 GOOD = Verdict(Worth.READING, "good for reading", 6, 6)
 PAGE = PageRead(entry=None)  # type: ignore[arg-type]
-LOCAL = EngineInfo("local", "local-1", 8192, "CPU", fit=Fit(0, 3, 8192, "f16", 64, 1, True))
+LOCAL = EngineInfo("local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
 
 class LocalEngine(FakeEngine):

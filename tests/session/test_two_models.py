@@ -26,7 +26,7 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.has_room = True
+        self.fits_in_memory = True
         """For two models at once."""
         self.broken: set[str] = set()
         self.stop_after: int | None = None
@@ -91,7 +91,7 @@ class Machine:
 @pytest_asyncio.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     machine = Machine(tmp_path)
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: machine.has_room)
+    monkeypatch.setattr(model_pair, "fits_in_memory", lambda spec, config: machine.fits_in_memory)
     yield machine
     for session in machine.sessions:
         await session.close()
@@ -173,7 +173,7 @@ async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, r
 async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    machine.has_room = False
+    machine.fits_in_memory = False
     session, told = await machine.reading(asking="large")
     await asked(session, reader)
     assert machine.loaded == ["large"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, load_config
-from gistread.engine.model_files import ModelFile, Standing
+from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
@@ -28,7 +28,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     found = [model("large-model"), model("small-model"), embeds]
     monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(found))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
-    monkeypatch.setattr(model_pair, "has_room", lambda spec, config: True)
+    monkeypatch.setattr(model_pair, "fits_in_memory", lambda spec, config: True)
     return found
 
 
@@ -106,7 +106,7 @@ async def test_a_model_to_search_with_is_remembered_and_used_in_the_open_book(
         assert screen.session is not None
         before = screen.session.asking._options.embedder
         await pilot.press("m", "shift+tab")
-        await until(pilot, lambda: TITLES[Standing.EMBEDDINGS] in text_of(app))
+        await until(pilot, lambda: TITLES[Availability.EMBEDDINGS] in text_of(app))
         assert "large-model" not in text_of(app)
         await pilot.press(*"vectors", "enter")
         await until(pilot, lambda: settings_in(tmp_path).embedding_model == str(models[2].path))

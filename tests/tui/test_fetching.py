@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from gistread.config import Config, load_config
-from gistread.engine.model_places import found_models
-from gistread.engine.recommending import Machine
+from gistread.engine.model_search import found_models
+from gistread.engine.recommendation import Machine
 from gistread.paths import Paths
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.model import ModelScreen

@@ -71,7 +71,7 @@ async def test_a_question_comes_first_and_nothing_is_made_twice(tmp_path: Path) 
     made = extractions(engine)
     # What was under way when the question came is asked for again, as a person's request.
     assert sum(count > 1 for count in made.values()) <= engine.info.parallel
-    assert Priority.PERSON in {call.priority for call in engine.calls if FACTS in call.text}
+    assert Priority.INTERACTIVE in {call.priority for call in engine.calls if FACTS in call.text}
     left = (await session.artifacts_left())["facts"]
     assert left.complete
     await session.close()
@@ -187,7 +187,7 @@ def parts_read(engine: SteppedEngine) -> Counter[str]:
 
 
 async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=says, hold_tokens=100_000)
+    engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     session, told = session_on(tmp_path, engine, MEMBERS)
     await session.use_model("fake")
     await holds(lambda: told.of(events.ArtifactGrown) and not session.building)
@@ -204,7 +204,7 @@ async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path:
 
 async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -> None:
     reading, answering = (
-        SteppedEngine(says=says, hold_tokens=100_000, name=name, fingerprint=name) for name in ("reads", "answers")
+        SteppedEngine(says=says, pinnable_tokens=100_000, name=name, fingerprint=name) for name in ("reads", "answers")
     )
     told = Told()
     session = Session(
@@ -228,7 +228,7 @@ async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -
 
 
 async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=says, hold_tokens=100_000)
+    engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
     app = app_on(long_book(), tmp_path, engine, replace(MEMBERS, prepare="when asked"))
     async with app.run_test(size=(120, 60)) as pilot:

@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import OptionList
 
 from gistread.config import Config
-from gistread.engine.llama.memory_estimate import Sizes
+from gistread.engine.llama.memory_estimate import ModelSizes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.memory.check_results import Verdict, Worth
@@ -24,12 +24,12 @@ GB = 10**9
 
 
 def sized(name: str, gigabytes: int) -> ModelFile:
-    return replace(model(name), sizes=Sizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0))
+    return replace(model(name), sizes=ModelSizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0))
 
 
 MODELS = [
     sized("zebra-7b", 4),
-    replace(sized("whale-70b", 40), licence="llama3.3", also=("sea:latest",)),
+    replace(sized("whale-70b", 40), licence="llama3.3", aliases=("sea:latest",)),
     replace(model("vectors", usable=False), kind=ModelKind.EMBEDDINGS, problem="it makes embeddings, not text"),
     model("broken", usable=False),
     sized("adder-3b", 2),

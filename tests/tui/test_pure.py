@@ -42,7 +42,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             "no connection to gpu:80; again in 4 s · reading page 3 of ? · SmolLM2 · CPU",
         ),
         (
-            activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.PERSON),
+            activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE),
             "reading the prompt 60% · SmolLM2 · CPU",
         ),
         (activity(Phase.DECODE, asking=AskingState.PAGE), "choosing a page · SmolLM2 · CPU"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.errors import PromptTooLongError, UsageError
 from gistread.memory.derived import Derived, Grown
 from gistread.web.acting import ActEvent, Opened, act
@@ -128,7 +128,7 @@ async def test_a_task_that_is_none_is_refused(task: str) -> None:
 @pytest.fixture
 async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     engine = LlamaEngine(
-        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log", wishes=Wishes(context_tokens=2048)
+        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log", options=LoadOptions(context_tokens=2048)
     )
     await engine.start()
     yield engine

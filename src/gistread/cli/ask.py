@@ -31,7 +31,7 @@ from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.reading import read_to_end
 from gistread.config import Config
-from gistread.engine.opening import fingerprint_of
+from gistread.engine.model_source import fingerprint_of
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import ANYTHING

@@ -15,7 +15,7 @@ from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine, duration
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
-from gistread.engine.opening import ModelSource, fingerprint_of
+from gistread.engine.model_source import ModelSource, fingerprint_of
 from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResults, Verdict, Worth
@@ -67,10 +67,10 @@ async def weighs(engine: Engine, model: ModelSource, line: ProgressLine) -> bool
     Supposed of a model on a server, and of one that is too slow to be tried. Raises EngineError.
     """
     kept = kept_verdicts()
-    if engine.info.fit is not None and kept.of(engine.info.fingerprint) is None:
+    if engine.info.placement is not None and kept.of(engine.info.fingerprint) is None:
         line.show(f"trying {engine.info.name} …")
         with contextlib.suppress(TooSlowError):
-            kept.keep(engine.info.fingerprint, model.path, await try_model(engine, Priority.PERSON))
+            kept.keep(engine.info.fingerprint, model.path, await try_model(engine, Priority.INTERACTIVE))
     return kept.weighs(engine.info.fingerprint)
 
 
@@ -79,7 +79,7 @@ async def tried_beside(
     memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine
 ) -> AsyncIterator[None]:
     """Try the model while it reads, if nothing is known of it, from the first page on; what comes of it is said."""
-    unknown = engine.info.fit is not None and kept_verdicts().of(engine.info.fingerprint) is None
+    unknown = engine.info.placement is not None and kept_verdicts().of(engine.info.fingerprint) is None
     task = asyncio.create_task(_beside(memory, engine, model, line), name="try model") if unknown else None
     try:
         yield
@@ -103,7 +103,7 @@ async def _try(model: ModelSource, config: Config) -> tuple[Verdict, EngineInfo]
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             line.show(f"trying {engine.info.name} …")
-            return await try_model(engine, Priority.PERSON), engine.info
+            return await try_model(engine, Priority.INTERACTIVE), engine.info
 
 
 def _rows(verdict: Verdict, info: EngineInfo | None) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from gistread.cli.progress import ProgressLine
 from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import ask_library
-from gistread.engine.llama.measured import Measured, Measurements
+from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle
-from gistread.engine.opening import ModelSource
+from gistread.engine.model_source import ModelSource
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError, ExitStatus, StorageError
@@ -53,7 +53,7 @@ async def _load(model: ModelSource, config: Config) -> EngineInfo:
             return engine.info
 
 
-def _verdict(header: GgufHeader, forms: dict[str, Measured], *, used: bool) -> str:
+def _verdict(header: GgufHeader, forms: dict[str, Measurement], *, used: bool) -> str:
     if not may_pay(header):
         return f"{header.name} needs no copy: {header.quantization} is a form that llama.cpp is fast with."
     if not {"", FAST} <= forms.keys():

@@ -17,11 +17,11 @@ from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
-from gistread.engine.llama.measured import Measurements
+from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
-from gistread.engine.model_words import size_words
-from gistread.engine.opening import ModelSource
-from gistread.engine.protocol import EngineInfo, Fit
+from gistread.engine.model_source import ModelSource
+from gistread.engine.model_text import size_words
+from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import Verdict
 from gistread.memory.estimate import expected_pace
@@ -105,7 +105,7 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
         async with loaded(model, config, line) as engine:
             found.info = engine.info
     found.verdict = kept_verdicts().of(header.fingerprint)
-    on_gpu = bool(found.info.fit and found.info.fit.gpu_layers)
+    on_gpu = bool(found.info.placement and found.info.placement.gpu_layers)
     if may_pay(header) and not on_gpu:
         compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
         found.advice += _advice_on_form(header, config, compared=compared)
@@ -134,9 +134,9 @@ def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> li
 
 def _advice_on_room(found: _Findings, info: EngineInfo) -> list[Advice]:
     advice: list[Advice] = []
-    if info.fit and info.fit.notice:
+    if info.placement and info.placement.notice:
         how = "Choose a smaller model or quantisation, end other programs, or set context_tokens or kv_cache yourself."
-        advice.append(Advice(info.fit.notice, how))
+        advice.append(Advice(info.placement.notice, how))
     if info.rates is None:
         what = f"Other programs have the cores (load {found.load:.1f} on {found.cores}), or memory is short."
         advice.append(Advice(what, "Ask again when the machine is quiet; until then nothing is known of its speed."))
@@ -172,14 +172,14 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
                 "window",
                 f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
             ),
-            *(_fit_rows(info.fit, has_card=bool(library and library.gpus)) if info.fit else []),
+            *(_fit_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
             ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.name}"),
         ]
         rows += _rates_rows(info)
     return rows
 
 
-def _fit_rows(fit: Fit, *, has_card: bool) -> list[tuple[str, str]]:
+def _fit_rows(fit: Placement, *, has_card: bool) -> list[tuple[str, str]]:
     """How it was laid into this machine; the settings may have it otherwise."""
     attention = f"flash attention {'on' if fit.flash_attention else 'off'}"
     return [
@@ -248,7 +248,7 @@ def _document(found: _Findings) -> Json:
             "weights": info.weights,
             "context_tokens": info.context_tokens,
             "parallel": info.parallel,
-            "fit": asdict(info.fit) if info.fit else None,
+            "fit": asdict(info.placement) if info.placement else None,
         },
         "verdict": verdict_document(found.verdict) if found.verdict else None,
         "rates": rates

@@ -18,7 +18,7 @@ from gistread.cli.opening import settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, bar
 from gistread.config import Config
-from gistread.engine.opening import ModelSource, find_source
+from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap

@@ -15,12 +15,12 @@ from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.embedding_models import makes_vectors
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import Got, Plan, check_disk, get, make_plan
+from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan
 from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.text import entry_facts, plan_lines, progress_words, room_words, share_of
+from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.model_words import size_words
-from gistread.engine.recommending import Machine, Recommendation, needed_bytes, recommend, room_for
+from gistread.engine.model_text import size_words
+from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import ExitStatus, UsageError
 from gistread.paths import default_paths
@@ -93,7 +93,7 @@ def _agree(plan: Plan, folder: Path, *, yes: bool) -> None:
         raise InterruptError("Nothing was fetched.")
 
 
-async def _fetch(plan: Plan, folder: Path, network: Network) -> Got:
+async def _fetch(plan: Plan, folder: Path, network: Network) -> FetchedModel:
     seen = 0
     noticed = ""
     with ProgressLine() as line:
@@ -105,7 +105,7 @@ async def _fetch(plan: Plan, folder: Path, network: Network) -> Got:
             if reason and reason != noticed:
                 line.say(f"{reason[0].upper()}{reason[1:]}.")
             noticed = reason
-            line.show(f"{bar(share_of(progress))}  {progress_words(progress, number, count, duration)}")
+            line.show(f"{bar(share_of(progress))}  {progress_text(progress, number, count, duration)}")
 
         try:
             return await get(plan, folder, network, tell)
@@ -118,7 +118,7 @@ async def _fetch(plan: Plan, folder: Path, network: Network) -> Got:
             ) from None
 
 
-def _told(plan: Plan, got: Got) -> list[str]:
+def _told(plan: Plan, got: FetchedModel) -> list[str]:
     if got.was_here:
         return [f"{plan.name} is here already: {got.path}"]
     checked = {
@@ -127,7 +127,7 @@ def _told(plan: Plan, got: Got) -> list[str]:
         "": "and nothing to hold it against",
     }
     sums = got.sha256[0] if len(got.sha256) == 1 else f"{len(got.sha256)} files"
-    return [f"{plan.name} is in {got.path}", f"SHA-256 {sums}, {checked[got.voucher]}."]
+    return [f"{plan.name} is in {got.path}", f"SHA-256 {sums}, {checked[got.checksum_source]}."]
 
 
 def _setting(path: Path) -> str:
@@ -143,14 +143,14 @@ def _in_order(catalogue: Catalogue, best: Recommendation | None) -> list[Catalog
 def _row(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
     here = folder / Path(entry.file).name
-    told = [" · ".join(entry_facts(entry)), room_words(entry, machine), "is here" if here.exists() else ""]
+    told = [" · ".join(entry_facts(entry)), fit_text(entry, machine), "is here" if here.exists() else ""]
     lines = [folded(f"{entry.name}{recommended}")]
     lines += [folded(line, "    ") for line in (*told, entry.good_for) if line]
     return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
 
 
 def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
-    room = room_for(entry, machine)
+    room = estimate_fit(entry, machine)
     recommended = best is not None and best.entry == entry
     return {
         **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
@@ -164,13 +164,13 @@ def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendatio
     }
 
 
-def _got_document(plan: Plan, got: Got, *, used: bool) -> Json:
+def _got_document(plan: Plan, got: FetchedModel, *, used: bool) -> Json:
     return {
         "name": plan.name,
         "path": str(got.path),
         "size": got.size_bytes,
         "sha256": list(got.sha256),
-        "checked_against": got.voucher or None,
+        "checked_against": got.checksum_source or None,
         "from": plan.host,
         "licence": plan.licence,
         "was_here": got.was_here,

@@ -13,7 +13,7 @@ from gistread.book.model import Book
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.opening import ModelSource, find_source, new_engine
+from gistread.engine.model_source import ModelSource, find_source, new_engine
 from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
 from gistread.memory.choosing import begun_as, choose_preset
@@ -107,9 +107,9 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
         return await _started(otherwise, config, line, None)
     finally:
         unwatch()
-    if info.fit and info.fit.notice:
-        line.say(f"Note: {info.fit.notice}")
-    elif info.fit and config.context_tokens and info.context_tokens < config.context_tokens:
+    if info.placement and info.placement.notice:
+        line.say(f"Note: {info.placement.notice}")
+    elif info.placement and config.context_tokens and info.context_tokens < config.context_tokens:
         line.say(f"Note: {info.name} was trained for {info.context_tokens:,} tokens, and its window is no larger.")
     return engine
 

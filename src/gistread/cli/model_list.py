@@ -12,11 +12,11 @@ from typing import Any
 
 from gistread.cli.output import folded, one_line, say, write, write_json
 from gistread.config import load_config
-from gistread.engine.fetching.begun import begun_in
+from gistread.engine.fetching.unfinished import unfinished_downloads
 from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_files import ModelFile, fit_of, standing_of
-from gistread.engine.model_words import facts, fit_words, more_facts, size_words
+from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
+from gistread.engine.model_text import facts, memory_fit_text, other_facts, size_words
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError, UsageError
@@ -41,7 +41,7 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
     if isinstance(chosen, str):
         write(f"* {chosen}")
     # Those that fit before those that do not; each by name, as they were found.
-    for model in sorted(models, key=lambda model: standing_of(model, fit_of(model, free))):
+    for model in sorted(models, key=lambda model: availability_of(model, memory_fit_of(model, free))):
         write("\n".join(_lines(model, free, chosen, tried.of(model.path))))
     if not models:
         say(
@@ -52,7 +52,7 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         say(f"{size_words(free)} of memory are free.")
         if chosen is None:
             say("`gistread models use NAME` chooses one for good.")
-    for one in begun_in(default_paths().models):
+    for one in unfinished_downloads(default_paths().models):
         of = f" of {size_words(one.size_bytes)}" if one.size_bytes is not None else ""
         how = f"`gistread models get {shlex.quote(one.spec)}` goes on"
         say(f"{one.name} is begun, {size_words(one.done_bytes)}{of}: {how}.")
@@ -81,7 +81,7 @@ def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileChe
 
 
 def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dict[str, Any]:
-    fit = fit_of(model, free_bytes)
+    fit = memory_fit_of(model, free_bytes)
     return {
         "name": model.name,
         "path": str(model.path),
@@ -98,7 +98,7 @@ def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dic
         "memory": model.memory.value if model.memory else None,
         "files": model.parts,
         "place": model.place,
-        "also": list(model.also),
+        "also": list(model.aliases),
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
@@ -112,8 +112,8 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:
         use = ["for --embedding-model"] if model.embeds else []
-        yield folded(" · ".join([*facts(model), *use, *more_facts(model)]), _INDENT)
-        if told := fit_words(model, fit_of(model, free_bytes)):
+        yield folded(" · ".join([*facts(model), *use, *other_facts(model)]), _INDENT)
+        if told := memory_fit_text(model, memory_fit_of(model, free_bytes)):
             yield folded(told, _INDENT)
         if verdict is not None:
             yield folded(f"tried here: {verdict.line}", _INDENT)

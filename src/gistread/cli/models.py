@@ -10,9 +10,9 @@ from gistread.cli.output import say, write_json
 from gistread.config import load_config, save_setting
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_kinds import check_writes_text
-from gistread.engine.model_places import whole_name
+from gistread.engine.model_search import whole_name
+from gistread.engine.model_source import find_source, settings_name
 from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
-from gistread.engine.opening import find_source, kept_name
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
@@ -37,7 +37,7 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
         setting, path, told = "", None, role.without
     elif is_address(arguments.model) and arguments.role != "embedding":
         # Whether anybody answers there, the next command that asks will tell.
-        setting, path = kept_name(arguments.model), None
+        setting, path = settings_name(arguments.model), None
         save_setting(default_paths().config_file, role.setting, setting)
         told = role.told.format(setting)
     else:

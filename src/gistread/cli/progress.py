@@ -98,7 +98,7 @@ def engine_line(state: EngineState, model: str) -> str:
 
 def at_work(info: EngineInfo) -> str:
     """Which model, and whether it is this machine that has the work."""
-    return info.name if info.elsewhere else f"{info.name} on this machine"
+    return info.name if info.is_remote else f"{info.name} on this machine"
 
 
 def duration(seconds: float) -> str:

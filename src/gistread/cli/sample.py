@@ -4,7 +4,7 @@ import argparse
 
 from gistread.cli.opening import settings
 from gistread.cli.read import open_screen
-from gistread.engine.model_places import starter_path
+from gistread.engine.model_search import starter_path
 from gistread.engine.models import STARTER
 from gistread.errors import ExitStatus
 from gistread.sample import story_path

@@ -1,6 +1,6 @@
 """One model on this machine, described: what stands in the list of models, and whether it can be used.
 
-Only headers are read; nothing is loaded. Where models lie, `model_places.py` knows; which one a name means,
+Only headers are read; nothing is loaded. Where models lie, `model_search.py` knows; which one a name means,
 `models.py`.
 """
 
@@ -12,9 +12,9 @@ from gistread.engine.llama.architectures import is_known
 from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, LEAST_WINDOW
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.memory_estimate import Sizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
+from gistread.engine.llama.memory_estimate import ModelSizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
-from gistread.engine.model_places import FoundModel
+from gistread.engine.model_search import FoundModel
 from gistread.errors import EngineError
 
 
@@ -47,9 +47,9 @@ class ModelFile:
     """Files that it lies in."""
     place: str = ""
     """Whose folder it was found in: `Ollama`, `LM Studio` …"""
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     """Other names of the same file: `--model` takes them, too."""
-    sizes: Sizes | None = None
+    sizes: ModelSizes | None = None
     """What it takes of the memory; None: not known."""
 
     @property
@@ -58,7 +58,7 @@ class ModelFile:
         return self.kind is ModelKind.EMBEDDINGS
 
 
-class Standing(IntEnum):
+class Availability(IntEnum):
     """How near a model is to being used: the order of every list."""
 
     READY = 0
@@ -69,7 +69,7 @@ class Standing(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class MemoryFit:
     """Whether a model has room in the memory that is free, and for how much text."""
 
     context_tokens: int
@@ -81,7 +81,7 @@ class Fit:
     """Whether that window is one to work with."""
 
 
-def fit_of(model: ModelFile, free_bytes: int) -> Fit | None:
+def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
     """How this model fits into so many free bytes; None where its header does not tell."""
     if model.sizes is None:
         return None
@@ -89,16 +89,16 @@ def fit_of(model: ModelFile, free_bytes: int) -> Fit | None:
     needed = needed_bytes(model.sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
     room = cells_that_fit(model.sizes, free_bytes)
     context = trained if room is None else min(room, trained)
-    return Fit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
+    return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
 
 
-def standing_of(model: ModelFile, fit: Fit | None) -> Standing:
+def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
     """Whether to offer it, and behind which others."""
     if model.embeds:
-        return Standing.EMBEDDINGS
+        return Availability.EMBEDDINGS
     if not model.usable:
-        return Standing.UNUSABLE
-    return Standing.READY if fit is None or fit.enough else Standing.TOO_LARGE
+        return Availability.UNUSABLE
+    return Availability.READY if fit is None or fit.enough else Availability.TOO_LARGE
 
 
 def describe(found: FoundModel) -> ModelFile:
@@ -123,7 +123,7 @@ def describe(found: FoundModel) -> ModelFile:
             has_template=False,
             parts=len(found.parts),
             place=found.place,
-            also=found.also,
+            aliases=found.aliases,
         )
     first = headers[0]
     kind, problem = _kind(headers, found.name)
@@ -144,7 +144,7 @@ def describe(found: FoundModel) -> ModelFile:
         memory=first.memory.kind if first.layers else None,
         parts=len(found.parts),
         place=found.place,
-        also=found.also,
+        aliases=found.aliases,
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
     )
 

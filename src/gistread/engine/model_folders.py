@@ -28,7 +28,7 @@ _OLLAMA_SYSTEM = (
 )
 
 
-class Place(NamedTuple):
+class ModelFolder(NamedTuple):
     """A folder with models in it, perhaps."""
 
     owner: str
@@ -36,21 +36,21 @@ class Place(NamedTuple):
     path: Path
 
 
-def file_places() -> list[Place]:
+def model_folders() -> list[ModelFolder]:
     """Folders in which models lie as files, the person's own first. Most of them do not exist."""
-    places = [Place("", folder) for folder in own_folders()]
+    places = [ModelFolder("", folder) for folder in own_folders()]
     home = _home()
     if home is None:
         return places
     cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
     data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
-    places += [Place("", default_paths().models), Place("", home / "models")]
-    places += [Place("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
-    places += [Place("Hugging Face", folder) for folder in _hugging_face(cache)]
-    places += [Place("LM Studio", folder) for folder in _lm_studio(home)]
-    places += [Place("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
-    places += [Place("Jan", folder / "models") for folder in jan_folders()]
-    places += [Place("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
+    places += [ModelFolder("", default_paths().models), ModelFolder("", home / "models")]
+    places += [ModelFolder("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
+    places += [ModelFolder("Hugging Face", folder) for folder in _hugging_face(cache)]
+    places += [ModelFolder("LM Studio", folder) for folder in _lm_studio(home)]
+    places += [ModelFolder("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
+    places += [ModelFolder("Jan", folder / "models") for folder in jan_folders()]
+    places += [ModelFolder("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
     return places
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gistread.engine.embedding_models import check_makes_vectors
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_files import ModelFile, describe
-from gistread.engine.model_places import SUFFIX, FoundModel, found_models, parts_of, starter_path, whole_name
+from gistread.engine.model_search import SUFFIX, FoundModel, found_models, parts_of, starter_path, whole_name
 from gistread.errors import EngineError, NoEmbeddingModelError
 
 STARTER = "starter"
@@ -152,7 +152,7 @@ def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
         lambda name: wanted in name,
     ]
     for test in tests:
-        if found := [model for model in models if any(test(name.casefold()) for name in (model.name, *model.also))]:
+        if found := [model for model in models if any(test(name.casefold()) for name in (model.name, *model.aliases))]:
             return found
     return []
 

@@ -36,7 +36,7 @@ Prompt = tuple[Message, ...]
 class Priority(IntEnum):
     """Who waits for the answer. A person's request goes before background work, even one that is running."""
 
-    PERSON = 0
+    INTERACTIVE = 0
     BACKGROUND = 1
 
 
@@ -146,7 +146,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Placement:
     """How a model was laid into this machine."""
 
     gpu_layers: int
@@ -181,16 +181,16 @@ class EngineInfo:
     """None: not measured."""
     aliases: tuple[str, ...] = ()
     """Fingerprints that the same weights may have elsewhere: a server tells of a model no more than its name."""
-    elsewhere: bool = False
+    is_remote: bool = False
     """The work is done on other machines, where requests at work at the same time do not take turns as they do here."""
     weights: str = ""
     """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
-    fit: Fit | None = None
+    placement: Placement | None = None
     """None: it runs elsewhere."""
     has_template: bool = True
     """False: it was trained to go on with text, not to follow tasks, and prompts are laid out plainly for it."""
-    hold_tokens: int = 0
-    """Tokens that `Engine.hold` has room for, about; 0: it holds nothing, or does not say."""
+    pinnable_tokens: int = 0
+    """Tokens that `Engine.pin` has room for, about; 0: it holds nothing, or does not say."""
 
 
 class Phase(StrEnum):
@@ -250,18 +250,18 @@ class Engine(Protocol):
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         """Evaluate the stable beginning of this prompt, so that a request that begins so is answered sooner."""
 
-    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
         """As `prepare`, in memory alone: for many prompts that each are worth something to this process only.
 
         None: it could not be held beside what is held already. What is held makes way for what people ask, where
         that needs all the room, and is gone when the engine is lost: `held` says what is there.
         """
 
-    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         """Of each whether its stable beginning is there still, however it came to be evaluated."""
 
     def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
         """Text as it is decoded, then a `Completion`.
 
@@ -270,15 +270,15 @@ class Engine(Protocol):
         """
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         """The whole answer at once; as `stream`."""
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         """Which of `options` (distinct, not empty) the model answers with. It can answer nothing else (D3)."""
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         """How likely it is that the model answers with `continuation` (not empty), word for word.
 
@@ -346,7 +346,7 @@ class Embedder(Protocol):
         """How fast it was with the texts that it was last asked for; None before that."""
 
     async def embed(
-        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
+        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
         """The vectors of these texts, but for rounding the same whatever is embedded with them. Loads the model.
 

@@ -1,9 +1,9 @@
 """What a model may use here, as far as it is known without loading one."""
 
-from gistread.engine.llama.fit import room_of
+from gistread.engine.llama.fit import free_memory
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.machine import available_bytes, gpu_maker, physical_cores
-from gistread.engine.recommending import Machine
+from gistread.engine.recommendation import Machine
 from gistread.errors import EngineError
 
 
@@ -15,4 +15,4 @@ def this_machine() -> Machine:
         gpus = ask_library().gpus if gpu_maker() else ()
     except EngineError:
         gpus = ()
-    return Machine(free_bytes, room_of(free_bytes, gpus).gpu_bytes or 0, physical_cores())
+    return Machine(free_bytes, free_memory(free_bytes, gpus).gpu_bytes or 0, physical_cores())

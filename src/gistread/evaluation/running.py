@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine
-from gistread.engine.side_by_side import SideBySide
 from gistread.errors import EngineError, GistreadError
 from gistread.evaluation.asking import Place, ask, failed
 from gistread.evaluation.merging import Tell, merged
@@ -156,10 +156,10 @@ async def run(
             yield event
 
 
-def places_for(plan: Plan, engine: Engine) -> SideBySide:
+def places_for(plan: Plan, engine: Engine) -> ConcurrencyLimit:
     """For questions asked at the same time: one on this machine unless more are wanted, since how long a question
     takes is one of the figures."""
-    return SideBySide(engine, plan.at_once or (None if engine.info.elsewhere else 1))
+    return ConcurrencyLimit(engine, plan.at_once or (None if engine.info.is_remote else 1))
 
 
 class _Run:

@@ -52,9 +52,9 @@ def beginning(part: Passage, book: Book) -> Prompt:
 
 async def held(parts: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
     """Of each part whether the engine has read it, and need not again."""
-    if not engine.info.hold_tokens:
+    if not engine.info.pinnable_tokens:
         return [False for _ in parts]
-    return await engine.held(await asyncio.to_thread(lambda: [beginning(part, book) for part in parts]))
+    return await engine.pinned(await asyncio.to_thread(lambda: [beginning(part, book) for part in parts]))
 
 
 async def read_ahead(book: Book, engine: Engine, priority: Priority) -> AsyncGenerator[Grown, None]:
@@ -64,7 +64,7 @@ async def read_ahead(book: Book, engine: Engine, priority: Priority) -> AsyncGen
         there = await held(parts, book, engine)
         done = sum(there)
         for part in (part for part, known in zip(parts, there, strict=True) if not known):
-            usage = await engine.hold(beginning(part, book), priority)
+            usage = await engine.pin(beginning(part, book), priority)
             if usage is None:
                 return  # There is less memory than there was.
             done += 1
@@ -85,7 +85,7 @@ async def _first(book: Book, engine: Engine) -> list[Passage]:
         each = _usual_tokens(engine.info)
     except PromptTooLongError:
         return []
-    most = engine.info.hold_tokens // each
+    most = engine.info.pinnable_tokens // each
     return await chunks(book, each, engine.count, first=most) if most else []
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
-from gistread.engine.side_by_side import SideBySide
 from gistread.memory.derived import Grown, key_of
 from gistread.memory.estimate import Left, unread
 from gistread.memory.extractive import extract, shared_terms
@@ -69,7 +69,7 @@ async def gather(
     Goes on where it was stopped. Raises EngineError when the engine fails.
     """
     entries = list(memory.entries)
-    places = SideBySide(engine)
+    places = ConcurrencyLimit(engine)
     found: dict[int, list[Fact]] = {}
     usage = NO_USAGE
 

@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 
 from gistread.book.model import Book
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
-from gistread.engine.side_by_side import SideBySide
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
 from gistread.memory.model import Entry, GistMemory, Page, Reading
@@ -114,7 +114,7 @@ class _UnderWay:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._pages = SideBySide(engine, _PAGES_AT_FIRST)
+        self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
         self.begin = self._pages.begin
 
     def end(self) -> None:
@@ -155,7 +155,7 @@ class _Reading:
     def _begin_chapters(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
         """Begin with as many more as pay at this moment."""
         info = self._engine.info
-        requests = _REQUESTS_ELSEWHERE if info.elsewhere else _REQUESTS_A_CHAPTER
+        requests = _REQUESTS_ELSEWHERE if info.is_remote else _REQUESTS_A_CHAPTER
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
             tasks.create_task(self._read_sections(waiting, tasks))

@@ -52,7 +52,7 @@ class _Window:
     tokens_per_word: float
 
     @property
-    def room_words(self) -> int:
+    def fit_text(self) -> int:
         return max(0, int((self.context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / self.tokens_per_word))
 
 
@@ -77,7 +77,7 @@ def choose_size(
         raise UsageError(f"--min-words {min_words} is more than --max-words {max_words}.", "Give a smaller minimum.")
     window = _Window(context_tokens, tokens_per_word)
     size = _with_wishes(_fitting(book_words, window), min_words, max_words)
-    if size.max_words > window.room_words:
+    if size.max_words > window.fit_text:
         needed = round(size.max_words * tokens_per_word) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
             f"The context is too small for one page: a page of {size.max_words} words needs about {needed} tokens, "
@@ -112,15 +112,15 @@ def _fitting(book_words: int, window: _Window) -> PageSize:
     largest: PageSize | None = None
     for name, size in PAGE_SIZES.items():
         open_words = PAGES_OPEN * size.max_words
-        if open_words + book_words * _GIST_SHARE[name] <= window.room_words:
+        if open_words + book_words * _GIST_SHARE[name] <= window.fit_text:
             return size
-        if open_words <= window.room_words / 2:
+        if open_words <= window.fit_text / 2:
             largest = size
     if largest is not None:
         return largest
     # A small window: pages of the first size's proportions, two of which fill half of it.
     first = PAGE_SIZES["quality"]
-    max_words = min(first.max_words, max(SMALLEST_PAGE_WORDS, window.room_words // (2 * PAGES_OPEN)))
+    max_words = min(first.max_words, max(SMALLEST_PAGE_WORDS, window.fit_text // (2 * PAGES_OPEN)))
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 
 

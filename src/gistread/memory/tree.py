@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from gistread.book.model import Book
 from gistread.book.words import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
-from gistread.engine.side_by_side import SideBySide
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import Derived, Grown, key_of
@@ -121,7 +121,7 @@ async def grow(
     top = outline(memory)
     wanted = [stretch for stretch in inner(top) if whole or stretch is not top]
     made: dict[Stretch, asyncio.Task[tuple[Gist, Usage]]] = {}
-    places = SideBySide(engine)
+    places = ConcurrencyLimit(engine)
 
     async def summary(stretch: Stretch) -> tuple[Gist, Usage]:
         below = [(await made[child])[0] if child.children else _gist(memory, child) for child in stretch.children]

@@ -32,7 +32,7 @@ async def dense(
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     found: Vectors | None = None
     unit = Unit.GIST if options.dense_gists else Unit.PASSAGE
-    async with aclosing(vectors.grow(memory, options.embedder, unit, Priority.PERSON)) as growing:
+    async with aclosing(vectors.grow(memory, options.embedder, unit, Priority.INTERACTIVE)) as growing:
         async for event in growing:
             match event:
                 case Grown(done=done, total=total):

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
 from gistread.book.words import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
-from gistread.engine.side_by_side import SideBySide
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.facts import Facts, gather
@@ -63,7 +63,7 @@ async def graphreader(
     # The first page may take a minute: what is being waited for is said before.
     if not (left := await asyncio.to_thread(facts.left, memory)).complete:
         yield Prepared("facts", left.done, left.total)
-    async with aclosing(gather(memory, engine, Priority.PERSON)) as growing:
+    async with aclosing(gather(memory, engine, Priority.INTERACTIVE)) as growing:
         async for growth in growing:
             if isinstance(growth, Facts):
                 search.graph = await asyncio.to_thread(build, growth.facts, memory.book.language)
@@ -142,7 +142,7 @@ def _choice_of(search: Search, shown: Sequence[Element], chosen: Sequence[int]) 
 async def _side_by_side(search: Search, paths: Sequence[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     """All paths at once, what they say as it comes."""
     said: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
-    places = SideBySide(search.engine)
+    places = ConcurrencyLimit(search.engine)
 
     async def follow(path: Path) -> None:
         async with places:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from gistread import prompts
 from gistread.book.words import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
-from gistread.engine.side_by_side import SideBySide
 from gistread.memory.chunks import TASK_TOKENS, held, part_tokens, text_of
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, chunks, join
@@ -144,7 +144,7 @@ async def _ask_members(
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.part_tokens + TASK_TOKENS + SHORT_TOKENS)
-    places = SideBySide(team.engine, None if info.elsewhere else in_window)
+    places = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
 
     async def member(part: int) -> _Report | None:
         async with places:

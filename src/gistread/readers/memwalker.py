@@ -149,7 +149,7 @@ async def memwalker(
     # The first summary may take a minute: what is being waited for is said before.
     if not (left := await asyncio.to_thread(tree.left, memory)).complete:
         yield Prepared("summaries", left.done, left.total)
-    async with aclosing(grow(memory, engine, Priority.PERSON)) as growing:
+    async with aclosing(grow(memory, engine, Priority.INTERACTIVE)) as growing:
         async for growth in growing:
             if isinstance(growth, Node):
                 walk.path.append(growth)

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from gistread.engine.opening import find_source
+from gistread.engine.model_source import find_source
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResults
@@ -52,7 +52,7 @@ class Trying:
         with contextlib.suppress(EngineError):
             info = engine.info
             known = await asyncio.to_thread(self._verdicts.of, info.fingerprint)
-            if info.fit is None or known is not None:
+            if info.placement is None or known is not None:
                 self._done = True
                 return
             verdict = await try_model(engine)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.engine.opening import has_room, runs_here, same_model
+from gistread.engine.model_source import fits_in_memory, is_local, same_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
@@ -116,7 +116,7 @@ class ModelPair:
     @property
     def share_cores(self) -> bool:
         """Whether one of two would slow the other down. Only those on this machine do."""
-        return self.apart and runs_here(self.reading.spec) and runs_here(self.asking.spec)
+        return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
     def at_hand(self, embedder: Embedder | None) -> Models | None:
         """What is made of a memory with. None while the model that reads has no engine."""
@@ -167,8 +167,8 @@ class ModelPair:
         await asyncio.gather(self.reading.let_go(), self.asking.let_go())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
-        beside = other.loaded and runs_here(model.spec) and runs_here(other.spec)
-        if beside and not model.loaded and not await asyncio.to_thread(has_room, model.spec, self._config):
+        beside = other.loaded and is_local(model.spec) and is_local(other.spec)
+        if beside and not model.loaded and not await asyncio.to_thread(fits_in_memory, model.spec, self._config):
             await self._make_room(model, other)
         try:
             return await model.start()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.opening import same_model
+from gistread.engine.model_source import same_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ARTIFACTS

@@ -296,7 +296,7 @@ class GistreadApp(App[None]):
 
     async def action_choose_model(self) -> None:
         from gistread.engine.llama.library import installed_version
-        from gistread.engine.model_words import layout_words
+        from gistread.engine.model_text import placement_text
         from gistread.memory.check_results import CheckResults
         from gistread.tui.fetching import Fetching
         from gistread.tui.model_rows import Role
@@ -311,18 +311,18 @@ class GistreadApp(App[None]):
         verdicts = CheckResults(self.paths.check_results, installed_version())
         session = self.reading.session if self.reading is not None else None
         info = session.info if session is not None else None
-        loaded = layout_words(info.fit) if info is not None and info.fit is not None else ""
+        loaded = placement_text(info.placement) if info is not None and info.placement is not None else ""
         self.push_screen(ModelScreen(chosen, self.fetching, verdicts, loaded), self._use_model)
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
         """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""
         if choice is None:
             return
-        from gistread.engine.opening import kept_name
+        from gistread.engine.model_source import settings_name
         from gistread.tui.model_rows import Role
 
         try:
-            model = kept_name(choice.spec)
+            model = settings_name(choice.spec)
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
@@ -372,7 +372,7 @@ class GistreadApp(App[None]):
 
     def _new_engine(self, model: str) -> "Engine":
         """In a thread: finding a model by its name reads headers. Raises EngineError."""
-        from gistread.engine.opening import find_source, new_engine
+        from gistread.engine.model_source import find_source, new_engine
 
         return new_engine(find_source(model), self.config, self.paths)
 

@@ -11,9 +11,9 @@ from enum import Enum
 from pathlib import Path
 
 from gistread.engine.fetching.network import Network
-from gistread.engine.fetching.plan import Got, Plan, discard, get
+from gistread.engine.fetching.plan import FetchedModel, Plan, discard, get
 from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.text import progress_words, share_of
+from gistread.engine.fetching.text import progress_text, share_of
 from gistread.errors import GistreadError
 from gistread.tui.status import minutes
 
@@ -36,7 +36,7 @@ class Download:
     """Of the file that is being fetched."""
     problem: str = ""
     """Why it failed, for the person."""
-    got: Got | None = None
+    got: FetchedModel | None = None
 
     @property
     def words(self) -> str:
@@ -46,7 +46,7 @@ class Download:
                 if self.progress is None:
                     return "beginning"
                 count = len(self.plan.files)
-                return f"{self.share:.0%} · {progress_words(self.progress, self.number, count, minutes)}"
+                return f"{self.share:.0%} · {progress_text(self.progress, self.number, count, minutes)}"
             case Course.PAUSED:
                 return f"paused at {self.share:.0%}"
             case Course.FAILED:
@@ -80,7 +80,7 @@ class Downloads:
         self._ended = loop.create_future()
         self.state = Download(plan)
         stopped = threading.Event()
-        inner: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Got]]] = []
+        inner: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[FetchedModel]]] = []
 
         def stop() -> None:
             stopped.set()
@@ -88,7 +88,7 @@ class Downloads:
                 with contextlib.suppress(RuntimeError):  # it has ended in this moment
                     own_loop.call_soon_threadsafe(task.cancel)
 
-        async def work() -> Got:
+        async def work() -> FetchedModel:
             task = asyncio.current_task()
             assert task is not None
             inner.append((asyncio.get_running_loop(), task))
@@ -136,7 +136,7 @@ class Downloads:
         if self.state is not None:
             self.state = replace(self.state, progress=progress, number=number)
 
-    def _end(self, got: Got | None, problem: str, defect: Exception | None) -> None:
+    def _end(self, got: FetchedModel | None, problem: str, defect: Exception | None) -> None:
         assert self.state is not None
         assert self._ended is not None
         course = Course.DONE if got else Course.FAILED if problem else Course.PAUSED

@@ -11,12 +11,12 @@ from textual.timer import Timer
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, Kind, read_catalogue
 from gistread.engine.fetching.addresses import is_address
-from gistread.engine.fetching.begun import Begun, begun_in
 from gistread.engine.fetching.network import network_of
-from gistread.engine.fetching.plan import Plan, begun_bytes, check_disk, discard, make_plan
-from gistread.engine.fetching.text import entry_facts, plan_lines, room_words
-from gistread.engine.model_words import size_words
-from gistread.engine.recommending import Machine, recommend
+from gistread.engine.fetching.plan import Plan, check_disk, discard, make_plan, present_bytes
+from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines
+from gistread.engine.fetching.unfinished import UnfinishedDownload, unfinished_downloads
+from gistread.engine.model_text import size_words
+from gistread.engine.recommendation import Machine, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import GistreadError
 from gistread.tui.downloading import Course, Downloads
@@ -42,7 +42,7 @@ class Fetching:
         self._catalogue: Catalogue | None = None
         self._problem = ""
         self._machine: Machine | None = None
-        self._begun: list[Begun] = []
+        self._begun: list[UnfinishedDownload] = []
         """On other days, or in another gistread just now."""
         self.downloads = Downloads(app.paths.models, self._changed)
         self.came: Callable[[Path], None] | None = None
@@ -57,7 +57,7 @@ class Fetching:
         except GistreadError as error:
             self._problem = str(error)
         self._machine = this_machine()
-        self._begun = begun_in(self.downloads.folder)
+        self._begun = unfinished_downloads(self.downloads.folder)
 
     def section(self, kind: Kind, *, whole: bool) -> Section | None:
         """What can be fetched and is not here, the recommended first and, unless the whole is wanted, alone.
@@ -89,7 +89,7 @@ class Fetching:
 
     def _row(self, entry: CatalogueEntry, reason: str = "") -> ModelRow:
         assert self._machine is not None
-        room = room_words(entry, self._machine)
+        room = fit_text(entry, self._machine)
         facts = entry_facts(entry)
         if reason:
             name, about = f"{entry.name}   recommended", [facts[0], facts[-1], reason]
@@ -147,7 +147,7 @@ class Fetching:
         lines = "\n".join([*plan_lines(plan, folder), f"disk      {_free_words(folder)}"])
         rows = [
             Row(_GO, "Fetch it", "You agree to its licence. It comes in the background; what has come is never lost."),
-            *([Row(_DROP, "Throw away what has come")] if begun_bytes(plan, folder) else []),
+            *([Row(_DROP, "Throw away what has come")] if present_bytes(plan, folder) else []),
             Row(_LEAVE, "Not now"),
         ]
         match await self._answer(f"Fetch {plan.name}?", lines, rows):

@@ -9,18 +9,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_files import Fit, ModelFile, Standing, fit_of, standing_of
-from gistread.engine.model_words import facts, fit_words, more_facts
+from gistread.engine.model_files import Availability, MemoryFit, ModelFile, availability_of, memory_fit_of
+from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
 from gistread.memory.check_results import Verdict, Worth
 
 NO_MODEL = "\0none"
 """Id of the row for no model of its own."""
 TITLES = {
-    Standing.READY: "Ready to use",
-    Standing.TOO_LARGE: "Too large for the memory that is free",
-    Standing.EMBEDDINGS: "For search by meaning",
-    Standing.UNUSABLE: "Cannot be used",
+    Availability.READY: "Ready to use",
+    Availability.TOO_LARGE: "Too large for the memory that is free",
+    Availability.EMBEDDINGS: "For search by meaning",
+    Availability.UNUSABLE: "Cannot be used",
 }
 
 
@@ -96,16 +96,16 @@ def sections(
 
     `tried`: what models were found to be good for. One that was found good for nothing can be chosen all the same.
     """
-    shown = (Standing.EMBEDDINGS, Standing.UNUSABLE) if role is Role.EMBEDDING else tuple(Standing)
-    rows: dict[Standing, list[ModelRow]] = {standing: [] for standing in shown}
+    shown = (Availability.EMBEDDINGS, Availability.UNUSABLE) if role is Role.EMBEDDING else tuple(Availability)
+    rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in shown}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):
-        fit = fit_of(model, free_bytes)
+        fit = memory_fit_of(model, free_bytes)
         row = _row(model, fit, current, is_starter=model.path == starter, role=role)
-        standing = standing_of(model, fit)
+        standing = availability_of(model, fit)
         if verdict := (tried or {}).get(model.path):
             most = verdict.line.partition(";")[0]
             row = replace(row, about=f"{most} · {row.about}", detail=f"Tried here: {verdict.line}.\n{row.detail}")
-            standing = Standing.UNUSABLE if verdict.worth is Worth.NONE else standing
+            standing = Availability.UNUSABLE if verdict.worth is Worth.NONE else standing
         rows.get(standing, []).append(row)
     return [Section(TITLES[standing], tuple(some)) for standing, some in rows.items() if some]
 
@@ -122,11 +122,11 @@ def matching(found: Sequence[Section], typed: str) -> list[Section]:
     return [section for section in kept if section.rows]
 
 
-def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, role: Role) -> ModelRow:
+def _row(model: ModelFile, fit: MemoryFit | None, current: str, *, is_starter: bool, role: Role) -> ModelRow:
     is_current = current in (str(model.path), model.name) or (is_starter and current == STARTER)
     name = f"{model.name}  (starter)" if is_starter else model.name
     if model.usable:
-        about = " · ".join(filter(None, [fit_words(model, fit), *facts(model)]))
+        about = " · ".join(filter(None, [memory_fit_text(model, fit), *facts(model)]))
     elif model.embeds:
         about = " · ".join(facts(model))
     else:
@@ -136,6 +136,6 @@ def _row(model: ModelFile, fit: Fit | None, current: str, *, is_starter: bool, r
         refusal = f"{model.name} writes nothing: it is for search by meaning (Tab)."
     elif not model.embeds and (role is Role.EMBEDDING or not model.usable):
         refusal = f"{model.name} cannot be used: {model.problem}."
-    more = " · ".join(more_facts(model))
+    more = " · ".join(other_facts(model))
     detail = "\n".join(filter(None, [model.problem, more, str(model.path)]))
     return ModelRow(str(model.path), name, about, detail, is_current, more, refusal)

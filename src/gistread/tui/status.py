@@ -60,7 +60,7 @@ def minutes(seconds: float) -> str:
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
     speed = (f"{state.tokens_per_s:.0f} tok/s",) if state.tokens_per_s else ()
     if activity.asking is not AskingState.IDLE:
-        if state.phase is Phase.PREFILL and state.priority is Priority.PERSON:
+        if state.phase is Phase.PREFILL and state.priority is Priority.INTERACTIVE:
             return (_with_share("reading the prompt", state.fraction), *speed)
         said = {
             AskingState.WAITING: "your question waits for the first page",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from gistread import prompts
 from gistread.book.words import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
-from gistread.engine.side_by_side import SideBySide
 from gistread.errors import EngineError, PromptTooLongError, UsageError
 from gistread.memory.derived import Derived, Grown, key_of
 from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
@@ -145,7 +145,7 @@ async def _gists(
     snippets: Sequence[Snippet], engine: Engine, derived: Derived
 ) -> AsyncGenerator[tuple[int, str, Usage], None]:
     """(number, gist, cost) of each, as soon as it is there; as many at a time as pay."""
-    places = SideBySide(engine)
+    places = ConcurrencyLimit(engine)
 
     async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
         key = key_of(engine.info.fingerprint, prompts.version(*_PROMPTS), snippet.text)
@@ -153,7 +153,7 @@ async def _gists(
             case {"gist": str(known)}:
                 return snippet.number, known, NO_USAGE
         async with places:
-            made = await gist_page(snippet.text, engine, await _attempts(snippet, engine), Priority.PERSON)
+            made = await gist_page(snippet.text, engine, await _attempts(snippet, engine), Priority.INTERACTIVE)
         derived.put(_KIND, key, {"gist": made.gist.text})
         return snippet.number, made.gist.text, made.usage
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gistread.engine.fetching.download import RemoteFile, download
 from gistread.engine.fetching.network import Network
-from gistread.engine.fetching.part import Part
+from gistread.engine.fetching.partial_file import PartialFile
 from gistread.engine.fetching.progress import Progress
 from tests.engine.fetching.server import FaultyServer
 
@@ -26,7 +26,7 @@ class Downloads:
         file = replace(self.file, **changes)  # type: ignore[arg-type]
 
         async def work() -> None:
-            with Part(self.folder, file.name) as part:
+            with PartialFile(self.folder, file.name) as part:
                 await download(file, part, self.network, self.told.append)
                 part.place(self.folder / file.name)
 

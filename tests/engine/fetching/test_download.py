@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.fetching.progress import Step
+from gistread.engine.fetching.progress import DownloadStep
 from gistread.errors import FetchError
 from tests.engine.fetching.downloads import Downloads
 from tests.engine.fetching.server import (
@@ -23,7 +23,7 @@ from tests.engine.fetching.server import (
 
 
 def test_a_file_is_fetched_in_one_piece_and_told_of(downloads: Downloads, gguf: bytes) -> None:
-    assert downloads.run(sha256=sha256(gguf), voucher="catalogue") == gguf
+    assert downloads.run(sha256=sha256(gguf), checksum_source="catalogue") == gguf
     assert downloads.sent == [(0, len(gguf))]
     assert downloads.told[-1].done_bytes == downloads.told[-1].total_bytes == len(gguf)
 
@@ -58,7 +58,7 @@ def test_a_server_that_fails_in_every_way_one_after_the_other(downloads: Downloa
         return source.choice(ways)
 
     downloads.server.faults = [fault() for _ in range(15)]
-    assert downloads.run(sha256=sha256(gguf), voucher="catalogue") == gguf
+    assert downloads.run(sha256=sha256(gguf), checksum_source="catalogue") == gguf
 
 
 def test_silence_ends_an_attempt_and_the_next_goes_on(downloads: Downloads, gguf: bytes) -> None:
@@ -83,7 +83,7 @@ def test_where_there_is_no_server_at_all_it_is_said_soon(downloads: Downloads) -
     downloads.network = replace(downloads.network, attempts=1000)
     with pytest.raises(FetchError, match="there is no way to"):
         downloads.run()
-    assert [progress.step for progress in downloads.told].count(Step.WAITING) <= 3
+    assert [progress.step for progress in downloads.told].count(DownloadStep.WAITING) <= 3
 
 
 def test_a_server_without_ranges_begins_anew_and_that_is_said(downloads: Downloads, gguf: bytes) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.fetching.download import download
-from gistread.engine.fetching.part import Part
-from gistread.engine.fetching.progress import Step
+from gistread.engine.fetching.partial_file import PartialFile
+from gistread.engine.fetching.progress import DownloadStep
 from gistread.errors import FetchError, StorageError
 from tests.engine.fetching.downloads import Downloads
 from tests.engine.fetching.server import (
@@ -28,11 +28,11 @@ def test_what_a_killed_download_left_is_hashed_and_taken_up(downloads: Downloads
     downloads.server.always = None
     assert downloads.run(sha256=sha256(gguf)) == gguf
     assert downloads.sent[-1] == (here, len(gguf) - here)
-    assert Step.CHECKING in {progress.step for progress in downloads.told}
+    assert DownloadStep.CHECKING in {progress.step for progress in downloads.told}
 
 
 async def _cancelled_in_the_middle(downloads: Downloads) -> None:
-    with Part(downloads.folder, "tiny.gguf") as part:
+    with PartialFile(downloads.folder, "tiny.gguf") as part:
         some = asyncio.Event()
         work = asyncio.create_task(download(downloads.file, part, downloads.network, lambda told: some.set()))
         while part.length < 20_000:
@@ -143,7 +143,7 @@ def test_room_on_disk_is_checked_before_anything_comes(downloads: Downloads, mon
 
 
 def test_a_second_gistread_leaves_it_to_the_first(downloads: Downloads) -> None:
-    with Part(downloads.folder, "tiny.gguf"), pytest.raises(FetchError, match="Another gistread"):
+    with PartialFile(downloads.folder, "tiny.gguf"), pytest.raises(FetchError, match="Another gistread"):
         downloads.run()
     assert not downloads.server.requests
 

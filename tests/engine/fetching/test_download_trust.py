@@ -24,11 +24,11 @@ def test_wrong_bytes_are_not_kept_and_the_next_time_begins_anew(downloads: Downl
     right = sha256(gguf)
     downloads.server.files["/tiny.gguf"] = File(gguf[:-1] + b"!")
     with pytest.raises(FetchError, match="not the file that it should be"):
-        downloads.run(sha256=right, voucher="catalogue")
+        downloads.run(sha256=right, checksum_source="catalogue")
     assert not (downloads.folder / "tiny.gguf").exists()
     assert not downloads.part.exists()
     downloads.server.files["/tiny.gguf"] = File(gguf)
-    assert downloads.run(sha256=right, voucher="catalogue") == gguf
+    assert downloads.run(sha256=right, checksum_source="catalogue") == gguf
 
 
 def test_a_page_instead_of_a_model_is_noticed_at_its_first_bytes(downloads: Downloads) -> None:
@@ -143,5 +143,5 @@ def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downl
 def test_a_hub_that_has_another_file_than_the_catalogue_is_noticed_before_it_comes(downloads: Downloads) -> None:
     downloads.server.faults = [redirect("/elsewhere", X_Linked_Etag=f'"{"0" * 64}"')]
     with pytest.raises(FetchError, match="not what the catalogue knows"):
-        downloads.run(sha256="1" * 64, voucher="catalogue", repository="owner/model")
+        downloads.run(sha256="1" * 64, checksum_source="catalogue", repository="owner/model")
     assert not downloads.part.exists()

@@ -9,10 +9,10 @@ import pytest
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, is_address, read_address
-from gistread.engine.fetching.begun import Begun, begun_in
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import Got, Plan, begun_bytes, discard, get, make_plan, plan_entry
+from gistread.engine.fetching.plan import FetchedModel, Plan, discard, get, make_plan, plan_entry, present_bytes
 from gistread.engine.fetching.progress import Progress
+from gistread.engine.fetching.unfinished import UnfinishedDownload, unfinished_downloads
 from gistread.engine.models import find_models
 from gistread.errors import FetchError, StorageError, UsageError
 from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status
@@ -46,7 +46,7 @@ def plan(spec: str, network: Network, catalogue: Catalogue | None = None) -> Pla
     return asyncio.run(make_plan(spec, catalogue or read_catalogue(Path("/nowhere")), network))
 
 
-def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | None = None) -> Got:
+def fetch(planned: Plan, folder: Path, network: Network, told: list[Progress] | None = None) -> FetchedModel:
     def tell(progress: Progress, number: int, count: int) -> None:
         if told is not None:
             told.append(progress)
@@ -148,7 +148,11 @@ def test_an_entry_of_the_catalogue_needs_no_question() -> None:
     planned = plan(entry.name.upper(), network)
     assert planned == plan_entry(entry, network)
     assert planned.files[0].url == f"https://mirror.example/{entry.repository}/resolve/{entry.revision}/{entry.file}"
-    assert (planned.size_bytes, planned.voucher, planned.licence) == (entry.size_bytes, "catalogue", entry.licence)
+    assert (planned.size_bytes, planned.checksum_source, planned.licence) == (
+        entry.size_bytes,
+        "catalogue",
+        entry.licence,
+    )
 
 
 def test_a_name_that_is_nearly_right_is_said() -> None:
@@ -169,7 +173,7 @@ def test_a_file_that_is_here_is_not_looked_for_elsewhere(tmp_path: Path) -> None
 def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, gguf: bytes) -> None:
     entry = CatalogueEntry("mine", "owner/one", "one.gguf", licence="own")
     planned = plan("mine", network, Catalogue(read_catalogue(Path("/nowhere")).dated, (entry,)))
-    assert (planned.size_bytes, planned.voucher, planned.licence) == (len(gguf), "hub", "own")
+    assert (planned.size_bytes, planned.checksum_source, planned.licence) == (len(gguf), "hub", "own")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +191,7 @@ def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, f
     planned = plan(f"hf:owner/tiny:{wanted}", network)
     assert (planned.files[0].name, len(planned.files)) == (first, count)
     assert planned.size_bytes == count * len(gguf)
-    assert (planned.voucher, planned.licence) == ("hub", "mit")
+    assert (planned.checksum_source, planned.licence) == ("hub", "mit")
     assert "c" * 40 in planned.files[0].url, "the commit, so that no part is of another"
 
 
@@ -254,7 +258,7 @@ def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, netwo
     server.files["/any/tiny.gguf"] = File(gguf)
     elsewhere = replace(network, endpoint=HUB)
     planned = plan(f"{server.url}/any/tiny.gguf", elsewhere)
-    assert (planned.name, planned.size_bytes, planned.voucher) == ("tiny", len(gguf), "")
+    assert (planned.name, planned.size_bytes, planned.checksum_source) == ("tiny", len(gguf), "")
     with pytest.raises(FetchError, match="has no none"):
         plan(f"{server.url}/any/none.gguf", elsewhere)
 
@@ -272,7 +276,12 @@ def test_a_fetched_model_is_found_among_the_models(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     folder = tmp_path / "data" / "gistread" / "models"
     got = fetch(plan("hf:owner/one", network), folder, network)
-    assert (got.path, got.size_bytes, got.voucher, got.was_here) == (folder / "one.gguf", len(gguf), "hub", False)
+    assert (got.path, got.size_bytes, got.checksum_source, got.was_here) == (
+        folder / "one.gguf",
+        len(gguf),
+        "hub",
+        False,
+    )
     assert got.path in [found.path for found in find_models() if found.usable]
 
 
@@ -299,15 +308,17 @@ def test_all_parts_of_a_model_appear_together(
 def test_what_was_begun_is_known_by_what_goes_on_with_it(
     server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
 ) -> None:
-    assert begun_in(tmp_path / "nowhere") == []
+    assert unfinished_downloads(tmp_path / "nowhere") == []
     planned = plan("owner/tiny:Q8_0", network)
     server.faults = [lambda handler: False, cut_after(5000), *[cut_after(0)] * 9]
     with pytest.raises(FetchError):
         fetch(planned, tmp_path, network)
-    assert begun_in(tmp_path) == [Begun("owner/tiny:Q8_0", "tiny-Q8_0", len(gguf) + 5000, 2 * len(gguf))]
+    assert unfinished_downloads(tmp_path) == [
+        UnfinishedDownload("owner/tiny:Q8_0", "tiny-Q8_0", len(gguf) + 5000, 2 * len(gguf))
+    ]
     server.faults = []
     fetch(planned, tmp_path, network)
-    assert begun_in(tmp_path) == []
+    assert unfinished_downloads(tmp_path) == []
 
 
 def test_no_address_is_kept_that_may_hold_a_secret(
@@ -318,7 +329,9 @@ def test_no_address_is_kept_that_may_hold_a_secret(
         server.faults = [cut_after(5000), *[cut_after(0)] * 9]
         with pytest.raises(FetchError):
             fetch(plan(f"{server.url}/any/tiny.gguf{secret}", replace(network, endpoint=HUB)), tmp_path, network)
-        assert [one.spec for one in begun_in(tmp_path)] == ([] if secret else [f"{server.url}/any/tiny.gguf"])
+        assert [one.spec for one in unfinished_downloads(tmp_path)] == (
+            [] if secret else [f"{server.url}/any/tiny.gguf"]
+        )
     assert not any(b"secret" in path.read_bytes() for path in tmp_path.iterdir())
 
 
@@ -347,7 +360,7 @@ def test_what_has_come_can_be_thrown_away(server: FaultyServer, network: Network
     server.faults = [cut_after(5000), *[cut_after(0)] * 9]
     with pytest.raises(FetchError):
         fetch(planned, tmp_path, network)
-    assert begun_bytes(planned, tmp_path) == 5000
+    assert present_bytes(planned, tmp_path) == 5000
     discard(planned, tmp_path)
-    assert begun_bytes(planned, tmp_path) == 0
+    assert present_bytes(planned, tmp_path) == 0
     assert not list(tmp_path.iterdir())

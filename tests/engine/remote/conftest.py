@@ -10,9 +10,9 @@ import pytest_asyncio
 
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
-from gistread.engine.remote.connection import Patience
+from gistread.engine.remote.connection import RetryPolicy
 
-HURRIED = Patience(connect_s=2, first_s=1, between_s=0.3, short_s=2, attempts=3, back_off_s=0.02, longest_s=0.1)
+HURRIED = RetryPolicy(connect_s=2, first_s=1, between_s=0.3, short_s=2, attempts=3, back_off_s=0.02, longest_s=0.1)
 
 Connect = Callable[..., RemoteEngine]
 

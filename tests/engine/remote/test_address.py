@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine.opening import find_source, kept_name, same_model
+from gistread.engine.model_source import find_source, same_model, settings_name
 from gistread.engine.remote.address import is_address, named_fingerprint, parse_address, short_name
 from gistread.errors import EngineError
 
@@ -35,7 +35,7 @@ def test_what_is_no_address_is_an_error(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["http://ann:s3cret@h/v1", "http://:s3cret@h/v1", "http://h/v1?api_key=s3cret#m"])
 def test_an_address_with_a_secret_is_refused_without_repeating_it(spec: str) -> None:
-    for use in (parse_address, find_source, kept_name):
+    for use in (parse_address, find_source, settings_name):
         with pytest.raises(EngineError) as error:
             use(spec)
         assert "s3cret" not in str(error.value)
@@ -55,8 +55,8 @@ def test_this_machine_is_known(origin: str, loopback: bool) -> None:
 
 
 def test_an_address_is_kept_as_it_is_written_shortest() -> None:
-    assert kept_name("HTTP://Localhost:8080/v1/#m") == "http://localhost:8080/v1#m"
-    assert kept_name("starter") == "starter"
+    assert settings_name("HTTP://Localhost:8080/v1/#m") == "http://localhost:8080/v1#m"
+    assert settings_name("starter") == "starter"
     assert same_model("http://localhost/v1#m", "http://LOCALHOST:80/v1#m")
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
-from gistread.engine.remote.concurrency import Growth
+from gistread.engine.remote.concurrency import AdaptiveLimit
 from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.semaphore import Places
-from gistread.engine.side_by_side import SideBySide
+from gistread.engine.remote.semaphore import RequestSlots
 from gistread.memory.model import PageSize, Reading
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
@@ -82,7 +82,7 @@ async def test_requests_that_share_one_window_are_never_more_than_fit_it(connect
 
 
 async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
-    places = Places(Growth(4, 4), has_slots=True, window=1000)
+    places = RequestSlots(AdaptiveLimit(4, 4), has_slots=True, window=1000)
     gone: list[int] = []
 
     async def work(number: int) -> None:
@@ -95,7 +95,7 @@ async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
             raise ServerLostError("has no more room", crowded=True)
     running = [asyncio.create_task(work(number)) for number in range(3)]
     await asyncio.sleep(0)
-    async with asyncio.timeout(1), places.place(Priority.PERSON, 700):
+    async with asyncio.timeout(1), places.place(Priority.INTERACTIVE, 700):
         assert gone == [2, 1]
         assert places.limit == 4
     running[0].cancel()
@@ -123,7 +123,7 @@ async def test_a_person_takes_the_place_of_what_goes_on_in_the_background(connec
 
 
 async def test_a_person_does_not_wait_behind_the_background() -> None:
-    places = Places(Growth(1, 1), has_slots=False)
+    places = RequestSlots(AdaptiveLimit(1, 1), has_slots=False)
     order: list[str] = []
 
     async def work(name: str, priority: Priority) -> None:
@@ -133,12 +133,12 @@ async def test_a_person_does_not_wait_behind_the_background() -> None:
 
     running = [asyncio.create_task(work(f"background {i}", Priority.BACKGROUND)) for i in range(3)]
     await asyncio.sleep(0)
-    await asyncio.gather(work("person", Priority.PERSON), *running)
+    await asyncio.gather(work("person", Priority.INTERACTIVE), *running)
     assert order == ["background 0", "person", "background 1", "background 2"]
 
 
 async def test_a_place_that_was_waited_for_in_vain_goes_to_the_next() -> None:
-    places = Places(Growth(1, 1), has_slots=True)
+    places = RequestSlots(AdaptiveLimit(1, 1), has_slots=True)
     async with places.place(Priority.BACKGROUND):
         waiting = [asyncio.create_task(places._take(Priority.BACKGROUND)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -150,7 +150,7 @@ async def test_a_place_that_was_waited_for_in_vain_goes_to_the_next() -> None:
 
 def simulate(capacity: int, first: int = 4, most: int = 64, requests: int = 3000) -> list[int]:
     """Limits over time, on a server that works on so many at once, each request taking a second."""
-    growth = Growth(first, most)
+    growth = AdaptiveLimit(first, most)
     now, limits = 0.0, []
     for _ in range(requests):
         growth.running(growth.limit, now)
@@ -168,7 +168,7 @@ def test_the_limit_settles_near_what_the_server_can_do(capacity: int) -> None:
 
 
 def test_nothing_is_learned_while_there_is_little_to_do() -> None:
-    growth = Growth(8, 64)
+    growth = AdaptiveLimit(8, 64)
     for second in range(1000):
         growth.running(1, float(second))
         growth.done(1.0, second + 0.9)
@@ -176,7 +176,7 @@ def test_nothing_is_learned_while_there_is_little_to_do() -> None:
 
 
 def test_a_refusal_halves_the_limit() -> None:
-    growth = Growth(16, 64)
+    growth = AdaptiveLimit(16, 64)
     growth.too_much(1.0)
     assert growth.limit == 8
     for _ in range(5):
@@ -186,7 +186,7 @@ def test_a_refusal_halves_the_limit() -> None:
 
 async def test_places_follow_what_pays_at_the_moment() -> None:
     engine = FakeEngine(parallel=1)
-    places = SideBySide(engine)
+    places = ConcurrencyLimit(engine)
     running = most = 0
 
     async def work(number: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import Completion, Message, Priority, Prompt, Restarted, Sampling, TextDelta
-from gistread.engine.remote.connection import Patience
+from gistread.engine.remote.connection import RetryPolicy
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize, Reading
 from gistread.memory.reading import Gisted, read_book
@@ -106,7 +106,7 @@ async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None
         url = server.url
     began = time.monotonic()
     with pytest.raises(EngineError, match="Nothing answers at http://127"):
-        await connect(url, patience=Patience()).start()
+        await connect(url, patience=RetryPolicy()).start()
     assert time.monotonic() - began < 1.0
 
 
@@ -214,7 +214,7 @@ async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect:
 
 async def test_it_may_be_started_again_while_it_is_waited_for(connect: Connect) -> None:
     async with Server(seconds=0.05) as server:
-        engine = connect(server.url, patience=Patience(attempts=8, back_off_s=0.05, longest_s=0.1))
+        engine = connect(server.url, patience=RetryPolicy(attempts=8, back_off_s=0.05, longest_s=0.1))
         await engine.start()
         answer = asyncio.ensure_future(engine.complete(PROMPT, Sampling()))
         await asyncio.sleep(0.02)

@@ -14,13 +14,13 @@ import pytest
 
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
 from gistread.engine.remote.address import parse_address
-from gistread.engine.remote.connection import Connection, Patience
+from gistread.engine.remote.connection import Connection, RetryPolicy
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.peers import both, free_port, running, spelled
 
 PROGRAM = os.environ.get("GISTREAD_LLAMA_SERVER") or shutil.which("llama-server")
-PATIENT = Patience(back_off_s=0.2)
+PATIENT = RetryPolicy(back_off_s=0.2)
 LONG = Sampling(1000, grammar='root ::= "a"{800}')
 """Seconds of work, whatever the model would rather say."""
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from gistread.engine.fetching.http_errors import refused, retry_after_s, said
 from gistread.engine.fetching.network import Answer, Network, ask, new_client
-from gistread.engine.fetching.part import Origin, Part, source_of
-from gistread.engine.fetching.progress import Pace, Progress, Step, Tell
+from gistread.engine.fetching.partial_file import FileIdentity, PartialFile, source_of
+from gistread.engine.fetching.progress import DownloadStep, Progress, ProgressReporter, Tell
 from gistread.engine.llama.gguf import read_header
 from gistread.errors import EngineError, FetchError
 
@@ -32,7 +32,7 @@ _LONGEST_WAIT_S = 300.0
 """That a server may ask for. Longer than this nobody sits before a screen."""
 _GO_ON = "Ask again later: it goes on from where it stopped."
 
-Voucher = Literal["", "catalogue", "hub"]
+ChecksumSource = Literal["", "catalogue", "hub"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ class RemoteFile:
     """It gets here."""
     size_bytes: int | None = None
     sha256: str = ""
-    voucher: Voucher = ""
+    checksum_source: ChecksumSource = ""
     """Who says the checksum."""
     repository: str = ""
     """On the hub, where it is from there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class DownloadedFile:
     """A complete file that has not got its name yet."""
 
-    part: Part
+    part: PartialFile
     file: RemoteFile
     sha256: str
-    voucher: Voucher
+    checksum_source: ChecksumSource
     """Who said the checksum that it was held against; empty: nobody."""
 
 
@@ -70,7 +70,7 @@ class _TryAgain(Exception):  # noqa: N818 - not an error of anybody's
         self.wait_s = wait_s
 
 
-async def download(file: RemoteFile, part: Part, network: Network, tell: Tell) -> Fetched:
+async def download(file: RemoteFile, part: PartialFile, network: Network, tell: Tell) -> DownloadedFile:
     """Complete this opened part and check it.
 
     Raises FetchError, StorageError, EngineError for what is no model. Cancelled or failed, it keeps what has come,
@@ -84,13 +84,13 @@ async def download(file: RemoteFile, part: Part, network: Network, tell: Tell) -
 
 
 class _Download:
-    def __init__(self, file: RemoteFile, part: Part, network: Network, tell: Tell) -> None:
+    def __init__(self, file: RemoteFile, part: PartialFile, network: Network, tell: Tell) -> None:
         self._file = file
         self._part = part
         self._network = network
-        self._pace = Pace(tell)
+        self._pace = ProgressReporter(tell)
         self._total = file.size_bytes
-        self._sha256, self._voucher = file.sha256, file.voucher
+        self._sha256, self._voucher = file.sha256, file.checksum_source
         self._ended = False
         """Whether a server that never said how long the file is has come to its end."""
         self._begun_anew = 0
@@ -104,8 +104,8 @@ class _Download:
             self._part.restart()
         elif not same_source:
             # The same file at another server, which has its own marks for it.
-            self._part.remember(Origin(source_of(wanted.url), sha256=kept.sha256, size_bytes=kept.size_bytes))
-        await self._part.take_up(lambda done: self._say(Step.CHECKING, done))
+            self._part.remember(FileIdentity(source_of(wanted.url), sha256=kept.sha256, size_bytes=kept.size_bytes))
+        await self._part.take_up(lambda done: self._say(DownloadStep.CHECKING, done))
         kept = self._part.origin
         self._total = self._total or kept.size_bytes
         if not self._sha256 and kept.sha256:
@@ -138,7 +138,7 @@ class _Download:
             pause_s = min(_LONGEST_PAUSE_S, self._network.pause_s * 2 ** max(0, barren - 1))
             await self._wait(again.reason, max(pause_s, again.wait_s or 0))
 
-    async def checked(self) -> Fetched:
+    async def checked(self) -> DownloadedFile:
         """The checksum and the header are right, or nothing is kept."""
         part, name = self._part, self._file.name
         part.settle()
@@ -158,7 +158,7 @@ class _Download:
         if header.missing_bytes:
             part.restart()
             raise FetchError(f"{name} is not whole: {header.missing_bytes:,} bytes are missing.", "Nothing was kept.")
-        return Fetched(part, self._file, part.sha256, self._voucher)
+        return DownloadedFile(part, self._file, part.sha256, self._voucher)
 
     @property
     def _is_complete(self) -> bool:
@@ -220,7 +220,9 @@ class _Download:
         """The whole file, from its first byte."""
         if self._part.length:
             self._anew()
-            self._say(Step.FETCHING, 0, notice=f"{answer.host} does not go on where it stopped: from the beginning")
+            self._say(
+                DownloadStep.FETCHING, 0, notice=f"{answer.host} does not go on where it stopped: from the beginning"
+            )
         length = answer.response.headers.get("Content-Length", "")
         claimed = int(length) if length.isdecimal() else None
         self._total = self._total or claimed
@@ -261,7 +263,7 @@ class _Download:
         if self._total is not None:
             self._part.check_room(self._total)
         self._part.remember(
-            Origin(
+            FileIdentity(
                 source_of(self._file.url),
                 response.headers.get("ETag") or self._part.origin.etag,
                 response.headers.get("Last-Modified") or self._part.origin.modified,
@@ -273,7 +275,7 @@ class _Download:
             # A server may send more than there is of the file.
             left = len(data) if self._total is None else self._total - self._part.length
             self._part.write(data[:left])
-            self._say(Step.FETCHING, self._part.length)
+            self._say(DownloadStep.FETCHING, self._part.length)
             if len(data) >= left and self._total is not None:
                 return
 
@@ -292,12 +294,12 @@ class _Download:
     async def _wait(self, reason: str, wait_s: float) -> None:
         until = time.monotonic() + wait_s
         while (left_s := until - time.monotonic()) > 0:
-            self._say(Step.WAITING, self._part.length, notice=f"{reason}; again in {math.ceil(left_s)} s")
+            self._say(DownloadStep.WAITING, self._part.length, notice=f"{reason}; again in {math.ceil(left_s)} s")
             await asyncio.sleep(min(1.0, left_s))
 
-    def _say(self, step: Step, done: int, *, notice: str = "") -> None:
+    def _say(self, step: DownloadStep, done: int, *, notice: str = "") -> None:
         self._pace.tell(Progress(step, done, self._total, notice=notice))
 
 
-def _reason(error: EngineError, part: Part, name: str) -> str:
+def _reason(error: EngineError, part: PartialFile, name: str) -> str:
     return error.message.replace(str(part.path), name).replace(part.path.name, name)

@@ -68,7 +68,7 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class HubMetadata:
     """What the hub says of the file itself, wherever it sends us for it."""
 
     sha256: str = ""
@@ -81,7 +81,7 @@ class Answer:
     """The response that is no redirect. Its body is not read yet."""
 
     response: "httpx2.Response"
-    linked: Linked
+    linked: HubMetadata
 
     @property
     def host(self) -> str:
@@ -125,7 +125,7 @@ async def ask(
     """
     import httpx2
 
-    linked, been = Linked(), {url}
+    linked, been = HubMetadata(), {url}
     while True:
         allowed = dict(headers)
         if network.token and network.is_hub(url):
@@ -171,9 +171,9 @@ def _next(url: str, location: str) -> str:
     return target
 
 
-def _linked(headers: Mapping[str, str], before: Linked) -> Linked:
-    sha256 = headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
-    size = headers.get("X-Linked-Size", "")
+def _linked(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
+    sha256 = headers.get("X-HubMetadata-Etag", "").removeprefix("W/").strip('"').lower()
+    size = headers.get("X-HubMetadata-Size", "")
     found = before
     if _SHA256.fullmatch(sha256):
         found = replace(found, sha256=sha256)

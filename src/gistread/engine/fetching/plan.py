@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
-from gistread.engine.fetching.download import Fetched, RemoteFile, Voucher, download
+from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
 from gistread.engine.fetching.http_errors import refused, unreachable
 from gistread.engine.fetching.hub import choose, read_repository
 from gistread.engine.fetching.network import Network, ask, new_client
-from gistread.engine.fetching.part import Errand, Part, check_room
-from gistread.engine.fetching.progress import Progress, Step, Tell
+from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
+from gistread.engine.fetching.progress import DownloadStep, Progress, Tell
 from gistread.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ class Plan:
         return self.spec if self.page or not re.search(r"[?@#]", self.spec) else ""
 
     @property
-    def voucher(self) -> Voucher:
+    def checksum_source(self) -> ChecksumSource:
         """Who says the checksums; empty where one of them is not known."""
-        return min((file.voucher for file in self.files), key=["", "hub", "catalogue"].index)
+        return min((file.checksum_source for file in self.files), key=["", "hub", "catalogue"].index)
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class FetchedModel:
     """A model that is here now."""
 
     path: Path
@@ -70,7 +70,7 @@ class Got:
     size_bytes: int
     sha256: tuple[str, ...]
     """Of each file."""
-    voucher: Voucher
+    checksum_source: ChecksumSource
     """Who said the checksums that they were held against; empty: nobody did for all of them."""
     was_here: bool
     """Whether all of it was here before."""
@@ -81,9 +81,9 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:
     if not entry.size_bytes or "-of-" in entry.file:
         return None
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
-    voucher: Voucher = "catalogue" if entry.sha256 else ""
+    checksum_source: ChecksumSource = "catalogue" if entry.sha256 else ""
     name = local_name(entry.file)
-    file = RemoteFile(url, name, entry.size_bytes, entry.sha256, voucher, entry.repository)
+    file = RemoteFile(url, name, entry.size_bytes, entry.sha256, checksum_source, entry.repository)
     return _plan(entry.name, (file,), network, entry.licence, entry.repository, entry)
 
 
@@ -114,12 +114,12 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
             repository = await read_repository(client, network, address)
     files = choose(repository, address.file)
     if entry is not None and entry.sha256 and len(files) == 1:
-        files = (replace(files[0], sha256=entry.sha256, voucher="catalogue"),)
+        files = (replace(files[0], sha256=entry.sha256, checksum_source="catalogue"),)
     licence = (entry.licence if entry else "") or repository.licence
     return _plan(spec, files, network, licence, address.repository, entry)
 
 
-async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progress, int, int], None]) -> Got:
+async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progress, int, int], None]) -> FetchedModel:
     """Fetch every file of the plan that is not here, check them, and put them into the folder all together.
 
     `tell(progress of the whole, number of the file, number of files)`. Raises FetchError, StorageError. What has come
@@ -127,8 +127,8 @@ async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progre
     """
     size_bytes = plan.size_bytes
     sums: list[str] = []
-    vouchers: list[Voucher] = []
-    fetched: list[Fetched] = []
+    checksum_sources: list[ChecksumSource] = []
+    fetched: list[DownloadedFile] = []
     before = 0
     with contextlib.ExitStack() as open_parts:
         for number, file in enumerate(plan.files, 1):
@@ -136,23 +136,23 @@ async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progre
             target = folder / file.name
             if target.exists():
                 sums.append(await _same(target, file, told))
-                vouchers.append(file.voucher)
+                checksum_sources.append(file.checksum_source)
                 before += target.stat().st_size
                 continue
-            part = open_parts.enter_context(Part(folder, file.name, Errand(plan.kept_spec, size_bytes)))
+            part = open_parts.enter_context(PartialFile(folder, file.name, ResumeInfo(plan.kept_spec, size_bytes)))
             done = await download(file, part, network, told)
             fetched.append(done)
             sums.append(done.sha256)
-            vouchers.append(done.voucher)
+            checksum_sources.append(done.checksum_source)
             before += part.length
         # The first file last: with it the model is there.
         for done in reversed(fetched):
             done.part.place(folder / done.file.name)
-    voucher = min(vouchers, key=["", "hub", "catalogue"].index)
-    return Got(folder / plan.files[0].name, before, tuple(sums), voucher, was_here=not fetched)
+    checksum_source = min(checksum_sources, key=["", "hub", "catalogue"].index)
+    return FetchedModel(folder / plan.files[0].name, before, tuple(sums), checksum_source, was_here=not fetched)
 
 
-def begun_bytes(plan: Plan, folder: Path) -> int:
+def present_bytes(plan: Plan, folder: Path) -> int:
     """How much of it is here already, complete or not."""
     total = 0
     for file in plan.files:
@@ -166,14 +166,14 @@ def begun_bytes(plan: Plan, folder: Path) -> int:
 def check_disk(plan: Plan, folder: Path) -> None:
     """Raises StorageError where there is no room for what is missing of it."""
     if plan.size_bytes is not None:
-        check_room(folder, plan.size_bytes - begun_bytes(plan, folder), plan.name)
+        check_room(folder, plan.size_bytes - present_bytes(plan, folder), plan.name)
 
 
 def discard(plan: Plan, folder: Path) -> None:
     """Throw away what has come of it so far. Raises FetchError while another process fetches it."""
     for file in plan.files:
         if (folder / f"{file.name}.part").exists():
-            with Part(folder, file.name) as part:
+            with PartialFile(folder, file.name) as part:
                 part.discard()
 
 
@@ -227,7 +227,7 @@ async def _same(path: Path, file: RemoteFile, tell: Tell) -> str:
             while block := here.read(_READ_BYTES):
                 digest.update(block)
                 done += len(block)
-                tell(Progress(Step.CHECKING, done, file.size_bytes))
+                tell(Progress(DownloadStep.CHECKING, done, file.size_bytes))
                 await asyncio.sleep(0)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.", "Move it away, and ask again.") from error

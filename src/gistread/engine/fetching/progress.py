@@ -10,7 +10,7 @@ _TOLD_EVERY_S = 0.1
 _RATE_OVER_S = 8.0
 
 
-class Step(StrEnum):
+class DownloadStep(StrEnum):
     """What is being done."""
 
     CHECKING = "checking"
@@ -24,7 +24,7 @@ class Step(StrEnum):
 class Progress:
     """How far one file has come."""
 
-    step: Step
+    step: DownloadStep
     done_bytes: int
     total_bytes: int | None = None
     bytes_per_s: float | None = None
@@ -41,13 +41,13 @@ class Progress:
 Tell = Callable[[Progress], None]
 
 
-class Pace:
+class ProgressReporter:
     """Adds the rate of the last seconds, and tells no more often than an eye can follow."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._seen: deque[tuple[float, int]] = deque()
-        self._step: Step | None = None
+        self._step: DownloadStep | None = None
         self._told_at = 0.0
 
     def tell(self, progress: Progress) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gistread.engine.catalogue import CatalogueEntry
-from gistread.engine.fetching.plan import Plan, begun_bytes
-from gistread.engine.fetching.progress import Progress, Step
-from gistread.engine.model_words import count_words, size_words
-from gistread.engine.recommending import Machine, needed_bytes, room_for
+from gistread.engine.fetching.plan import Plan, present_bytes
+from gistread.engine.fetching.progress import DownloadStep, Progress
+from gistread.engine.model_text import count_words, size_words
+from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes
 
-_VOUCHED = {
+_CHECKSUM_SOURCES = {
     "catalogue": "the catalogue's",
     "hub": "what the hub says it is",
     "": "",
@@ -28,9 +28,9 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
     return [fact for fact in told if fact]
 
 
-def room_words(entry: CatalogueEntry, machine: Machine) -> str:
+def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
     """Whether it fits this machine now; empty where that cannot be told."""
-    room = room_for(entry, machine)
+    room = estimate_fit(entry, machine)
     if room is None:
         return ""
     if room.place == "nowhere":
@@ -44,26 +44,29 @@ def room_words(entry: CatalogueEntry, machine: Machine) -> str:
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
     """What one agrees to."""
     size = size_words(plan.size_bytes) if plan.size_bytes is not None else "not known"
-    begun = begun_bytes(plan, folder)
+    begun = present_bytes(plan, folder)
+    checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (
+        "what the hub will say it is" if plan.page else "nobody says it"
+    )
     return [
         f"size      {size}{f' in {len(plan.files)} files' if len(plan.files) > 1 else ''}"
         f"{f', of which {size_words(begun)} are here' if begun else ''}",
         f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
         f"from      {plan.host}",
         f"to        {folder}",
-        f"checksum  {_VOUCHED[plan.voucher] or ('what the hub will say it is' if plan.page else 'nobody says it')}",
+        f"checksum  {checksum}",
     ]
 
 
-def progress_words(progress: Progress, number: int, count: int, duration: Callable[[float], str]) -> str:
+def progress_text(progress: Progress, number: int, count: int, duration: Callable[[float], str]) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
     done = size_words(progress.done_bytes)
     parts = [done if progress.total_bytes is None else f"{done} of {size_words(progress.total_bytes)}"]
     if count > 1:
         parts.append(f"file {number} of {count}")
-    if progress.step is Step.CHECKING:
+    if progress.step is DownloadStep.CHECKING:
         parts.append("checking what is here")
-    elif progress.step is Step.WAITING:
+    elif progress.step is DownloadStep.WAITING:
         parts.append(progress.notice)
     else:
         if progress.bytes_per_s:

@@ -3,7 +3,7 @@
 Which layers go where is the affair of `fit.py`, when the model is loaded.
 """
 
-from gistread.engine.llama.fit import room_of
+from gistread.engine.llama.fit import free_memory
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.machine import available_bytes, gpu_maker
 from gistread.errors import EngineError
@@ -21,7 +21,7 @@ def free_for_models() -> int:
     if gpu_maker() in ("", _SHARES_MEMORY):
         return free
     try:
-        room = room_of(free, ask_library().gpus)
+        room = free_memory(free, ask_library().gpus)
     except EngineError:
         return free
     return free if room.shared else free + (room.gpu_bytes or 0)

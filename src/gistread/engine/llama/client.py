@@ -1,7 +1,7 @@
 """The local engine as the rest of the program sees it: prompts go to a worker process, text and choices come back.
 
 Finds the form of the weights that is fastest here, and loads it. Knows the messages of requests; knows neither
-llama.cpp nor what the requests are for. The life of the process is the affair of `supervised.py`.
+llama.cpp nor what the requests are for. The life of the process is the affair of `supervisor.py`.
 """
 
 import asyncio
@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 from gistread.config import FastWeights
-from gistread.engine.llama.counting import Counting
-from gistread.engine.llama.fit import AS_FITS, Wishes
+from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.measured import Measured
+from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.requantized_copy import make_copy
-from gistread.engine.llama.supervised import SupervisedWorker, Work
-from gistread.engine.llama.weight_variants import Chosen, Loaded, Steps, load_fastest
+from gistread.engine.llama.supervisor import SupervisedWorker, WorkerStats
+from gistread.engine.llama.verified_counter import VerifiedCounter
+from gistread.engine.llama.weight_variants import Loaded, LoadedVariant, WorkerActions, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.protocol import (
@@ -49,26 +49,26 @@ class LlamaEngine:
         self,
         model_path: Path,
         *,
-        wishes: Wishes = AS_FITS,
+        options: LoadOptions = DEFAULT_OPTIONS,
         log: Path | None = None,
         cache: Path | None = None,
         snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
     ) -> None:
-        """`wishes`: how it is to be loaded. `log`: where llama.cpp's messages go, if anywhere.
+        """`options`: how it is to be loaded. `log`: where llama.cpp's messages go, if anywhere.
 
         `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is measured
         or converted. `snapshots`: the directory of KV snapshots; None: a folder in `cache`, if there is one.
         `fast_weights`: whether faster copies may be made.
         """
         self._path = model_path
-        self._wishes = wishes
+        self._options = options
         self._log_path = log
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
         self._process = SupervisedWorker(self._load_model, log)
-        self._counting = Counting(model_path, self._tokenise)
+        self._counting = VerifiedCounter(model_path, self._tokenise)
 
     # State.
 
@@ -86,7 +86,7 @@ class LlamaEngine:
         return self._process.pid
 
     @property
-    def work(self) -> Work:
+    def work(self) -> WorkerStats:
         """What the worker has said of its own work: of interest to measurements, not to a person."""
         return self._process.work
 
@@ -115,15 +115,15 @@ class LlamaEngine:
             parallel=chosen.measured.parallel,
             rates=chosen.measured.rates,
             weights=chosen.weights,
-            fit=chosen.loaded.fit,
-            hold_tokens=chosen.loaded.hold_tokens,
+            placement=chosen.loaded.placement,
+            pinnable_tokens=chosen.loaded.pinnable_tokens,
             has_template=bool(header.chat_template),
         )
 
-    async def _load_fastest(self, header: GgufHeader) -> Chosen:
+    async def _load_fastest(self, header: GgufHeader) -> LoadedVariant:
         if self._cache is None:
             _, loaded = await self._load(self._path, header)
-            return Chosen(loaded, Measured(None, loaded.parallel), header.quantization)
+            return LoadedVariant(loaded, Measurement(None, loaded.parallel), header.quantization)
         worker: WorkerProcess | None = None
 
         async def load(path: Path) -> Loaded:
@@ -131,11 +131,11 @@ class LlamaEngine:
             worker, loaded = await self._load(path, header)
             return loaded
 
-        async def measure() -> Measured:
+        async def measure() -> Measurement:
             assert worker is not None
             return await worker.measure_rates()
 
-        steps = Steps(load, measure, self._make_copy)
+        steps = WorkerActions(load, measure, self._make_copy)
         chosen = await load_fastest(steps, header, self._cache, self._fast_weights)
         self._process.send("configure", parallel=chosen.measured.parallel)
         return chosen
@@ -151,7 +151,7 @@ class LlamaEngine:
             worker = await self._process.new_worker()
             try:
                 loaded = await worker.load(
-                    path, wishes=self._wishes, snapshots=snapshots, first=first, give_up=path == self._path
+                    path, options=self._options, snapshots=snapshots, first=first, give_up=path == self._path
                 )
             except LostWhileLoadingError as error:
                 if error.next_layout is None:
@@ -188,7 +188,7 @@ class LlamaEngine:
         return int((await self._process.answer("measure", prompt=prompt))["tokens"])
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
         async with contextlib.aclosing(
             self._process.ask("generate", prompt=prompt, sampling=sampling, priority=priority)
@@ -203,7 +203,7 @@ class LlamaEngine:
                         yield Completion(message["text"], message["finish"], Usage(**message["usage"]))
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         async with contextlib.aclosing(self.stream(prompt, sampling, priority)) as events:
             async for event in events:
@@ -211,14 +211,14 @@ class LlamaEngine:
                     return event
         raise EngineError("The model ended without an answer.")
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         if not options or len(set(options)) < len(options) or not all(options):
             raise ValueError(f"options must be distinct and not empty: {options!r}")
         answer = await self._process.answer("choose", prompt=prompt, options=list(options), priority=priority)
         return Choice(answer["index"], answer["probability"], Usage(**answer["usage"]))
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         if not continuation:
             raise ValueError("a continuation must not be empty")
@@ -228,10 +228,10 @@ class LlamaEngine:
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return Usage(**(await self._process.answer("prepare", prompt=prompt, priority=priority))["usage"])
 
-    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
         answer = await self._process.answer("hold", prompt=prompt, priority=priority)
         return Usage(**answer["usage"]) if answer["held"] else None
 
-    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         held: list[bool] = (await self._process.answer("held", prompts=list(prompts)))["held"]
         return held

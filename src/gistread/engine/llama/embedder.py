@@ -14,7 +14,7 @@ import numpy as np
 
 from gistread.engine.embedding_models import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.llama.supervised import SupervisedWorker
+from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Phase, Priority, TextKind, Usage
 
 _TEXTS_IN_A_MESSAGE = 256
@@ -62,7 +62,7 @@ class LlamaEmbedder:
         await self._process.close()
 
     async def embed(
-        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.PERSON
+        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
         info = await self.start()
         prefix = self._prefixes.of(kind)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gistread.config import FlashAttention, KvCache
-from gistread.engine.llama.memory_estimate import Sizes, cell_bytes, needed_bytes
+from gistread.engine.llama.memory_estimate import ModelSizes, cell_bytes, needed_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8192
 """The window when none is asked for: what the paper's models had, and what fits most machines."""
@@ -32,7 +32,7 @@ _FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class LoadOptions:
     """What the person's settings say of it. None and `auto`: it is chosen here."""
 
     context_tokens: int | None = None
@@ -44,7 +44,7 @@ class Wishes:
     threads: int | None = None
 
 
-AS_FITS = Wishes()
+DEFAULT_OPTIONS = LoadOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FreeMemory:
     """What is free."""
 
     memory_bytes: int
@@ -84,43 +84,43 @@ class Layout:
     """Of `layers` + 1: the output is one more."""
 
 
-def room_of(memory_bytes: int, gpus: tuple[Gpu, ...]) -> Room:
+def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
     """What may be planned with, where so much of the machine's memory is free: not with all that cards have."""
     if not gpus:
-        return Room(memory_bytes)
+        return FreeMemory(memory_bytes)
     usable = 0
     for gpu in gpus:
         # A card that does not say what is free is believed to have room: where it has not, the next layout is tried.
         free = gpu.free_bytes - _RESERVED_BYTES - round(_RESERVED_SHARE * gpu.total_bytes)
         usable += max(0, free) if gpu.total_bytes else memory_bytes
-    return Room(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
+    return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
 
 
-def layouts(sizes: Sizes, trained_for: int, wishes: Wishes, room: Room) -> list[Layout]:
+def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: FreeMemory) -> list[Layout]:
     """Every layout to be thought of, the best first. `trained_for`: tokens of the longest text; 0: not known."""
-    window = min(wishes.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS)
-    kv_type = "f16" if wishes.kv_cache == "auto" else wishes.kv_cache
+    window = min(options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS)
+    kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
     every = sizes.layers + 1
     found: list[Layout] = []
-    if room.gpu_bytes is not None and wishes.gpu_layers != 0:
-        wanted = every if wishes.gpu_layers is None else min(wishes.gpu_layers, every)
-        found += _on_gpu(sizes, Layout(window, window, kv_type, wanted), wishes, room)
-    if room.gpu_bytes is None or not wishes.gpu_layers:
+    if room.gpu_bytes is not None and options.gpu_layers != 0:
+        wanted = every if options.gpu_layers is None else min(options.gpu_layers, every)
+        found += _on_gpu(sizes, Layout(window, window, kv_type, wanted), options, room)
+    if room.gpu_bytes is None or not options.gpu_layers:
         whole = Layout(window, window, kv_type, 0)
         found.append(replace(whole, cells=_cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)))
-        found += _smaller_caches(whole, wishes)
+        found += _smaller_caches(whole, options)
     return list(dict.fromkeys(found))
 
 
-def fits(sizes: Sizes, layout: Layout, room: Room, wishes: Wishes = AS_FITS) -> bool:
+def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS) -> bool:
     """Whether there is memory for it, as far as that can be told. How many layers a card takes, a person may know."""
-    on_gpu, beside = needed(sizes, layout)
+    on_gpu, beside = required_bytes(sizes, layout)
     if room.shared:
         return on_gpu + beside <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
-    return beside <= room.memory_bytes and (wishes.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0))
+    return beside <= room.memory_bytes and (options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0))
 
 
-def needed(sizes: Sizes, layout: Layout) -> tuple[int, int]:
+def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     """Bytes on graphics cards, and of the machine's memory."""
     everything = needed_bytes(sizes, layout.cells, layout.kv_type)
     if not layout.gpu_layers:
@@ -132,7 +132,7 @@ def needed(sizes: Sizes, layout: Layout) -> tuple[int, int]:
     return there, everything - there
 
 
-def given_up(before: Layout, after: Layout, layers: int) -> str:
+def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
     """One line for the person: what is less in `after`, for lack of memory."""
     what: list[str] = []
     if after.gpu_layers < before.gpu_layers:
@@ -144,13 +144,13 @@ def given_up(before: Layout, after: Layout, layers: int) -> str:
     return f"Memory is short: the model has {' and '.join(what)}." if what else ""
 
 
-def _on_gpu(sizes: Sizes, whole: Layout, wishes: Wishes, room: Room) -> Iterator[Layout]:
+def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory) -> Iterator[Layout]:
     assert room.gpu_bytes is not None
     there = replace(sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1)))
     yield replace(whole, cells=_cells(there, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU))
     yield whole
-    if wishes.gpu_layers is not None:
-        yield from _smaller_caches(whole, wishes)
+    if options.gpu_layers is not None:
+        yield from _smaller_caches(whole, options)
         return
     most = next((n for n in range(whole.gpu_layers, 0, -1) if fits(sizes, replace(whole, gpu_layers=n), room)), 0)
     for layers in (most, *(int(most * share) for share in _FEWER_LAYERS)):
@@ -158,19 +158,19 @@ def _on_gpu(sizes: Sizes, whole: Layout, wishes: Wishes, room: Room) -> Iterator
             yield replace(whole, gpu_layers=layers)
 
 
-def _smaller_caches(whole: Layout, wishes: Wishes) -> Iterator[Layout]:
+def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
     """The same layout with less and less of a KV cache."""
     window = whole.window
-    kv_types = ("f16", "q8_0") if wishes.kv_cache == "auto" and wishes.flash_attention != "off" else (whole.kv_type,)
+    kv_types = ("f16", "q8_0") if options.kv_cache == "auto" and options.flash_attention != "off" else (whole.kv_type,)
     while True:
         for kv_type in kv_types:
             yield replace(whole, window=window, cells=window, kv_type=kv_type)
         window //= 2
-        if wishes.context_tokens is not None or window < LEAST_WINDOW:
+        if options.context_tokens is not None or window < LEAST_WINDOW:
             return
 
 
-def _cells(sizes: Sizes, whole: Layout, free: int, extra_windows: int) -> int:
+def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:
     """One window at least, more where that leaves memory."""
     cell = cell_bytes(sizes, whole.kv_type)
     most = whole.window * (1 + extra_windows)

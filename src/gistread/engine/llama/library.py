@@ -1,6 +1,6 @@
 """Which llama.cpp is installed and what would make it faster on this machine.
 
-The library is asked in a process of its own (`worker/describing.py`). The advice is pure: facts in, words out.
+The library is asked in a process of its own (`worker/system_info.py`). The advice is pure: facts in, words out.
 """
 
 import subprocess
@@ -14,7 +14,7 @@ from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, N
 from gistread.errors import EngineError
 
 _PACKAGE = "llama-cpp-python"
-_DESCRIBE = "gistread.engine.llama.worker.describing"
+_DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
 _NO_GPU = {"CPU", "BLAS", "RPC"}
 

@@ -1,6 +1,6 @@
 """What this machine has: memory that is free, cores, instructions of its processor, graphics cards.
 
-Asked of the operating system alone. What llama.cpp makes of it, the worker process says (`worker/describing.py`).
+Asked of the operating system alone. What llama.cpp makes of it, the worker process says (`worker/system_info.py`).
 """
 
 import math

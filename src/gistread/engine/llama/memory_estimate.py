@@ -21,7 +21,7 @@ _LEAST_VOCABULARY = 32_000
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class ModelSizes:
     """What a model takes, in bytes."""
 
     weights: int
@@ -35,12 +35,12 @@ class Sizes:
     """What evaluating a batch takes beside. The logits of its tokens are most."""
 
 
-def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> Sizes:
+def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
     """By the header of a model. `weights`: bytes of all its files, where it has several."""
     memory = header.memory
     keeps_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)
     sequences = STATES if keeps_states else SEQUENCES
-    return Sizes(
+    return ModelSizes(
         weights=header.file_bytes if weights is None else weights,
         layers=max(1, header.layers),
         cell=memory.kv_bytes_per_token,
@@ -59,17 +59,17 @@ def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
     return 256 if parameters < 1_000_000_000 else 128 if parameters < 5_000_000_000 else 64
 
 
-def cell_bytes(sizes: Sizes, kv_type: str) -> float:
+def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
     """Of one token in a KV cache of this type, a key of `KV_BYTES`."""
     return sizes.cell * KV_BYTES[kv_type] / KV_BYTES["f16"]
 
 
-def needed_bytes(sizes: Sizes, cells: int, kv_type: str = "f16") -> int:
+def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
     """For the model with so many tokens in its KV cache."""
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 
-def cells_that_fit(sizes: Sizes, free_bytes: int, kv_type: str = "f16") -> int | None:
+def cells_that_fit(sizes: ModelSizes, free_bytes: int, kv_type: str = "f16") -> int | None:
     """Tokens in the KV cache for which these bytes do; None: any number; 0: not even the weights have room."""
     spare = free_bytes - needed_bytes(sizes, 0)
     if spare < 0:

@@ -1,6 +1,6 @@
 """What the client and the worker process say to each other: one JSON object a line, in both directions.
 
-To the worker:    load {path, wishes, snapshots: {directory, model} or null, first, give_up}; see `worker/loading.py`
+To the worker:    load {path, options, snapshots: {directory, model} or null, first, give_up}; see `worker/loading.py`
                   load_embedder {path, pooling}           embed {id, texts, priority}
                   generate {id, prompt, sampling, priority}
                   prepare {id, prompt, priority}          hold {id, prompt, priority}
@@ -11,7 +11,7 @@ To the worker:    load {path, wishes, snapshots: {directory, model} or null, fir
                   measure_rates {least_share}             configure {parallel}
                   cancel {id}; id 0 is the load           (end of file: the worker ends)
 From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
-                                                                 parallel, dimension, fit, hold_tokens}
+                                                                 parallel, dimension, fit, pinnable_tokens}
                   trying {number, left, notice}
                   measured {rates, parallel}; rates null: they could not be
                   failed {message, hint}                  state {phase, fraction, tokens_per_s, priority,

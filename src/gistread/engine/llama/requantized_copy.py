@@ -31,7 +31,7 @@ _BYTES_PER_WEIGHT = 34 / 32
 _DISK_SPARE = 3
 _MEMORY_SPARE = 1.5
 _LOOK_EVERY_S = 0.2
-_CONVERTER = "gistread.engine.llama.worker.converting"
+_CONVERTER = "gistread.engine.llama.worker.quantize"
 
 
 def may_pay(header: GgufHeader) -> bool:

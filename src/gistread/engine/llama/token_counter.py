@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gistread.engine.llama.merging import ALPHABET, merged_tokens, token_bytes
+from gistread.engine.llama.bpe_merges import ALPHABET, merged_tokens, token_bytes
 from gistread.engine.llama.vocabulary import Kind, Vocabulary
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Which form of a model's weights is loaded: the file as it is, or a faster copy, whichever reads a book faster here.
 
 Nothing is assumed: each form is measured once on each machine, and what was found is kept. Knows what a worker can
-be asked (`Steps`), not how.
+be asked (`WorkerActions`), not how.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.llama.gguf import GgufHeader
-from gistread.engine.llama.measured import Measured, Measurements, Subject
+from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle, remove_copy
-from gistread.engine.protocol import Fit
+from gistread.engine.protocol import Placement
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -32,34 +32,36 @@ class Loaded:
     library: str
     parallel: int
     """A guess, as long as nothing was measured."""
-    fit: Fit | None = None
-    hold_tokens: int = 0
+    placement: Placement | None = None
+    pinnable_tokens: int = 0
     """See `EngineInfo`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class WorkerActions:
     """What is done in a worker or by one."""
 
     load: Callable[[Path], Awaitable[Loaded]]
     """Load this file in place of what is loaded. Raises EngineError."""
-    measure: Callable[[], Awaitable[Measured]]
+    measure: Callable[[], Awaitable[Measurement]]
     """Measure what is loaded. Raises EngineError when the worker is lost over it."""
     make_copy: Callable[[GgufHeader, Path], Awaitable[Path | None]]
     """Make a copy in this folder: whole, or None. Nothing is loaded afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class LoadedVariant:
     """The form that is loaded now."""
 
     loaded: Loaded
-    measured: Measured
+    measured: Measurement
     weights: str
     """For people: `Q8_0 copy of Q4_1`, `Q4_1`."""
 
 
-async def load_fastest(steps: Steps, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> Chosen:
+async def load_fastest(
+    steps: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights
+) -> LoadedVariant:
     """Load the form of this model that reads a book fastest here, measuring what is not known yet.
 
     `cache`: the directory of measurements and copies. Raises EngineError when not even the file itself can be used.
@@ -67,19 +69,19 @@ async def load_fastest(steps: Steps, header: GgufHeader, cache: Path, fast_weigh
     return await _Choice(steps, header, cache, fast_weights).make()
 
 
-def best_form(original: Measured, copy: Measured) -> str:
+def best_form(original: Measurement, copy: Measurement) -> str:
     """The form with which reading a book takes less time: empty for the file as it is."""
     return FAST if _cost(copy) < _cost(original) else _ORIGINAL
 
 
-def _cost(measured: Measured) -> float:
+def _cost(measured: Measurement) -> float:
     return seconds_per_token(measured.rates, measured.parallel) if measured.rates else float("inf")
 
 
 class _Choice:
     """The state of one choice: what is loaded at the moment, and what is known."""
 
-    def __init__(self, steps: Steps, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
+    def __init__(self, steps: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
         self._steps = steps
         self._header = header
         self._folder = cache / WEIGHTS
@@ -91,7 +93,7 @@ class _Choice:
         self._machine: Loaded
         """What the worker said last of where it runs; known once anything was loaded."""
 
-    async def make(self) -> Chosen:
+    async def make(self) -> LoadedVariant:
         loaded = await self._load_likely()
         original = self._known(_ORIGINAL) or await self._measure_original()
         best, measured = _ORIGINAL, original
@@ -109,11 +111,11 @@ class _Choice:
             if not best:
                 raise
             best, measured, loaded = _ORIGINAL, original, await self._give_up_copy()
-        return Chosen(loaded, measured, self._weights(best))
+        return LoadedVariant(loaded, measured, self._weights(best))
 
     async def _load_likely(self) -> Loaded:
         """Load what was used last. Which machine this is, only a worker that has loaded a model can say."""
-        latest: dict[str, Measured] = {}
+        latest: dict[str, Measurement] = {}
         for subject, measured in self._kept.of_model(self._header.fingerprint).items():
             latest[subject.form] = measured
         if self._copies and {_ORIGINAL, FAST} <= latest.keys() and best_form(latest[_ORIGINAL], latest[FAST]):
@@ -123,7 +125,7 @@ class _Choice:
                 await asyncio.to_thread(remove_copy, self._header, self._folder)
         return await self._load(_ORIGINAL)
 
-    async def _copy(self, original: Measured) -> Measured | None:
+    async def _copy(self, original: Measurement) -> Measurement | None:
         """What is to be had from a copy, made and measured if need be. None: nothing, for now."""
         known = self._known(FAST)
         if known is not None and not best_form(original, known):
@@ -133,7 +135,7 @@ class _Choice:
                 return None
             self._loaded = None  # Two at work at once would take longer: ggml's threads spin.
             if not await self._steps.make_copy(self._header, self._folder):
-                return self._keep(FAST, Measured(None, 1))
+                return self._keep(FAST, Measurement(None, 1))
         if known is not None:
             return known
         try:
@@ -141,20 +143,20 @@ class _Choice:
             measured = await self._steps.measure()
         except EngineError:
             self._loaded = None
-            return self._keep(FAST, Measured(None, 1))
+            return self._keep(FAST, Measurement(None, 1))
         return self._keep(FAST, measured) if measured.rates else None
 
-    async def _measure_original(self) -> Measured:
+    async def _measure_original(self) -> Measurement:
         loaded = await self._load(_ORIGINAL)
         try:
             measured = await self._steps.measure()
         except EngineError:  # The measurement was too much for it; the model may still do its work.
             self._loaded = None
-            return self._keep(_ORIGINAL, Measured(None, loaded.parallel))
+            return self._keep(_ORIGINAL, Measurement(None, loaded.parallel))
         return self._keep(_ORIGINAL, measured) if measured.rates else measured
 
     async def _give_up_copy(self) -> Loaded:
-        self._keep(FAST, Measured(None, 1))
+        self._keep(FAST, Measurement(None, 1))
         await asyncio.to_thread(remove_copy, self._header, self._folder)
         return await self._load(_ORIGINAL)
 
@@ -171,16 +173,16 @@ class _Choice:
             self._form = form
         return self._loaded
 
-    def _known(self, form: str) -> Measured | None:
+    def _known(self, form: str) -> Measurement | None:
         return self._kept.of(self._subject(form))
 
-    def _keep(self, form: str, measured: Measured) -> Measured:
+    def _keep(self, form: str, measured: Measurement) -> Measurement:
         self._kept.keep(self._subject(form), measured)
         return measured
 
-    def _subject(self, form: str) -> Subject:
+    def _subject(self, form: str) -> MeasuredSetup:
         machine = self._machine
-        return Subject(self._header.fingerprint, form, machine.device, machine.threads, machine.library)
+        return MeasuredSetup(self._header.fingerprint, form, machine.device, machine.threads, machine.library)
 
     def _weights(self, form: str) -> str:
         return f"{form} copy of {self._header.quantization}" if form else self._header.quantization

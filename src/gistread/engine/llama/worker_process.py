@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.engine.llama import measured
-from gistread.engine.llama.measured import Measured
+from gistread.engine.llama import measurements
+from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Message, decode, encode
 from gistread.engine.llama.weight_variants import Loaded
-from gistread.engine.protocol import Fit, Rates
+from gistread.engine.protocol import Placement, Rates
 from gistread.errors import EngineError
 
 _LINE_LIMIT_BYTES = 64 * 2**20
@@ -122,23 +122,23 @@ class WorkerProcess:
         """
         ready = await self._answer_to("load", path=str(path), **how)
         known = {name: ready[name] for name in Loaded.__dataclass_fields__}
-        return Loaded(**{**known, "fit": Fit(**ready["fit"])})
+        return Loaded(**{**known, "placement": Placement(**ready["placement"])})
 
     async def load_embedder(self, path: Path, pooling: int) -> LoadedEmbedder:
         """Load a model that makes vectors, in place of one that writes. Raises as `load`."""
         ready = await self._answer_to("load_embedder", path=str(path), pooling=pooling)
         return LoadedEmbedder(**{name: ready[name] for name in LoadedEmbedder.__dataclass_fields__})
 
-    async def measure_rates(self) -> Measured:
+    async def measure_rates(self) -> Measurement:
         """How fast the loaded model is; without rates when other programs are at work, or memory is short.
 
         Raises EngineError when the worker is lost over it.
         """
-        answer = await self._answer_to("measure_rates", least_share=measured.UNDISTURBED_SHARE)
+        answer = await self._answer_to("measure_rates", least_share=measurements.UNDISTURBED_SHARE)
         rates = answer["rates"]
         if rates is None:
-            return Measured(None, _UNMEASURED_PARALLEL)
-        return Measured(Rates(rates["prefill"], tuple((n, rate) for n, rate in rates["decode"])), answer["parallel"])
+            return Measurement(None, _UNMEASURED_PARALLEL)
+        return Measurement(Rates(rates["prefill"], tuple((n, rate) for n, rate in rates["decode"])), answer["parallel"])
 
     async def end(self) -> None:
         """Close the pipe, which ends the worker; kill it when it does not end soon."""

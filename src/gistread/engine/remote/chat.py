@@ -50,7 +50,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class TokenProbability:
     """A token, and which could have stood in its place, with the logarithms of their probabilities."""
 
     token: str
@@ -59,17 +59,17 @@ class Likely:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnswerPiece:
     """Some more of the text."""
 
     text: str
-    likely: tuple[Likely, ...] = ()
+    likely: tuple[TokenProbability, ...] = ()
     thought: bool = False
     """The model is thinking, which is no part of the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AnswerEnd:
     """The end of the text, and what it cost as far as the server says."""
 
     finish: Literal["end", "length"]
@@ -89,7 +89,7 @@ class Chat:
         self._left_out: set[str] = set()
         """Fields that this server refuses."""
 
-    async def ask(self, request: Request) -> AsyncGenerator[Piece | Ended]:
+    async def ask(self, request: Request) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         """The answer. Raises RequestRefusedError, ServerLostError."""
         while True:
             body = self._body(request)
@@ -114,7 +114,7 @@ class Chat:
         answer = await self._connection.post(self._path, body)
         return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
 
-    async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[Piece | Ended]:
+    async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
         finish, pieces, whole = "", 0, False
         async with aclosing(self._connection.stream(self._path, body)) as events:
@@ -176,7 +176,7 @@ class Chat:
         return (*before, Message(task.role, f"{task.content}\n\n{more}"))
 
 
-def _read(event: Json) -> tuple[Piece | None, str]:
+def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     """What an event adds to the text, if anything, and why the text ends, if it does."""
     match event:
         case {"error": error} if error:
@@ -188,7 +188,11 @@ def _read(event: Json) -> tuple[Piece | None, str]:
             thought = bool(said.get("reasoning_content") or said.get("reasoning"))
             likely = _likely(choice.get("logprobs"))
             finish = choice.get("finish_reason")
-            piece = Piece(text if isinstance(text, str) else "", likely, thought) if text or likely or thought else None
+            piece = (
+                AnswerPiece(text if isinstance(text, str) else "", likely, thought)
+                if text or likely or thought
+                else None
+            )
             return piece, finish if isinstance(finish, str) else ""
         case {}:
             return None, ""
@@ -206,11 +210,11 @@ def _failed(error: Json) -> Exception:
     return ServerLostError(reason, busy=code in (429, 503), crowded=is_crowded(str(said)))
 
 
-def _likely(logprobs: Json) -> tuple[Likely, ...]:
+def _likely(logprobs: Json) -> tuple[TokenProbability, ...]:
     match logprobs:
         case {"content": [*tokens]}:
             return tuple(
-                Likely(
+                TokenProbability(
                     str(one["token"]),
                     float(one["logprob"]),
                     {str(other["token"]): float(other["logprob"]) for other in one.get("top_logprobs") or ()},
@@ -221,7 +225,7 @@ def _likely(logprobs: Json) -> tuple[Likely, ...]:
     return ()
 
 
-def _ended(finish: str, usage: Json, pieces: int) -> Ended:
+def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """Where the server does not say what it cost, a piece is taken for a token."""
 
     def number(value: object) -> int:
@@ -229,7 +233,7 @@ def _ended(finish: str, usage: Json, pieces: int) -> Ended:
 
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("prompt_tokens_details")
-    return Ended(
+    return AnswerEnd(
         "length" if finish == "length" else "end",
         number(usage.get("prompt_tokens")),
         number(details.get("cached_tokens")) if isinstance(details, dict) else 0,

@@ -28,17 +28,17 @@ from gistread.engine.protocol import (
 from gistread.engine.remote import discovery
 from gistread.engine.remote.activity import Activity
 from gistread.engine.remote.address import ServerAddress, named_fingerprint
-from gistread.engine.remote.asking import Asker, Reply
+from gistread.engine.remote.api_keys import find_key
 from gistread.engine.remote.chat import Chat, Request
-from gistread.engine.remote.choosing import Chooser
-from gistread.engine.remote.concurrency import Growth
-from gistread.engine.remote.connection import Connection, Patience
-from gistread.engine.remote.counting import Counter
+from gistread.engine.remote.choice import Chooser
+from gistread.engine.remote.concurrency import AdaptiveLimit
+from gistread.engine.remote.connection import Connection, RetryPolicy
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.keys import find_key
-from gistread.engine.remote.retry import Waiting
-from gistread.engine.remote.semaphore import Places
-from gistread.engine.starting import Start
+from gistread.engine.remote.requester import Reply, Requester
+from gistread.engine.remote.retry import Retrier
+from gistread.engine.remote.semaphore import RequestSlots
+from gistread.engine.remote.token_counts import TokenCounts
+from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 
@@ -48,9 +48,9 @@ class _Server:
 
     info: EngineInfo
     dialect: Dialect
-    places: Places
-    asker: Asker
-    counter: Counter
+    places: RequestSlots
+    asker: Requester
+    counter: TokenCounts
     chooser: Chooser
     notice: str
     """One line that the person should know, or nothing."""
@@ -65,7 +65,7 @@ class RemoteEngine:
         *,
         context_tokens: int | None = None,
         connections: int | None = None,
-        patience: Patience | None = None,
+        patience: RetryPolicy | None = None,
         weights_here: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
         """`context_tokens`: the window, where the server does not say or should not be given as much.
@@ -76,10 +76,10 @@ class RemoteEngine:
         self._address = address
         self._window = context_tokens
         self._most = connections
-        self._patience = patience or Patience()
+        self._patience = patience or RetryPolicy()
         self._weights_here = weights_here
         self._activity = Activity()
-        self._start = Start(self._find_out, "server-start")
+        self._start = SingleFlight(self._find_out, "server-start")
         self._connection: Connection | None = None
         self._known: _Server | None = None
 
@@ -137,19 +137,19 @@ class RemoteEngine:
     async def _asked_what_it_is(self) -> _Server:
         key = await asyncio.to_thread(find_key, self._address)
         connection = self._connection = Connection(self._address, key, self._patience)
-        waiting = Waiting(self._address, self._patience, self._activity.notice, with_key=bool(key))
+        waiting = Retrier(self._address, self._patience, self._activity.notice, with_key=bool(key))
         with waiting.refusals():
             found = await waiting.for_answer(lambda: discovery.find(connection), at_once=True)
             dialect = found.dialect
             most = min(found.slots or dialect.at_most, self._most or dialect.at_most)
             shared = found.context_tokens if dialect.may_share_window else None
-            places = Places(Growth(dialect.at_first, most), has_slots=dialect.has_slots, window=shared)
+            places = RequestSlots(AdaptiveLimit(dialect.at_first, most), has_slots=dialect.has_slots, window=shared)
             chat = Chat(connection, found.base, found.model, dialect)
-            asker = Asker(chat, places, waiting, self._activity)
-            counter = Counter(dialect.tokenizer, found.model, connection.post, found.root)
+            asker = Requester(chat, places, waiting, self._activity)
+            counter = TokenCounts(dialect.tokenizer, found.model, connection.post, found.root)
             chooser = Chooser(dialect.means)
             await waiting.for_answer(counter.check)
-            prompt, tokens = await chooser.try_out(asker.asking(Priority.PERSON))
+            prompt, tokens = await chooser.try_out(asker.asking(Priority.INTERACTIVE))
             if counter.exact:
                 tokens = tokens or await waiting.for_answer(lambda: chat.prompt_tokens(prompt))
                 await waiting.for_answer(lambda: counter.calibrate(prompt, tokens))
@@ -161,7 +161,7 @@ class RemoteEngine:
             aliases=await asyncio.to_thread(self._weights_here, found.name),
             context_tokens=window,
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
-            elsewhere=True,
+            is_remote=True,
         )
         return _Server(info, dialect, places, asker, counter, chooser, self._warning(key, told, window))
 
@@ -203,14 +203,14 @@ class RemoteEngine:
         with server.asker.refusals():
             return (await server.asker.asking(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
 
-    async def hold(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
+    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
         return None  # A server has a cache of its own, of which nobody knows how much it takes.
 
-    async def held(self, prompts: Sequence[Prompt]) -> list[bool]:
+    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         return [False] * len(prompts)
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
         server = await self._server()
         await self._check_room(server, prompt, sampling.max_tokens)
@@ -221,7 +221,7 @@ class RemoteEngine:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         async with aclosing(self.stream(prompt, sampling, priority)) as events:
             async for event in events:
@@ -229,7 +229,7 @@ class RemoteEngine:
                     return event
         raise EngineError("The model ended without an answer.")
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.PERSON) -> Choice:
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         if not options or len(set(options)) < len(options) or not all(options):
             raise ValueError(f"options must be distinct and not empty: {options!r}")
         server = await self._server()
@@ -238,7 +238,7 @@ class RemoteEngine:
             return await server.chooser.choose(prompt, options, server.asker.asking(priority))
 
     async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.PERSON
+        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
     ) -> Likelihood | None:
         if not continuation:
             raise ValueError("a continuation must not be empty")

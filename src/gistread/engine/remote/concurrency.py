@@ -1,6 +1,7 @@
 """How many requests at once pay on a server, found by trying: more while more comes of it, half when it is too much.
 
-Plain arithmetic over what was told; clocks and requests are the affair of `places.py`. It is the additive increase and
+Plain arithmetic over what was told; clocks and requests are the affair of `semaphore.py`. This is the
+additive increase and
 multiplicative decrease of congestion control, with what the server gets done in place of lost packets.
 """
 
@@ -14,7 +15,7 @@ _STAY = 6
 """Stretches of requests before it is tried again."""
 
 
-class Growth:
+class AdaptiveLimit:
     """What is known of one server. `limit` is how many requests it should have."""
 
     def __init__(self, first: int, most: int) -> None:

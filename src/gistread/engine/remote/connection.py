@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from gistread import __version__
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import (
-    NothingThereError,
     RequestRefusedError,
     ServerLostError,
+    UnreachableError,
     UntrustedError,
     is_crowded,
 )
@@ -43,7 +43,7 @@ _MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long is waited for what, in seconds, and how often it is tried."""
 
     connect_s: float = 10.0
@@ -63,9 +63,9 @@ class Patience:
 class Connection:
     """Made cheap: nothing is imported or opened before the first request. `close` has to be awaited."""
 
-    def __init__(self, address: ServerAddress, key: str = "", patience: Patience | None = None) -> None:
+    def __init__(self, address: ServerAddress, key: str = "", patience: RetryPolicy | None = None) -> None:
         self.address = address
-        self.patience = patience or Patience()
+        self.patience = patience or RetryPolicy()
         self._key = key
         self._client: httpx2.AsyncClient | None = None
 
@@ -167,11 +167,11 @@ class Connection:
         except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
             raise ServerLostError("did not answer in time") from None
         except httpx2.ConnectTimeout:
-            raise NothingThereError(f"no connection within {self.patience.connect_s:.0f} s") from None
+            raise UnreachableError(f"no connection within {self.patience.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
-            raise NothingThereError(self._without_key(_reason(error))) from None
+            raise UnreachableError(self._without_key(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             said = isinstance(_cause(error), OSError)  # The library's own words are about the protocol.
             raise ServerLostError("broke off" + (f" ({_reason(error)})" if said else "")) from None

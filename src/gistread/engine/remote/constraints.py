@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gistread.engine.remote.dialects import Means
+from gistread.engine.remote.dialects import ConstraintMethod
 
 _CHOICE = "choice"
 _AROUND, _AROUND_JSON = 24, 96
@@ -16,42 +16,42 @@ _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 _SPECIAL = frozenset("\\.^$*+?{}[]()|/-")
 
 
-def choice_fields(means: Means, options: Sequence[str]) -> dict[str, Any]:
+def choice_fields(means: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
     """What to add to a request so that the answer is one of the options."""
     match means:
-        case Means.GRAMMAR:
+        case ConstraintMethod.GRAMMAR:
             return {"grammar": "root ::= " + " | ".join(map(_in_grammar, options))}
-        case Means.STRUCTURED:
+        case ConstraintMethod.STRUCTURED:
             return {"structured_outputs": {"choice": list(options)}}
-        case Means.GUIDED:
+        case ConstraintMethod.GUIDED:
             return {"guided_choice": list(options)}
-        case Means.REGEX:
+        case ConstraintMethod.REGEX:
             return {"regex": f"({'|'.join(map(_in_expression, options))})"}
-        case Means.JSON_SCHEMA:
+        case ConstraintMethod.JSON_SCHEMA:
             return _json_format({"type": "string", "enum": list(options)})
 
 
-def grammar_fields(means: Means, grammar: str) -> dict[str, Any]:
+def grammar_fields(means: ConstraintMethod, grammar: str) -> dict[str, Any]:
     """What to add so that the answer has the form of this grammar; nothing where there is no way to say so."""
     match means:
-        case Means.GRAMMAR:
+        case ConstraintMethod.GRAMMAR:
             return {"grammar": grammar}
-        case Means.STRUCTURED:
+        case ConstraintMethod.STRUCTURED:
             return {"structured_outputs": {"grammar": grammar}}
-        case Means.GUIDED:
+        case ConstraintMethod.GUIDED:
             return {"guided_grammar": grammar}
-        case Means.REGEX:
+        case ConstraintMethod.REGEX:
             return {"ebnf": grammar}
-        case Means.JSON_SCHEMA:
+        case ConstraintMethod.JSON_SCHEMA:
             return {}
 
 
-def chosen(means: Means | None, reply: str, options: Sequence[str]) -> int | None:
+def chosen(means: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
     """Which option the reply is; None where it is none of them, or more than one.
 
     Without means the model was only asked: what stands around an option (quotes, a full stop) is no part of it.
     """
-    if means is Means.JSON_SCHEMA:
+    if means is ConstraintMethod.JSON_SCHEMA:
         try:
             answer = json.loads(reply)
         except ValueError:
@@ -68,9 +68,9 @@ def chosen(means: Means | None, reply: str, options: Sequence[str]) -> int | Non
     return None
 
 
-def room_for(options: Sequence[str], means: Means | None) -> int:
+def room_for(options: Sequence[str], means: ConstraintMethod | None) -> int:
     """Tokens that any of the options surely fits in the form asked for. No token is less than a byte."""
-    around = _AROUND_JSON if means is Means.JSON_SCHEMA else _AROUND
+    around = _AROUND_JSON if means is ConstraintMethod.JSON_SCHEMA else _AROUND
     return max(len(json.dumps(option).encode()) for option in options) + around
 
 

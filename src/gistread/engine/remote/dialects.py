@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Means(StrEnum):
+class ConstraintMethod(StrEnum):
     """How a server is told that an answer must be one of a few, or have a form."""
 
     GRAMMAR = "grammar"
@@ -40,7 +40,12 @@ class Dialect:
 
     title: str
     """For people."""
-    means: tuple[Means, ...] = (Means.JSON_SCHEMA, Means.STRUCTURED, Means.GRAMMAR, Means.REGEX)
+    means: tuple[ConstraintMethod, ...] = (
+        ConstraintMethod.JSON_SCHEMA,
+        ConstraintMethod.STRUCTURED,
+        ConstraintMethod.GRAMMAR,
+        ConstraintMethod.REGEX,
+    )
     """In the order in which they are tried. Those that give the bare option come before JSON: the prompts ask for it,
     and a local engine answers with it."""
     tokenizer: Tokenizer = Tokenizer.NONE
@@ -74,7 +79,7 @@ _NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
 
 LLAMA_SERVER = Dialect(
     "llama-server",
-    means=(Means.GRAMMAR, Means.JSON_SCHEMA),
+    means=(ConstraintMethod.GRAMMAR, ConstraintMethod.JSON_SCHEMA),
     tokenizer=Tokenizer.LLAMA_SERVER,
     repetition="repeat_penalty",
     samples_as_llama=True,
@@ -86,7 +91,7 @@ LLAMA_SERVER = Dialect(
 )
 LLAMA_CPP_PYTHON = Dialect(
     "llama_cpp.server",
-    means=(Means.GRAMMAR,),
+    means=(ConstraintMethod.GRAMMAR,),
     tokenizer=Tokenizer.LLAMA_CPP_PYTHON,
     repetition="repeat_penalty",
     # One request at a time, and a second one ends the first in the middle.
@@ -97,7 +102,7 @@ LLAMA_CPP_PYTHON = Dialect(
 )
 VLLM = Dialect(
     "vLLM",
-    means=(Means.STRUCTURED, Means.GUIDED, Means.JSON_SCHEMA),
+    means=(ConstraintMethod.STRUCTURED, ConstraintMethod.GUIDED, ConstraintMethod.JSON_SCHEMA),
     tokenizer=Tokenizer.VLLM,
     # Its repetition_penalty is on every word of the prompt as well.
     unlike_model={"repetition_penalty": 1.0},
@@ -110,7 +115,7 @@ VLLM = Dialect(
 )
 SGLANG = Dialect(
     "SGLang",
-    means=(Means.REGEX, Means.JSON_SCHEMA),
+    means=(ConstraintMethod.REGEX, ConstraintMethod.JSON_SCHEMA),
     tokenizer=Tokenizer.VLLM,
     repetition="repetition_penalty",
     continues={"continue_final_message": True},
@@ -122,7 +127,7 @@ SGLANG = Dialect(
 )
 OLLAMA = Dialect(
     "Ollama",
-    means=(Means.JSON_SCHEMA,),
+    means=(ConstraintMethod.JSON_SCHEMA,),
     continues={},
     no_thinking={"reasoning_effort": "none"},
     keeps_prefixes=True,
@@ -132,7 +137,7 @@ OLLAMA = Dialect(
 )
 LM_STUDIO = Dialect(
     "LM Studio",
-    means=(Means.JSON_SCHEMA,),
+    means=(ConstraintMethod.JSON_SCHEMA,),
     repetition="repeat_penalty",
     keeps_prefixes=True,
     usual_window=4096,

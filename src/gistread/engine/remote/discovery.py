@@ -38,7 +38,7 @@ _OWNERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredModel:
     """A model on a server."""
 
     base: str
@@ -62,16 +62,16 @@ class Found:
         return short_name(self.model)
 
 
-async def find(connection: Connection) -> Found:
+async def find(connection: Connection) -> DiscoveredModel:
     """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
     address = connection.address
     base, listed = await _listed(connection, address)
     entry = _meant(address, listed)
-    found = Found(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
+    found = DiscoveredModel(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
     return await _described(connection, found, entry)
 
 
-async def window_in_use(connection: Connection, found: Found) -> int | None:
+async def window_in_use(connection: Connection, found: DiscoveredModel) -> int | None:
     """The window that the model was loaded with, which some programs tell once it is."""
     if found.dialect is not OLLAMA:
         return None
@@ -144,7 +144,7 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
     return ", ".join(names) + (f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else "")
 
 
-async def _described(connection: Connection, found: Found, entry: Mapping[str, Any]) -> Found:
+async def _described(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
     """What else the server says of the model, asked in its own way."""
     found = replace(found, context_tokens=_of_entry(entry))
     if found.dialect is OTHER:
@@ -168,7 +168,7 @@ async def _described(connection: Connection, found: Found, entry: Mapping[str, A
     return found
 
 
-async def _recognised(connection: Connection, found: Found) -> Found:
+async def _recognised(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     """A server that does not say whose models it has, by endpoints that only one kind has."""
     props = await _asked(connection, f"{found.root}/props")
     if isinstance(props, dict) and "default_generation_settings" in props:
@@ -189,7 +189,7 @@ def _of_entry(entry: Mapping[str, Any]) -> int | None:
     return _tokens(meta.get("n_ctx") or meta.get("n_ctx_train")) if isinstance(meta, dict) else None
 
 
-async def _props(connection: Connection, found: Found) -> Json:
+async def _props(connection: Connection, found: DiscoveredModel) -> Json:
     """What llama-server says of itself and its model; None where it says nothing.
 
     One that has several models says it of the one that is named, which it loads if it is not. Raises ServerLostError
@@ -210,7 +210,7 @@ async def _props(connection: Connection, found: Found) -> Json:
         return None
 
 
-def _with_props(found: Found, props: Json) -> Found:
+def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
     """What llama-server says of itself: the window of one slot, and how many there are."""
     match props:
         case {"default_generation_settings": {"n_ctx": n_ctx}}:

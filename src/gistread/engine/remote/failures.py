@@ -56,9 +56,9 @@ class ServerLostError(Exception):
         """When the server wants to be asked again, where it said so."""
 
 
-class NothingThereError(ServerLostError):
+class UnreachableError(ServerLostError):
     """No connection could be made at all."""
 
 
-class UntrustedError(NothingThereError):
+class UntrustedError(UnreachableError):
     """The server does not prove to be the one that it is named."""

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.connection import Patience
+from gistread.engine.remote.connection import RetryPolicy
+from gistread.engine.remote.error_messages import lost_error, refused_error, waits_error, waits_line
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
-from gistread.engine.remote.messages import lost_error, refused_error, waits_error, waits_line
 
 _BUSY_ATTEMPTS = 2
 """A server that says it is busy is asked so many times as often as one that says nothing."""
@@ -22,11 +22,11 @@ _LONGEST_WAIT = 4
 T = TypeVar("T")
 
 
-class Waiting:
+class Retrier:
     """For one server."""
 
     def __init__(
-        self, address: ServerAddress, patience: Patience, notice: Callable[[str], None], *, with_key: bool
+        self, address: ServerAddress, patience: RetryPolicy, notice: Callable[[str], None], *, with_key: bool
     ) -> None:
         """`notice` takes a line for the person while it is waited. `with_key`: one is sent to the server."""
         self._address = address

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Priority
-from gistread.engine.remote.concurrency import Growth
+from gistread.engine.remote.concurrency import AdaptiveLimit
 from gistread.engine.remote.failures import ServerLostError
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class RequestSlot:
     """Leave to ask. `wanted` is set when somebody else should have it."""
 
     priority: Priority
@@ -39,12 +39,12 @@ class _Turn:
     come: asyncio.Future[None]
 
 
-class Places:
+class RequestSlots:
     """The places of one server."""
 
     def __init__(
         self,
-        growth: Growth,
+        growth: AdaptiveLimit,
         *,
         has_slots: bool,
         window: int | None = None,
@@ -58,7 +58,7 @@ class Places:
         self._window = window
         self._shared = False
         self._now = now
-        self._taken: list[Place] = []
+        self._taken: list[RequestSlot] = []
         self._waiting: dict[Priority, deque[_Turn]] = {one: deque() for one in Priority}
 
     @property
@@ -71,7 +71,7 @@ class Places:
         return self._window is not None
 
     @contextlib.asynccontextmanager
-    async def place(self, priority: Priority, tokens: int = 0) -> AsyncIterator[Place]:
+    async def place(self, priority: Priority, tokens: int = 0) -> AsyncIterator[RequestSlot]:
         """Wait for a place and give it back at the end. `tokens`: what prompt and answer come to, at most.
 
         From a ServerLostError that passes through here it is learned how many places there should be.
@@ -92,12 +92,12 @@ class Places:
                 self._growth.done(place.work, self._now())
             self._let_in()
 
-    async def _take(self, priority: Priority, tokens: int = 0) -> Place:
+    async def _take(self, priority: Priority, tokens: int = 0) -> RequestSlot:
         while not self._may_begin(priority, tokens):
             turn = _Turn(tokens, asyncio.get_running_loop().create_future())
             queue = self._waiting[priority]
             queue.append(turn)
-            if priority is Priority.PERSON:
+            if priority is Priority.INTERACTIVE:
                 self._make_way()
             try:
                 await turn.come
@@ -106,7 +106,7 @@ class Places:
                 self._let_in()  # The turn may have been ours already, and somebody else can have it.
                 raise
             queue.remove(turn)
-        place = Place(priority, tokens, unweighed=not self._shared)
+        place = RequestSlot(priority, tokens, unweighed=not self._shared)
         self._taken.append(place)
         self._count()
         self._let_in()
@@ -117,14 +117,14 @@ class Places:
         if self._shared and self._window is not None and self._taken and filled + tokens > self._window:
             return False
         if priority is Priority.BACKGROUND:
-            return len(self._taken) < self.limit and not self._waiting[Priority.PERSON]
-        persons = sum(place.priority is Priority.PERSON for place in self._taken)
+            return len(self._taken) < self.limit and not self._waiting[Priority.INTERACTIVE]
+        persons = sum(place.priority is Priority.INTERACTIVE for place in self._taken)
         return (len(self._taken) if self._has_slots else persons) < self.limit
 
     def _make_way(self) -> None:
         """Ask the request that was begun last in the background to end; each waiting person's takes one place."""
         asked = sum(place.wanted.is_set() for place in self._taken)
-        if asked >= len(self._waiting[Priority.PERSON]):
+        if asked >= len(self._waiting[Priority.INTERACTIVE]):
             return
         for place in reversed(self._taken):
             if place.priority is Priority.BACKGROUND and not place.wanted.is_set():
@@ -138,7 +138,7 @@ class Places:
                 if not turn.come.done():
                     if self._may_begin(priority, turn.tokens):
                         turn.come.set_result(None)
-                    elif priority is Priority.PERSON and self._shared:
+                    elif priority is Priority.INTERACTIVE and self._shared:
                         self._make_way()  # What has ended was not enough.
                     return
 

@@ -19,9 +19,9 @@ from gistread.engine.catalogue import Kind
 from gistread.engine.fetching.addresses import is_on_the_hub
 from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_files import ModelFile, Standing
-from gistread.engine.model_places import SUFFIX, starter_path
-from gistread.engine.model_words import size_words
+from gistread.engine.model_files import Availability, ModelFile
+from gistread.engine.model_search import SUFFIX, starter_path
+from gistread.engine.model_text import size_words
 from gistread.engine.models import each_model
 from gistread.memory.check_results import CheckResults, Verdict
 from gistread.tui.fetching import FETCH, MORE, Fetching
@@ -146,7 +146,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         current = self._chosen.get(self._role, "")
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._tried)
         fetched = self._fetch_section
-        at = 1 if there and there[0].title in (TITLES[Standing.READY], TITLES[Standing.EMBEDDINGS]) else 0
+        at = 1 if there and there[0].title in (TITLES[Availability.READY], TITLES[Availability.EMBEDDINGS]) else 0
         return [*there[:at], *([fetched] if fetched else []), *there[at:], without(self._role, current)]
 
     @property

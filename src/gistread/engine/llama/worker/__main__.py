@@ -21,10 +21,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.messages import LOAD_ID, Message, decode, encode
 from gistread.engine.llama.worker.context import DecodeError
-from gistread.engine.llama.worker.describing import library
 from gistread.engine.llama.worker.embedding import Embedding, embedding_request
 from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load, load_embedder
@@ -34,6 +33,7 @@ from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.streaming import TextStream
+from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message as ChatMessage
 from gistread.engine.protocol import Priority, Rates, Sampling
 from gistread.errors import GistreadError, PromptTooLongError
@@ -130,7 +130,7 @@ class Worker:
             else:
                 model = load(
                     path,
-                    Wishes(**message["wishes"]),
+                    LoadOptions(**message["options"]),
                     snapshots=message["snapshots"],
                     progress=progress,
                     cancelled=cancelled,
@@ -147,7 +147,7 @@ class Worker:
         embeds = message["kind"] == "load_embedder"
         self._scheduler = Embedding(model, self.send) if embeds else Scheduler(model, self.send)
         self._model = model
-        hold_tokens = 0 if isinstance(self._scheduler, Embedding) else self._scheduler.hold_tokens
+        pinnable_tokens = 0 if isinstance(self._scheduler, Embedding) else self._scheduler.pinnable_tokens
         self.send(
             encode(
                 "ready",
@@ -158,8 +158,8 @@ class Worker:
                 library=library(),
                 parallel=model.parallel,
                 dimension=model.context.dimension,
-                fit=model.fit,
-                hold_tokens=hold_tokens,
+                placement=model.placement,
+                pinnable_tokens=pinnable_tokens,
             )
         )
 

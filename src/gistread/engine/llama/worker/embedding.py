@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gistread.engine.llama.messages import encode
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
-from gistread.engine.llama.worker.telling import Telling
+from gistread.engine.llama.worker.status import StatusReporter
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Priority, Usage
 
@@ -79,7 +79,7 @@ class Embedding:
         self._requests: list[EmbeddingRequest] = []
         """In the order of arrival."""
         self._evaluating: EmbeddingRequest | None = None
-        self._telling = Telling(send, clock)
+        self._telling = StatusReporter(send, clock)
         self.settled = threading.Event()
         """Nothing is to be written to disk: there never is."""
         self.settled.set()

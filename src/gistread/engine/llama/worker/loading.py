@@ -14,18 +14,18 @@ import jinja2
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fit import Gpu, Layout, Wishes
+from gistread.engine.llama.fit import Gpu, Layout, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, Sizes, batch_tokens_of, cell_bytes, sizes_of
+from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.describing import gpus, library
-from gistread.engine.llama.worker.saying import LlamaLog
-from gistread.engine.llama.worker.snapshots import Snapshots
+from gistread.engine.llama.worker.llama_log import LlamaLog
+from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
+from gistread.engine.llama.worker.system_info import gpus, library
 from gistread.engine.llama.worker.weights import Weights
-from gistread.engine.model_places import parts_of
-from gistread.engine.model_words import size_words
-from gistread.engine.protocol import Fit
+from gistread.engine.model_search import parts_of
+from gistread.engine.model_text import size_words
+from gistread.engine.protocol import Placement
 from gistread.errors import EngineError
 
 EMBEDDED_TOKENS = 2048
@@ -60,11 +60,11 @@ class LoadedModel:
     threads: int
     device: str
     on_gpu: bool = False
-    fit: Fit | None = None
+    placement: Placement | None = None
     """None: it makes vectors."""
     token_bytes: float = 0.0
     """Of a token in the KV cache; 0: not known, or nothing is kept of a token."""
-    snapshots: Snapshots | None = None
+    snapshots: PromptCacheFiles | None = None
     """None: nothing is kept on disk."""
     parallel: int = 8
     """Requests at work at the same time: a guess, until the client says what was measured (`configure`)."""
@@ -83,7 +83,7 @@ class Trial:
 
 def load(
     path: Path,
-    wishes: Wishes,
+    options: LoadOptions,
     *,
     snapshots: Mapping[str, str] | None,
     progress: Callable[[float], None],
@@ -103,25 +103,25 @@ def load(
     cards = gpus()
     whole = _whole(header)
     parameters = sum(part.parameters for part in whole)
-    on_gpu = bool(cards) and wishes.gpu_layers != 0
-    batch_tokens = wishes.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
+    on_gpu = bool(cards) and options.gpu_layers != 0
+    batch_tokens = options.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
     sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
-    room = fit.room_of(available_bytes(), cards)
-    every = fit.layouts(sizes, header.context_length, wishes, room)
+    room = fit.free_memory(available_bytes(), cards)
+    every = fit.layouts(sizes, header.context_length, options, room)
     best = every[0]
     possible = [
         layout
         for layout in every
-        if fit.fits(sizes, layout, room, wishes)
+        if fit.fits(sizes, layout, room, options)
         and (give_up or (layout.window, layout.kv_type) == (best.window, best.kv_type))
     ]
     if not possible:
         raise _too_large(header, sizes, every[-1] if give_up else best, room.memory_bytes)
     best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loading = _Loading(path, header, wishes, batch_tokens, progress, cancelled)
+    loading = _Loading(path, header, options, batch_tokens, progress, cancelled)
     error: NoRoomError | None = None
     for number, layout in enumerate(possible[first:], first):
-        notice = fit.given_up(best, layout, sizes.layers)
+        notice = fit.reduction_notice(best, layout, sizes.layers)
         trying(Trial(number, len(possible) - number - 1, notice))
         try:
             model = loading.load(layout, cards, notice)
@@ -149,16 +149,16 @@ class _Loading:
         self,
         path: Path,
         header: GgufHeader,
-        wishes: Wishes,
+        options: LoadOptions,
         batch_tokens: int,
         progress: Callable[[float], None],
         cancelled: Callable[[], bool],
     ) -> None:
         self._path = path
         self._header = header
-        self._wishes = wishes
+        self._options = options
         self._batch_tokens = batch_tokens
-        self._threads = wishes.threads or physical_cores()  # more than that only make each other wait: they spin
+        self._threads = options.threads or physical_cores()  # more than that only make each other wait: they spin
         self._progress = progress
         self._cancelled = cancelled
         self._log = LlamaLog()
@@ -176,14 +176,14 @@ class _Loading:
                 batch_tokens=self._batch_tokens,
                 threads=self._threads,
                 kv_type=layout.kv_type,
-                flash_attention=self._wishes.flash_attention,
+                flash_attention=self._options.flash_attention,
             )
         except MemoryError:
             raise self._refusal(layout) from None
         if layout.gpu_layers and not _warm_up(context):
             context.close()
             raise _no_room(self._header, layout)
-        fit = Fit(
+        placement = Placement(
             layout.gpu_layers,
             self._header.layers + 1,
             layout.cells,
@@ -199,18 +199,18 @@ class _Loading:
             layout.window,
             self._batch_tokens,
             self._threads,
-            device=_device(self._threads, cards, fit),
+            device=_device(self._threads, cards, placement),
             on_gpu=bool(layout.gpu_layers),
-            fit=fit,
+            placement=placement,
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
         """Why there is no context: for lack of memory, or since the numbers that were asked for cannot be."""
         said = " ".join(self._log.errors)
         name, numbers = self._path.name, f'kv_cache = "{layout.kv_type}"'
-        if self._wishes.kv_cache != "auto" and "does not divide" in said:
+        if self._options.kv_cache != "auto" and "does not divide" in said:
             return EngineError(f"{name} cannot be used with {numbers}: its heads are too small.", 'Set it to "auto".')
-        if self._wishes.kv_cache != "auto" and "requires flash_attn" in said:
+        if self._options.kv_cache != "auto" and "requires flash_attn" in said:
             return EngineError(f"{name} cannot be used with {numbers} and without flash attention.", "Set one to auto.")
         return _no_room(self._header, layout)
 
@@ -258,7 +258,7 @@ def load_embedder(
     layout = Layout(window, batch_tokens, "f16", 0)
     if not on_gpu:
         sizes, free = sizes_of(header, batch_tokens), available_bytes()
-        if not fit.fits(sizes, layout, fit.room_of(free, ()), fit.AS_FITS):
+        if not fit.fits(sizes, layout, fit.free_memory(free, ()), fit.DEFAULT_OPTIONS):
             raise _too_large(header, sizes, layout, free)
     try:
         handle = _open(path, progress, cancelled, _ALL_LAYERS if on_gpu else 0, log)
@@ -311,11 +311,11 @@ def _open(
     return handle
 
 
-def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> Snapshots | None:
+def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> PromptCacheFiles | None:
     """Numbers of a cache depend on the weights, on what they are kept as, and on who computed them."""
     if where is None:
         return None
-    return Snapshots(Path(where["directory"]), f"{where['model']} {kv_type} {library()}")
+    return PromptCacheFiles(Path(where["directory"]), f"{where['model']} {kv_type} {library()}")
 
 
 def check_file(header: GgufHeader) -> None:
@@ -342,8 +342,8 @@ def check_whole(header: GgufHeader) -> None:
         )
 
 
-def _too_large(header: GgufHeader, sizes: Sizes, layout: Layout, free: int) -> EngineError:
-    _, beside = fit.needed(sizes, replace(layout, gpu_layers=0))
+def _too_large(header: GgufHeader, sizes: ModelSizes, layout: Layout, free: int) -> EngineError:
+    _, beside = fit.required_bytes(sizes, replace(layout, gpu_layers=0))
     return EngineError(
         f"{header.path.name} needs {size_words(beside)} of memory; {size_words(free)} are free.",
         "Choose a smaller model or quantisation, or a smaller window (--context).",
@@ -357,11 +357,11 @@ def _no_room(header: GgufHeader, layout: Layout) -> NoRoomError:
     )
 
 
-def _device(threads: int, cards: tuple[Gpu, ...], fit: Fit | None = None) -> str:
-    if not cards or (fit and not fit.gpu_layers):
+def _device(threads: int, cards: tuple[Gpu, ...], placement: Placement | None = None) -> str:
+    if not cards or (placement and not placement.gpu_layers):
         return f"CPU, {threads} thread{'s' if threads != 1 else ''}"
     names = cards[0].name if len(cards) == 1 else f"{len(cards)} × {cards[0].name}"
-    return f"{names} ({fit.gpu_layers} of {fit.layers} layers)" if fit else names
+    return f"{names} ({placement.gpu_layers} of {placement.layers} layers)" if placement else names
 
 
 def _load_error(path: Path, errors: list[str]) -> EngineError:

@@ -33,7 +33,7 @@ room of its own each of these would drop what is held and about to be asked for.
 State = npt.NDArray[np.uint8]
 
 
-class Worth(IntEnum):
+class EvictionRank(IntEnum):
     """What goes first is least."""
 
     BACKGROUND = 0
@@ -45,17 +45,17 @@ class Worth(IntEnum):
 
 
 @dataclass(eq=False, slots=True)
-class Piece:
+class OffloadedRun:
     """A run of tokens with its state."""
 
     start: int
     """Position of its first token. What stands before it is in the pieces above it."""
     tokens: list[int]
     state: State
-    above: "Piece | None"
-    worth: Worth
+    above: "OffloadedRun | None"
+    worth: EvictionRank
     used_at: int = 0
-    below: list["Piece"] = field(default_factory=list)
+    below: list["OffloadedRun"] = field(default_factory=list)
     """Those that go on from any place in it."""
 
     @property
@@ -64,15 +64,15 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OffloadedPrefix:
     """The longest beginning of a prompt that is parked."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[OffloadedRun, ...]
     """From position 0 on; each is needed up to where the next begins, the last up to `length`."""
     length: int
 
 
-NOTHING = Found((), 0)
+NOTHING = OffloadedPrefix((), 0)
 
 
 class Offload:
@@ -82,14 +82,14 @@ class Offload:
         """`free_bytes`: memory of the machine that is free."""
         self._limit_bytes = limit_bytes
         self._free_bytes = free_bytes
-        self._roots: list[Piece] = []
+        self._roots: list[OffloadedRun] = []
         self._clock = itertools.count(1)
         self.size = 0
         """Bytes of all states."""
 
-    def find(self, tokens: Sequence[int]) -> Found:
+    def find(self, tokens: Sequence[int]) -> OffloadedPrefix:
         wanted = list(tokens)
-        best: tuple[Piece | None, int] = (None, 0)
+        best: tuple[OffloadedRun | None, int] = (None, 0)
         open_pieces = list(self._roots)
         while open_pieces:
             piece = open_pieces.pop()
@@ -98,52 +98,52 @@ class Offload:
             if shared and end > best[1]:
                 best = (piece, end)
             open_pieces += [lower for lower in piece.below if lower.start <= end]
-        return Found(tuple(_down_to(best[0])), best[1])
+        return OffloadedPrefix(tuple(_down_to(best[0])), best[1])
 
     def holdable(self) -> int:
         """Bytes that can be held, by the memory that is free now."""
         return int(self._limit * _HELD_SHARE)
 
-    def use(self, found: Found) -> None:
+    def use(self, found: OffloadedPrefix) -> None:
         """These are needed now: others go first."""
         for piece in found.pieces:
             piece.used_at = next(self._clock)
 
-    def make_room(self, size: int, after: Found, worth: Worth) -> bool:
+    def make_room(self, size: int, after: OffloadedPrefix, worth: EvictionRank) -> bool:
         """Drop what is worth least, and of that what was not used for longest, until `size` bytes more may be kept.
 
         `after`: pieces that stay, since what comes goes on from them. False: the bytes may not be kept.
         """
         limit = self._limit
-        if worth is Worth.HELD and self._held + size > limit * _HELD_SHARE:
+        if worth is EvictionRank.HELD and self._held + size > limit * _HELD_SHARE:
             return False
         while self.size + size > limit:
             leaves = [piece for piece in self._all() if not piece.below and piece not in after.pieces]
-            if worth is Worth.HELD:
-                leaves = [piece for piece in leaves if piece.worth is not Worth.HELD]
+            if worth is EvictionRank.HELD:
+                leaves = [piece for piece in leaves if piece.worth is not EvictionRank.HELD]
             if not leaves:
                 return False
             self._drop(min(leaves, key=lambda piece: (piece.worth, piece.used_at)))
         return True
 
-    def keep(self, tokens: Sequence[int], state: State, after: Found, worth: Worth) -> None:
+    def keep(self, tokens: Sequence[int], state: State, after: OffloadedPrefix, worth: EvictionRank) -> None:
         """Keep the state of `tokens` from position `after.length` on."""
         above = after.pieces[-1] if after.pieces else None
-        piece = Piece(after.length, list(tokens[after.length :]), state, above, worth)
+        piece = OffloadedRun(after.length, list(tokens[after.length :]), state, above, worth)
         (above.below if above else self._roots).append(piece)
         self.size += len(state)
-        self.use(Found((*after.pieces, piece), piece.end))
-        of_background = [other for other in self._all() if other.worth is Worth.BACKGROUND and not other.below]
-        if worth is Worth.BACKGROUND and len(of_background) > _BACKGROUND_PIECES:
+        self.use(OffloadedPrefix((*after.pieces, piece), piece.end))
+        of_background = [other for other in self._all() if other.worth is EvictionRank.BACKGROUND and not other.below]
+        if worth is EvictionRank.BACKGROUND and len(of_background) > _BACKGROUND_PIECES:
             self._drop(min(of_background, key=lambda other: other.used_at))
 
-    def hold(self, found: Found) -> bool:
+    def hold(self, found: OffloadedPrefix) -> bool:
         """Hold what is parked already. False: as much is held as may be."""
-        more = sum(len(piece.state) for piece in found.pieces if piece.worth is not Worth.HELD)
+        more = sum(len(piece.state) for piece in found.pieces if piece.worth is not EvictionRank.HELD)
         if self._held + more > self._limit * _HELD_SHARE:
             return False
         for piece in found.pieces:
-            piece.worth = Worth.HELD
+            piece.worth = EvictionRank.HELD
         return True
 
     @property
@@ -152,13 +152,13 @@ class Offload:
 
     @property
     def _held(self) -> int:
-        return sum(len(piece.state) for piece in self._all() if piece.worth is Worth.HELD)
+        return sum(len(piece.state) for piece in self._all() if piece.worth is EvictionRank.HELD)
 
-    def _drop(self, piece: Piece) -> None:
+    def _drop(self, piece: OffloadedRun) -> None:
         (piece.above.below if piece.above else self._roots).remove(piece)
         self.size -= len(piece.state)
 
-    def _all(self) -> Iterator[Piece]:
+    def _all(self) -> Iterator[OffloadedRun]:
         waiting = list(self._roots)
         while waiting:
             piece = waiting.pop()
@@ -166,8 +166,8 @@ class Offload:
             yield piece
 
 
-def _down_to(piece: Piece | None) -> list[Piece]:
-    path: list[Piece] = []
+def _down_to(piece: OffloadedRun | None) -> list[OffloadedRun]:
+    path: list[OffloadedRun] = []
     while piece is not None:
         path.append(piece)
         piece = piece.above

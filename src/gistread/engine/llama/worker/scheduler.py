@@ -23,7 +23,7 @@ from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots
-from gistread.engine.llama.worker.telling import Telling
+from gistread.engine.llama.worker.status import StatusReporter
 from gistread.engine.protocol import Priority
 
 _SMOOTHING = 0.8
@@ -44,7 +44,7 @@ class Scheduler:
         self._requests: list[Request] = []
         """Running and waiting, in the order of arrival."""
         self._evaluating: tuple[Request, ...] = ()
-        self._telling = Telling(send, clock, self._work)
+        self._telling = StatusReporter(send, clock, self._work)
         self._rates: dict[str, float] = {}
         """Tokens a second by phase, smoothed: single batches jump about."""
         self._busy_s = self._decode_s = 0.0
@@ -65,7 +65,7 @@ class Scheduler:
         return bool(self._requests)
 
     @property
-    def hold_tokens(self) -> int:
+    def pinnable_tokens(self) -> int:
         """That can be held in memory, about."""
         return self._slots.holdable(self._model.token_bytes)
 

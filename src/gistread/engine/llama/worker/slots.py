@@ -14,10 +14,10 @@ import itertools
 from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.offload import NOTHING, Found, Offload, State, Worth
+from gistread.engine.llama.worker.offload import NOTHING, EvictionRank, Offload, OffloadedPrefix, State
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
+from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, PromptCacheFiles
 from gistread.engine.llama.worker.requests import Request
-from gistread.engine.llama.worker.snapshots import LEAST_TOKENS, Snapshots
 from gistread.engine.protocol import Priority
 
 _KEPT_OF_BACKGROUND = 4
@@ -32,7 +32,7 @@ _LEAST_OF_BACKGROUND = 256
 class Slots:
     """The sequences of one context. Belongs to the loop."""
 
-    def __init__(self, context: Context, snapshots: Snapshots | None, *, on_gpu: bool = False) -> None:
+    def __init__(self, context: Context, snapshots: PromptCacheFiles | None, *, on_gpu: bool = False) -> None:
         self.context = context
         self._parked = Offload() if context.weights.can_restart_anywhere else None
         self._clears_away = self._parked is not None and not on_gpu
@@ -160,7 +160,7 @@ class Slots:
     def hold(self, request: Request) -> bool:
         """Hold what was evaluated for a request in memory, outside the cache. False: there is no room for it."""
         assert request.sequence is not None
-        return self._park(request.sequence, Worth.HELD)
+        return self._park(request.sequence, EvictionRank.HELD)
 
     def holds(self, tokens: list[int]) -> bool:
         """Whether all of these tokens lie in the cache or in memory."""
@@ -212,7 +212,7 @@ class Slots:
 
     # Parking.
 
-    def _find_parked(self, tokens: list[int]) -> Found:
+    def _find_parked(self, tokens: list[int]) -> OffloadedPrefix:
         return self._parked.find(tokens) if self._parked is not None else NOTHING
 
     def _unpark(self, sequence: int, tokens: list[int], length: int) -> int:
@@ -252,17 +252,17 @@ class Slots:
         background = sequence in self._background
         least = _LEAST_OF_BACKGROUND if background else _LEAST_PARKED
         if self._tree.alone(sequence) > least:
-            self._park(sequence, Worth.BACKGROUND if background else Worth.ASKED, least)
+            self._park(sequence, EvictionRank.BACKGROUND if background else EvictionRank.ASKED, least)
         self._cut(sequence, 0)
 
-    def _park(self, sequence: int, worth: Worth, least: int = 0) -> bool:
+    def _park(self, sequence: int, worth: EvictionRank, least: int = 0) -> bool:
         """Park what a sequence holds, if that is more than `least` tokens beyond what is parked. False: no room."""
         if self._parked is None:
             return False
         tokens = self._tree.tokens(sequence)
         known = self._parked.find(tokens)
         if len(tokens) - known.length <= least:
-            return worth is not Worth.HELD or self._parked.hold(known)
+            return worth is not EvictionRank.HELD or self._parked.hold(known)
         self.context.fork(sequence, self._spare, len(tokens), known.length)
         room = self._parked.make_room(self.context.state_bytes(self._spare), known, worth)
         if room:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-class StoppedText:
+class StopStringFilter:
     """Takes a text piece by piece and gives it back up to the first of the strings."""
 
     def __init__(self, stops: Sequence[str], *, not_first: bool = False) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.engine.llama.fit import Wishes
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.worker import loading
-from gistread.engine.model_words import layout_words
-from gistread.engine.opening import ModelSource, new_engine
-from gistread.engine.protocol import Fit, Message, Sampling
+from gistread.engine.model_source import ModelSource, new_engine
+from gistread.engine.model_text import placement_text
+from gistread.engine.protocol import Message, Placement, Sampling
 from gistread.errors import EngineError
 from gistread.paths import default_paths
 from tests.engine.conftest import StartEngine
@@ -21,31 +21,31 @@ from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
 
 async def test_what_is_chosen_is_told(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
-    assert engine.info.fit == Fit(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
+    assert engine.info.placement == Placement(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
     assert engine.info.has_template
 
 
 def test_how_a_model_lies_in_the_machine_is_said_in_a_line() -> None:
     rest = "1 thread · KV cache for 8,192 tokens as q8_0 · batches of 512 · flash attention on"
-    card = Fit(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)
-    assert layout_words(card) == f"20 of 33 layers on the graphics card · {rest}"
-    assert layout_words(replace(card, gpu_layers=0)) == f"on the processor · {rest}"
+    card = Placement(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)
+    assert placement_text(card) == f"20 of 33 layers on the graphics card · {rest}"
+    assert placement_text(replace(card, gpu_layers=0)) == f"on the processor · {rest}"
 
 
 async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None:
-    wishes = Wishes(1024, gpu_layers=99, kv_cache="f16", flash_attention="off", batch_tokens=64, threads=1)
-    engine = await start(tiny, wishes=wishes)
+    options = LoadOptions(1024, gpu_layers=99, kv_cache="f16", flash_attention="off", batch_tokens=64, threads=1)
+    engine = await start(tiny, options=options)
     assert engine.info.context_tokens == 1024
-    assert engine.info.fit == Fit(0, 3, 2048, "f16", 64, 1, flash_attention=False)
+    assert engine.info.placement == Placement(0, 3, 2048, "f16", 64, 1, flash_attention=False)
     said = await engine.complete((Message("user", "abc " * 100),), Sampling(max_tokens=2))
     assert said.usage.generated == 2
 
 
 async def test_numbers_that_attention_cannot_be_computed_with_are_an_error(tiny: Path, start: StartEngine) -> None:
     with pytest.raises(EngineError, match='with kv_cache = "q8_0": its heads are too small'):
-        await start(tiny, wishes=Wishes(kv_cache="q8_0"))
+        await start(tiny, options=LoadOptions(kv_cache="q8_0"))
     with pytest.raises(EngineError, match='with kv_cache = "q4_0" and without flash attention'):
-        await start(tiny, wishes=Wishes(kv_cache="q4_0", flash_attention="off"))
+        await start(tiny, options=LoadOptions(kv_cache="q4_0", flash_attention="off"))
 
 
 async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +55,9 @@ async def test_the_settings_reach_the_engine(tiny: Path, tmp_path: Path, monkeyp
     engine = new_engine(ModelSource("tiny", tiny), config, default_paths())
     try:
         info = await engine.start()
-        assert info.fit
-        assert (info.context_tokens, info.fit.threads, info.fit.batch_tokens) == (512, 1, 128)
-        assert not info.fit.flash_attention
+        assert info.placement
+        assert (info.context_tokens, info.placement.threads, info.placement.batch_tokens) == (512, 1, 128)
+        assert not info.placement.flash_attention
     finally:
         await engine.close()
 

@@ -13,7 +13,7 @@ from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.memory_estimate import batch_tokens_of, needed_bytes, sizes_of
-from gistread.engine.model_places import found_models
+from gistread.engine.model_search import found_models
 from gistread.engine.models import default_model, resolve_model
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
@@ -47,7 +47,7 @@ def find_source(spec: str) -> ModelSource:
     return ModelSource(path.stem, path)
 
 
-def kept_name(spec: str) -> str:
+def settings_name(spec: str) -> str:
     """What to keep in the settings for what a person typed. Raises EngineError for an address with a secret in it."""
     return str(parse_address(spec)) if is_address(spec) else spec
 
@@ -62,12 +62,12 @@ def same_model(one: str, other: str) -> bool:
         return False
 
 
-def runs_here(spec: str) -> bool:
+def is_local(spec: str) -> bool:
     """Whether this model takes memory and cores of this process's machine, as far as its name tells."""
     return not is_address(spec)
 
 
-def has_room(spec: str, config: Config) -> bool:
+def fits_in_memory(spec: str, config: Config) -> bool:
     """Whether a model can be loaded beside all that is loaded already, as far as its header tells."""
     try:
         path = find_source(spec).path
@@ -100,11 +100,11 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
         )
     assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine
-    from gistread.engine.llama.fit import Wishes
+    from gistread.engine.llama.fit import LoadOptions
 
     return LlamaEngine(
         source.path,
-        wishes=Wishes(
+        options=LoadOptions(
             context_tokens=config.context_tokens,
             gpu_layers=config.gpu_layers,
             kv_cache=config.kv_cache,

@@ -31,7 +31,7 @@ _HEAD = struct.Struct("<12sIQ")
 State = npt.NDArray[np.uint8]
 
 
-class Snapshots:
+class PromptCacheFiles:
     """The snapshots in one directory. What the disk refuses is no error: the tokens are evaluated again."""
 
     def __init__(self, directory: Path, identity: str, limit_bytes: int = LIMIT_BYTES) -> None:

@@ -1,6 +1,6 @@
 """What llama.cpp was built for and what it finds here. As a process of its own it says so in one line of JSON.
 
-`python -m gistread.engine.llama.worker.describing` needs no model, and answers for `gistread doctor`.
+`python -m gistread.engine.llama.worker.system_info` needs no model, and answers for `gistread doctor`.
 """
 
 import ctypes

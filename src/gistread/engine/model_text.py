@@ -4,9 +4,9 @@ Nothing is read and nothing decided here.
 """
 
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.model_files import Fit, ModelFile
+from gistread.engine.model_files import MemoryFit, ModelFile
 from gistread.engine.model_kinds import WRITING, ModelKind
-from gistread.engine.protocol import Fit as Layout
+from gistread.engine.protocol import Placement
 
 _KINDS = {
     ModelKind.BASE: "base model, without a chat template",
@@ -28,7 +28,7 @@ def facts(model: ModelFile) -> list[str]:
     return [fact for fact in told if fact]
 
 
-def more_facts(model: ModelFile) -> list[str]:
+def other_facts(model: ModelFile) -> list[str]:
     """What else is known of it."""
     told: list[str] = []
     if model.context_length and model.kind in WRITING:
@@ -39,12 +39,12 @@ def more_facts(model: ModelFile) -> list[str]:
     if model.parts > 1:
         told.append(f"{model.parts} files")
     told.append(model.place)
-    if model.also:
-        told.append(f"also called {', '.join(model.also)}")
+    if model.aliases:
+        told.append(f"also called {', '.join(model.aliases)}")
     return [fact for fact in told if fact]
 
 
-def fit_words(model: ModelFile, fit: Fit | None) -> str:
+def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
     """Whether there is room for it, and for how much text beside; empty where that cannot be told."""
     if fit is None:
         return ""
@@ -57,14 +57,16 @@ def fit_words(model: ModelFile, fit: Fit | None) -> str:
     return f"fits, with {_rounded(fit.context_tokens):,} tokens of context"
 
 
-def layout_words(fit: Layout) -> str:
+def placement_text(placement: Placement) -> str:
     """How a model that is loaded lies in this machine."""
     parts = [
-        f"{fit.gpu_layers} of {fit.layers} layers on the graphics card" if fit.gpu_layers else "on the processor",
-        f"{fit.threads} thread{'s' if fit.threads != 1 else ''}",
-        f"KV cache for {fit.cells:,} tokens as {fit.kv_type}",
-        f"batches of {fit.batch_tokens}",
-        f"flash attention {'on' if fit.flash_attention else 'off'}",
+        f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
+        if placement.gpu_layers
+        else "on the processor",
+        f"{placement.threads} thread{'s' if placement.threads != 1 else ''}",
+        f"KV cache for {placement.cells:,} tokens as {placement.kv_type}",
+        f"batches of {placement.batch_tokens}",
+        f"flash attention {'on' if placement.flash_attention else 'off'}",
     ]
     return " · ".join(parts)
 

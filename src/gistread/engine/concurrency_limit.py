@@ -11,7 +11,7 @@ from typing import Self
 from gistread.engine.protocol import Engine
 
 
-class SideBySide:
+class ConcurrencyLimit:
     """Places for pieces of work, given in the order in which they were asked for; `async with` takes one.
 
     Work that goes from one task to another takes one with `begin` and gives it back with `end`.

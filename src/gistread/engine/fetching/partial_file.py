@@ -20,8 +20,8 @@ from typing import Self
 import orjson
 
 from gistread import journal
-from gistread.engine.fetching.begun import STATE_SUFFIX
-from gistread.engine.model_words import size_words
+from gistread.engine.fetching.unfinished import STATE_SUFFIX
+from gistread.engine.model_text import size_words
 from gistread.errors import FetchError, StorageError
 
 _MAGIC = b"GGUF"
@@ -31,7 +31,7 @@ _LEAVE_FREE_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class FileIdentity:
     """Of which file these bytes are the beginning, so that no other one's are put behind them."""
 
     source: str = ""
@@ -55,7 +55,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class ResumeInfo:
     """Of what model these bytes are a part, for whoever goes on with it on another day."""
 
     spec: str = ""
@@ -64,19 +64,19 @@ class Errand:
     """Of all its files."""
 
 
-class Part:
+class PartialFile:
     """Owns the incomplete file. Opened by one process at a time."""
 
-    def __init__(self, folder: Path, name: str, errand: Errand | None = None) -> None:
+    def __init__(self, folder: Path, name: str, errand: ResumeInfo | None = None) -> None:
         self.path = folder / f"{name}.part"
         self._state = folder / f"{name}{STATE_SUFFIX}"
         self._name = name
-        self._errand = errand or Errand()
+        self._errand = errand or ResumeInfo()
         self._file: FileIO | None = None
         self._hash = hashlib.sha256()
         self.length = 0
         """Bytes that are here and hashed."""
-        self.origin = Origin()
+        self.origin = FileIdentity()
 
     def __enter__(self) -> Self:
         """Raises FetchError while another process has it, StorageError where nothing can be written."""
@@ -141,9 +141,9 @@ class Part:
         except OSError as error:
             raise self._storage_error(error) from error
         self._hash, self.length = hashlib.sha256(), 0
-        self.origin = Origin()
+        self.origin = FileIdentity()
 
-    def remember(self, origin: Origin) -> None:
+    def remember(self, origin: FileIdentity) -> None:
         """Write down what these bytes are of, before any more of them come."""
         if origin == self.origin:
             return
@@ -226,17 +226,17 @@ class Part:
         file.seek(0)
         return file.read(self.length) or b""
 
-    def _read_origin(self) -> Origin:
+    def _read_origin(self) -> FileIdentity:
         """Empty where nothing sensible is written down."""
         try:
             kept = orjson.loads(self._state.read_bytes())
             kept.pop("errand", None)
-            origin = Origin(**kept)
+            origin = FileIdentity(**kept)
         except (OSError, ValueError, TypeError, AttributeError):
-            return Origin()
+            return FileIdentity()
         texts = (origin.source, origin.etag, origin.modified, origin.sha256)
         sound = all(isinstance(text, str) for text in texts) and isinstance(origin.size_bytes, int | None)
-        return origin if sound else Origin()
+        return origin if sound else FileIdentity()
 
     def _storage_error(self, error: OSError) -> StorageError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -6,7 +6,7 @@ Servers that part thinking from text themselves need none of this; many hand on 
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-class SpokenText:
+class ReasoningFilter:
     """What is said, of a text that comes piece by piece."""
 
     def __init__(self) -> None:

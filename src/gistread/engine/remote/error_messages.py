@@ -3,8 +3,8 @@
 import re
 
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.failures import NothingThereError, RequestRefusedError, ServerLostError, UntrustedError
-from gistread.engine.remote.keys import how_to_give
+from gistread.engine.remote.api_keys import how_to_give
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
 from gistread.errors import EngineError
 
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
@@ -15,7 +15,7 @@ _KEPT = "What has been made is kept: the same command goes on from there, with t
 
 def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
     """For a request that was tried so often and got no answer."""
-    if isinstance(lost, NothingThereError):
+    if isinstance(lost, UnreachableError):
         if isinstance(lost, UntrustedError):
             return EngineError(
                 f"The certificate of {address.origin} is not trusted: {lost.reason}.",
@@ -34,9 +34,7 @@ def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1)
 def waits_line(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
     """While it is waited for the next attempt; short, for a line that has little room."""
     host = address.origin.partition("://")[2]
-    what = (
-        f"no connection to {host} ({lost.reason})" if isinstance(lost, NothingThereError) else f"{host} {lost.reason}"
-    )
+    what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
     what = what if len(what) <= _LINE_CHARACTERS else what[: _LINE_CHARACTERS - 1] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 

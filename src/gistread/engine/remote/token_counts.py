@@ -49,7 +49,7 @@ def surely(text: str) -> int:
     return len(text.encode())
 
 
-class Counter:
+class TokenCounts:
     """Counts for one model on one server."""
 
     def __init__(self, tokenizer: Tokenizer, model: str, ask: Ask, root: str = "") -> None:

@@ -12,14 +12,14 @@ from typing import Literal
 
 from gistread.engine.protocol import Priority, Restarted, TextDelta, Usage
 from gistread.engine.remote.activity import Activity
-from gistread.engine.remote.chat import Chat, Ended, Likely, Piece, Request
-from gistread.engine.remote.counting import estimate_prompt
+from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, Request, TokenProbability
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.retry import Waiting
-from gistread.engine.remote.semaphore import Place, Places
-from gistread.engine.remote.stops import StoppedText
-from gistread.engine.remote.thinking import SpokenText
+from gistread.engine.remote.reasoning import ReasoningFilter
+from gistread.engine.remote.retry import Retrier
+from gistread.engine.remote.semaphore import RequestSlot, RequestSlots
+from gistread.engine.remote.stop_strings import StopStringFilter
+from gistread.engine.remote.token_counts import estimate_prompt
 from gistread.errors import EngineError
 
 _THINKING_TOKENS = 2048
@@ -35,7 +35,7 @@ class Reply:
     text: str
     finish: Literal["end", "length"]
     usage: Usage
-    likely: tuple[Likely, ...] = ()
+    likely: tuple[TokenProbability, ...] = ()
     """Of its tokens, where the server tells."""
     prompt_tokens: int = 0
     """Of the whole prompt, where the server tells."""
@@ -51,10 +51,10 @@ Ask = Callable[[Request], Awaitable[Reply]]
 """Asks for a whole reply."""
 
 
-class Asker:
+class Requester:
     """Asks one model of one server."""
 
-    def __init__(self, chat: Chat, places: Places, waiting: Waiting, activity: Activity) -> None:
+    def __init__(self, chat: Chat, places: RequestSlots, waiting: Retrier, activity: Activity) -> None:
         self._chat = chat
         self._places = places
         self._waiting = waiting
@@ -114,22 +114,24 @@ class Asker:
             return 0
         return estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens
 
-    async def _once(self, request: Request, room: int, place: Place) -> AsyncGenerator[TextDelta | Restarted | Reply]:
+    async def _once(
+        self, request: Request, room: int, place: RequestSlot
+    ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
         """The answer, with room for so many tokens of thinking before it. Raises as `Chat.ask`, and _GiveWayError."""
         # Without its form it may begin with what is to end it, which the server must not end it at.
-        stops = StoppedText(request.sampling.stop, not_first=request.formless)
+        stops = StopStringFilter(request.sampling.stop, not_first=request.formless)
         to_server = () if request.formless else request.sampling.stop
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + room, stop=to_server)
         began = time.monotonic()
-        spoken = SpokenText()
+        spoken = ReasoningFilter()
         text, thought, pieces = "", False, 0
-        told: list[Likely] = []
-        ended = Ended("end")
+        told: list[TokenProbability] = []
+        ended = AnswerEnd("end")
         asked = replace(request, sampling=sampling)
         with self._activity.at_work(place.priority):
             async with aclosing(self._chat.ask(asked)) as answer:
                 while (event := await _next(answer, place)) is not None:
-                    if isinstance(event, Ended):
+                    if isinstance(event, AnswerEnd):
                         ended = event
                         break
                     pieces += 1
@@ -144,7 +146,7 @@ class Asker:
                         text += new
                         yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
                     if stops.stopped:
-                        ended = Ended("end", generated=pieces)
+                        ended = AnswerEnd("end", generated=pieces)
                         break
         if new := stops.add(spoken.end()) + stops.end():
             text += new
@@ -160,9 +162,9 @@ def _only_thought(reply: Reply) -> bool:
     return not reply.text and reply.thought and reply.finish == "length"
 
 
-async def _next(answer: AsyncGenerator[Piece | Ended], place: Place) -> Piece | Ended | None:
+async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], place: RequestSlot) -> AnswerPiece | AnswerEnd | None:
     """The next event. Raises _GiveWayError when the place is wanted by somebody who goes first."""
-    if place.priority is Priority.PERSON:
+    if place.priority is Priority.INTERACTIVE:
         return await anext(answer, None)
     step = asyncio.ensure_future(anext(answer, None))
     wanted = asyncio.ensure_future(place.wanted.wait())

@@ -3,8 +3,8 @@
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Message, Prompt
-from gistread.engine.remote.chat import Likely
-from gistread.engine.remote.choosing import Reply, _probability
+from gistread.engine.remote.chat import TokenProbability
+from gistread.engine.remote.choice import Reply, _probability
 from gistread.engine.remote.constraints import chosen
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Asked, Kind, Server
@@ -100,10 +100,10 @@ async def test_the_probability_is_told_where_the_server_tells_of_its_tokens(conn
 
 
 def test_a_probability_is_the_share_among_the_legal() -> None:
-    first, last = Likely("<", -0.1, {"The": -0.5}), Likely(">", 0.0, {})
-    told = Likely("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
+    first, last = TokenProbability("<", -0.1, {"The": -0.5}), TokenProbability(">", 0.0, {})
+    told = TokenProbability("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
     assert _probability(Reply("<2>", "end", NO_USAGE, (first, told, last)), OPTIONS, 1) == pytest.approx(0.5)
-    untold = Likely("2", -1.0, {"1": -1.0})
+    untold = TokenProbability("2", -1.0, {"1": -1.0})
     assert _probability(Reply("<2>", "end", NO_USAGE, (first, untold, last)), OPTIONS, 1) is None
 
 

@@ -8,7 +8,7 @@ from gistread.engine.protocol import Priority
 _EVERY_S = 0.1
 
 
-class Telling:
+class StatusReporter:
     """Of one loop."""
 
     def __init__(

@@ -11,7 +11,7 @@ STATE_SUFFIX = ".part.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class UnfinishedDownload:
     """A model of which some has come."""
 
     spec: str
@@ -26,14 +26,14 @@ class Begun:
         return min(1.0, self.done_bytes / self.size_bytes) if self.size_bytes else None
 
 
-def begun_in(folder: Path) -> list[Begun]:
+def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
     """By name. Those that cannot be gone on with by a name are left out: nothing may be kept of a secret address."""
     states = sorted(folder.glob(f"*{STATE_SUFFIX}"))
     if not states:
         return []
     import orjson  # the list of models is to be there in a moment
 
-    found: dict[str, Begun] = {}
+    found: dict[str, UnfinishedDownload] = {}
     for state in states:
         try:
             errand = orjson.loads(state.read_bytes())["errand"]
@@ -43,6 +43,8 @@ def begun_in(folder: Path) -> list[Begun]:
             continue
         if not (isinstance(spec, str) and spec and here and isinstance(size, int | None)):
             continue
-        one = found.get(spec) or Begun(spec, state.name.removesuffix(STATE_SUFFIX).removesuffix(".gguf"), 0, size)
-        found[spec] = Begun(spec, one.name.partition("-00001-of-")[0], one.done_bytes + here, size)
+        one = found.get(spec) or UnfinishedDownload(
+            spec, state.name.removesuffix(STATE_SUFFIX).removesuffix(".gguf"), 0, size
+        )
+        found[spec] = UnfinishedDownload(spec, one.name.partition("-00001-of-")[0], one.done_bytes + here, size)
     return list(found.values())

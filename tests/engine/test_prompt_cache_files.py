@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import Wishes
-from gistread.engine.llama.worker.snapshots import Snapshots
+from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -97,7 +97,7 @@ async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> Non
         llama__rope__dimension_count=32,
     )
     await answered(model, tmp_path, asked("Where is inn 21?"))
-    engine = LlamaEngine(model, snapshots=tmp_path, wishes=Wishes(kv_cache="q8_0"))
+    engine = LlamaEngine(model, snapshots=tmp_path, options=LoadOptions(kv_cache="q8_0"))
     await engine.start()
     assert (await engine.complete(asked("Where is inn 21?"), SAMPLING)).usage.reused == 0
     await engine.close()
@@ -111,7 +111,7 @@ async def test_nothing_is_kept_without_a_cache_or_for_a_few_words(tiny: Path, tm
 
 
 def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
-    snapshots = Snapshots(tmp_path, "model", limit_bytes=2500)
+    snapshots = PromptCacheFiles(tmp_path, "model", limit_bytes=2500)
     state = np.zeros(1000, dtype=np.uint8)
     for number in (1, 2):
         snapshots.save([number], state)
@@ -124,7 +124,7 @@ def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_beyond_the_limit_is_not_kept(tmp_path: Path) -> None:
-    Snapshots(tmp_path, "model", limit_bytes=500).save([1], np.zeros(1000, dtype=np.uint8))
+    PromptCacheFiles(tmp_path, "model", limit_bytes=500).save([1], np.zeros(1000, dtype=np.uint8))
     assert list(tmp_path.iterdir()) == []
 
 

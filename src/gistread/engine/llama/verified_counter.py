@@ -21,7 +21,7 @@ _AT_ONCE = 2000
 """Characters. A longer text is counted in a thread; a shorter one takes less than that does."""
 
 
-class Counting:
+class VerifiedCounter:
     """Made cheap. `close` has to be awaited."""
 
     def __init__(self, path: Path, tokenise: Tokenise) -> None:

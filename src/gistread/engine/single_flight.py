@@ -18,7 +18,7 @@ class _Run(Generic[Started]):
     wanted: int = 0
 
 
-class Start(Generic[Started]):
+class SingleFlight(Generic[Started]):
     """Goes on as long as one of those who wait still does. `close` has to be awaited.
 
     After it has ended, well or not, whoever waits lets it start again.

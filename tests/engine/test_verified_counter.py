@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.counting import Counting
 from gistread.engine.llama.token_counter import TokenCounter, counter_of
+from gistread.engine.llama.verified_counter import VerifiedCounter
 from gistread.engine.llama.vocabulary import read_vocabulary
 from gistread.errors import EngineError
 from tests.tiny_gguf import write_tiny_gguf
@@ -24,7 +24,7 @@ def counter(tiny: Path) -> TokenCounter:
     return found
 
 
-async def settled(counting: Counting) -> int | None:
+async def settled(counting: VerifiedCounter) -> int | None:
     """What is counted beside a loaded model once it has been compared."""
     await counting.count(TEXT, loaded=True)
     assert counting._checking is not None
@@ -73,7 +73,7 @@ async def test_nobody_waits_for_the_comparison(tiny: Path, counter: TokenCounter
         await let_go.wait()
         return [counter.tokens(text) or [] for text in texts]
 
-    counting = Counting(tiny, slow)
+    counting = VerifiedCounter(tiny, slow)
     for _ in range(3):
         assert await asyncio.wait_for(counting.count(TEXT, loaded=True), 5) is None
     let_go.set()
@@ -85,7 +85,7 @@ async def test_where_llama_cpp_differs_in_one_token_it_counts(tiny: Path, counte
     async def differs(texts: Sequence[str]) -> list[list[int]]:
         return [[*(counter.tokens(text) or [])[:-1], 7] for text in texts]
 
-    counting = Counting(tiny, differs)
+    counting = VerifiedCounter(tiny, differs)
     assert await settled(counting) is None
     await counting.close()
 
@@ -94,7 +94,7 @@ async def test_where_llama_cpp_fails_nothing_is_trusted_and_nothing_raised(tiny:
     async def fails(texts: Sequence[str]) -> list[list[int]]:
         raise EngineError("The model's process ended.")
 
-    counting = Counting(tiny, fails)
+    counting = VerifiedCounter(tiny, fails)
     assert await settled(counting) is None
     await counting.close()
 
@@ -104,7 +104,7 @@ async def test_closing_while_the_counter_is_being_made_ends_at_once(tiny: Path) 
         await asyncio.Event().wait()
         return []
 
-    counting = Counting(tiny, never)
+    counting = VerifiedCounter(tiny, never)
     assert await counting.count(TEXT, loaded=True) is None
     await asyncio.sleep(0.05)
     await asyncio.wait_for(counting.close(), 5)
@@ -114,6 +114,6 @@ async def test_a_file_that_is_gone_is_nothing_to_count_by(tmp_path: Path) -> Non
     async def unasked(texts: Sequence[str]) -> list[list[int]]:
         raise AssertionError
 
-    counting = Counting(tmp_path / "gone.gguf", unasked)
+    counting = VerifiedCounter(tmp_path / "gone.gguf", unasked)
     assert await counting.count(TEXT, loaded=False) is None
     await counting.close()

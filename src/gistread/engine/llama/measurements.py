@@ -23,7 +23,7 @@ _MOST_ENTRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class MeasuredSetup:
     """What was measured, and on what."""
 
     fingerprint: str
@@ -37,7 +37,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """What came of it."""
 
     rates: Rates | None
@@ -51,15 +51,15 @@ class Measurements:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def of(self, subject: Subject) -> Measured | None:
+    def of(self, subject: MeasuredSetup) -> Measurement | None:
         """What is known of exactly this, if anything."""
         return self._read().get(subject)
 
-    def of_model(self, fingerprint: str) -> dict[Subject, Measured]:
+    def of_model(self, fingerprint: str) -> dict[MeasuredSetup, Measurement]:
         """All that is known of one model, the latest last."""
         return {subject: found for subject, found in self._read().items() if subject.fingerprint == fingerprint}
 
-    def keep(self, subject: Subject, measured: Measured) -> None:
+    def keep(self, subject: MeasuredSetup, measured: Measurement) -> None:
         entries = self._read()
         entries.pop(subject, None)
         self._write({**entries, subject: measured})
@@ -68,7 +68,7 @@ class Measurements:
         """So that this model is measured anew."""
         self._write({subject: found for subject, found in self._read().items() if subject.fingerprint != fingerprint})
 
-    def _read(self) -> dict[Subject, Measured]:
+    def _read(self) -> dict[MeasuredSetup, Measurement]:
         try:
             document = orjson.loads(self._path.read_bytes())
             if document["format"] != _FORMAT:
@@ -76,14 +76,14 @@ class Measurements:
             entries = list(document["entries"])
         except (OSError, ValueError, TypeError, KeyError):
             return {}
-        found: dict[Subject, Measured] = {}
+        found: dict[MeasuredSetup, Measurement] = {}
         for entry in entries:
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 subject, measured = _entry(entry)
                 found[subject] = measured
         return found
 
-    def _write(self, entries: dict[Subject, Measured]) -> None:
+    def _write(self, entries: dict[MeasuredSetup, Measurement]) -> None:
         latest = list(entries.items())[-_MOST_ENTRIES:]
         shapes = [{**asdict(subject), **asdict(measured)} for subject, measured in latest]
         with contextlib.suppress(OSError):
@@ -92,7 +92,7 @@ class Measurements:
             replace_file(self._path, document)
 
 
-def _entry(shape: Any) -> tuple[Subject, Measured]:
+def _entry(shape: Any) -> tuple[MeasuredSetup, Measurement]:
     """One entry of the file. Raises ValueError, TypeError or KeyError for what is none."""
     texts = [shape[name] for name in ("fingerprint", "form", "device", "library")]
     if not all(isinstance(text, str) for text in texts):
@@ -103,8 +103,8 @@ def _entry(shape: Any) -> tuple[Subject, Measured]:
         rates = Rates(_rate(rates["prefill"]), tuple((_number(n), _rate(rate)) for n, rate in rates["decode"]))
         if not rates.decode:
             raise ValueError
-    subject = Subject(fingerprint, form, device, _number(shape["threads"]), library)
-    return subject, Measured(rates, _number(shape["parallel"]))
+    subject = MeasuredSetup(fingerprint, form, device, _number(shape["threads"]), library)
+    return subject, Measurement(rates, _number(shape["parallel"]))
 
 
 def _rate(value: object) -> float:

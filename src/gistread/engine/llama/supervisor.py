@@ -18,7 +18,7 @@ from gistread.engine.llama.messages import LOAD_ID, Message
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.engine.starting import Start
+from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
@@ -34,7 +34,7 @@ Info = TypeVar("Info")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkerStats:
     """What a worker has said of its own work, for whoever measures it."""
 
     busy_s: float = 0.0
@@ -65,12 +65,12 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._load = load
         self._log = log
         self._info: Info | None = None
-        self.work = Work()
+        self.work = WorkerStats()
         """As it was told last, with a state."""
         self._worker: WorkerProcess | None = None
         self._lost = ""
         """How the last one ended, if nobody wanted it to."""
-        self._start = Start(self._start_worker, "engine-start")
+        self._start = SingleFlight(self._start_worker, "engine-start")
         self._requests: dict[int, _Request] = {}
         self._ids = itertools.count(LOAD_ID + 1)
 
@@ -149,7 +149,9 @@ class SupervisedWorker(Observable, Generic[Info]):
             case "state" if self._state.phase is Phase.LOADING:
                 pass  # Idle, as far as the worker is concerned; there is more to be done before it can be used.
             case "state":
-                self.work = Work(**{name: message[name] for name in Work.__dataclass_fields__ if name in message})
+                self.work = WorkerStats(
+                    **{name: message[name] for name in WorkerStats.__dataclass_fields__ if name in message}
+                )
                 self.tell(
                     EngineState(
                         phase=Phase(message["phase"]),

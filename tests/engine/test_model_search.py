@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine import model_folders
-from gistread.engine.model_places import found_models
+from gistread.engine.model_search import found_models
 from gistread.paths import default_paths
 from tests.engine.test_models import gguf, home
 

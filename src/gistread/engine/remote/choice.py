@@ -12,11 +12,11 @@ from typing import Any
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Choice, Message, Prompt, Sampling
-from gistread.engine.remote.asking import Ask, Reply
-from gistread.engine.remote.chat import Likely, Request
+from gistread.engine.remote.chat import Request, TokenProbability
 from gistread.engine.remote.constraints import choice_fields, chosen, grammar_fields, room_for
-from gistread.engine.remote.dialects import Means
+from gistread.engine.remote.dialects import ConstraintMethod
 from gistread.engine.remote.failures import RequestRefusedError
+from gistread.engine.remote.requester import Ask, Reply
 
 _OTHERS = 20
 """Tokens that are told beside each, where the server does: no server tells more."""
@@ -32,13 +32,13 @@ _DISAPPOINTMENTS = 2
 class Chooser:
     """Choices on one server."""
 
-    def __init__(self, candidates: Sequence[Means]) -> None:
+    def __init__(self, candidates: Sequence[ConstraintMethod]) -> None:
         self.candidates = list(candidates)
         """Means that may work; once they have been tried the first of them does."""
         self._disappointed = 0
 
     @property
-    def means(self) -> Means | None:
+    def means(self) -> ConstraintMethod | None:
         """How choices are constrained; None: they are only asked for."""
         return self.candidates[0] if self.candidates else None
 
@@ -108,7 +108,7 @@ class Chooser:
         return Choice(index, None, first.usage + second.usage)
 
 
-def _sampling(options: Sequence[str], means: Means | None = None) -> Sampling:
+def _sampling(options: Sequence[str], means: ConstraintMethod | None = None) -> Sampling:
     return Sampling(max_tokens=room_for(options, means))
 
 
@@ -151,11 +151,11 @@ def _probability(reply: Reply, options: Sequence[str], index: int) -> float | No
     return share
 
 
-def _spelled(likely: Sequence[Likely]) -> str:
+def _spelled(likely: Sequence[TokenProbability]) -> str:
     return "".join(one.token for one in likely)
 
 
-def _likeliest(likely: Sequence[Likely], options: Sequence[str]) -> int | None:
+def _likeliest(likely: Sequence[TokenProbability], options: Sequence[str]) -> int | None:
     """The option that the likeliest of the first tokens begins, of those that begin exactly one."""
     if not likely:
         return None
