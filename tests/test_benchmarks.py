@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.figures import GistFocus, Skipped, Spread, Table, as_json, as_text
+from tests.benchmarks.figures import Target, Skipped, Spread, Table, as_json, as_text
 from tests.benchmarks.recall import DATA
 
 ROOT = Path(__file__).parents[1]
@@ -121,10 +121,10 @@ def test_a_row_of_the_wrong_length_is_no_table() -> None:
 
 
 def test_an_aim_knows_whether_it_is_reached() -> None:
-    assert GistFocus("time", 0.3, at_most=0.3).reached
-    assert not GistFocus("time", 0.31, at_most=0.3).reached
-    assert GistFocus("rate", 2.4, at_least=2.3).reached
-    assert not GistFocus("rate", 2.2, at_least=2.3).reached
+    assert Target("time", 0.3, at_most=0.3).reached
+    assert not Target("time", 0.31, at_most=0.3).reached
+    assert Target("rate", 2.4, at_least=2.3).reached
+    assert not Target("rate", 2.2, at_least=2.3).reached
 
 
 def test_json_keeps_the_range_of_a_figure_and_the_reason_for_a_gap() -> None:

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from gistread.exporting import Export, Format, as_json, as_markdown, document, file_name
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.marking.places import place_in
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.user_data import KeptCitation, KeptQuestion
 from tests.tui.books import small_book
 
@@ -38,7 +38,7 @@ MEMORY = GistMemory(
     BOOK,
     PageSize(10, 50),
     "SmolLM2",
-    [Entry(Page(1, 0, 400, 70), Gist("Ada keeps\nthe lamp.", 4, GistSource.MODEL))],
+    [MemoryEntry(Page(1, 0, 400, 70), Gist("Ada keeps\nthe lamp.", 4, GistSource.MODEL))],
 )
 EVERYTHING = Export(BOOK, MARKS, QUESTIONS, MEMORY)
 

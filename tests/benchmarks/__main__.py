@@ -37,7 +37,7 @@ from tests.benchmarks import (
     typesetting,
     worker_memory,
 )
-from tests.benchmarks.figures import Finding, GistFocus, aims_table, as_json, as_text
+from tests.benchmarks.figures import Finding, Target, aims_table, as_json, as_text
 from tests.benchmarks.setting import Setting, threads
 from tests.models import starter_path
 
@@ -102,7 +102,7 @@ async def _run(names: list[str], setting: Setting) -> dict[str, object]:
     machine = _machine(setting)
     print("  ".join(f"{key}: {value}" for key, value in machine.items()), flush=True)
     parts: dict[str, object] = {}
-    aims: list[GistFocus] = []
+    aims: list[Target] = []
     for name in names:
         print(f"\n━━ {name}", flush=True)
         started = time.perf_counter()
@@ -113,7 +113,7 @@ async def _run(names: list[str], setting: Setting) -> dict[str, object]:
         seconds = time.perf_counter() - started
         print(f"  ({seconds:.0f} s)", flush=True)
         parts[name] = {"seconds": seconds, "findings": [as_json(finding) for finding in findings]}
-        aims += [finding for finding in findings if isinstance(finding, GistFocus)]
+        aims += [finding for finding in findings if isinstance(finding, Target)]
     if aims:
         print(f"\n{as_text(aims_table(aims))}", flush=True)
     return {**machine, "parts": parts}

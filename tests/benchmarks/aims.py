@@ -18,9 +18,9 @@ from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.extractive import shared_terms
 from gistread.memory.focus import GistFocus
-from gistread.memory.gisting import Gisted, careful_attempts, gist_page
+from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.model import GistSource
-from gistread.presets import packaged
+from gistread.presets import built_in_presets
 from tests.benchmarks.figures import Finding, Skipped, Table, Value
 from tests.benchmarks.recall import DATA, FILES, memory_of
 from tests.benchmarks.setting import Setting, engine_over
@@ -84,13 +84,13 @@ def _telling(text: str) -> frozenset[str]:
     )
 
 
-async def _gist(engine: Engine, preset: str, sample: _Sample, *, with_task: bool) -> Gisted:
-    aim = GistFocus(packaged()[preset], sample.question if with_task else "")
-    attempts = await careful_attempts(sample.page, engine, aim)
-    return await gist_page(sample.page, engine, attempts, Priority.BACKGROUND, task=aim.task)
+async def _gist(engine: Engine, preset: str, sample: _Sample, *, with_task: bool) -> GistResult:
+    focus = GistFocus(built_in_presets()[preset], sample.question if with_task else "")
+    attempts = await careful_attempts(sample.page, engine, focus)
+    return await gist_page(sample.page, engine, attempts, Priority.BACKGROUND, task=focus.task)
 
 
-def _figures(samples: Sequence[_Sample], made: Sequence[Gisted]) -> tuple[Value, ...]:
+def _figures(samples: Sequence[_Sample], made: Sequence[GistResult]) -> tuple[Value, ...]:
     words = sum(count_words(sample.page) for sample in samples)
     failed = sum(len(one.faults) for one in made)
     kept = sum(len(sample.telling & _telling(one.gist.text)) for sample, one in zip(samples, made, strict=True))

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Priority, Prompt, Sampling, TextDelta
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting, engine_over
 
 _SEQUENCES = (1, 2, 4, 8)
@@ -41,7 +41,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         tuple((str(n), found, found.median / alone.median) for n, found in zip(rates, spreads, strict=True)),
     )
     what = f"decode rate with {_SEQUENCES[-1]} sequences against 1, F16 copy"
-    yield GistFocus(what, spreads[-1].median / alone.median, at_least=_AIM)
+    yield Target(what, spreads[-1].median / alone.median, at_least=_AIM)
 
 
 async def _rate(prompts: Sequence[Prompt], max_tokens: int, engine: LlamaEngine) -> float | None:

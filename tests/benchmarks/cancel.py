@@ -13,7 +13,7 @@ from typing import Any
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import EngineState, Phase, Sampling
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Finding, GistFocus, Spread, Table
+from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting, engine_over, told
 
 _PROMPT_TOKENS = 4000
@@ -37,7 +37,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rows = tuple((stage, _spread(times), sum(time is not None for time in times)) for stage, times in stages.items())
     yield Table("From cancelling to a free engine", ("cancelled", "median (range) [s]", "times"), rows)
     if caught := [time for time in prefill if time is not None]:
-        yield GistFocus(f"longest time [s] to cancel in the prefill of {tokens:,} tokens", max(caught), at_most=0.3)
+        yield Target(f"longest time [s] to cancel in the prefill of {tokens:,} tokens", max(caught), at_most=0.3)
 
 
 def _in_prefill(share: float) -> Callable[[EngineState], bool]:

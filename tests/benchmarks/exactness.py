@@ -31,7 +31,7 @@ from gistread.engine.protocol import (
     StreamEvent,
     Usage,
 )
-from gistread.memory.model import Entry, Reading
+from gistread.memory.model import MemoryEntry, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
@@ -116,10 +116,10 @@ async def _memory(setting: Setting, book: Book) -> Table:
     return Table(title, ("what", "differ"), rows)
 
 
-async def _read(book: Book, engine: Engine) -> list[Entry]:
+async def _read(book: Book, engine: Engine) -> list[MemoryEntry]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, "any", "any", PAGE_SIZES["quality"], Reading.SINGLE_PASS) as kept,
+        MemoryStore(Path(folder)).open(book, "any", "any", PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS) as kept,
     ):
         async for _ in read_book(kept, engine):
             pass

@@ -38,7 +38,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class GistFocus:
+class Target:
     """One figure and what it must reach: `at_most` or `at_least`, never both."""
 
     what: str
@@ -63,11 +63,11 @@ class Skipped:
     reason: str
 
 
-Finding = Table | GistFocus | Skipped
+Finding = Table | Target | Skipped
 """What a part yields, in the order in which it is known."""
 
 
-def aims_table(aims: Sequence[GistFocus]) -> Table:
+def aims_table(aims: Sequence[Target]) -> Table:
     rows = tuple((aim.what, aim.value, aim.bound, "yes" if aim.reached else "NO") for aim in aims)
     return Table("What must be reached", ("figure", "measured", "aim", "reached"), rows)
 
@@ -77,7 +77,7 @@ def as_text(finding: Finding) -> str:
     match finding:
         case Table():
             return _table(finding)
-        case GistFocus():
+        case Target():
             return f"  → {finding.what}: {_shown(finding.value)}  (aim {finding.bound})"
         case Skipped():
             return f"  {finding.what}: left out, {finding.reason}"
@@ -89,7 +89,7 @@ def as_json(finding: Finding) -> dict[str, object]:
         case Table():
             rows = [dict(zip(finding.columns, map(_plain, row), strict=True)) for row in finding.rows]
             return {"table": finding.title, "rows": rows}
-        case GistFocus():
+        case Target():
             return {
                 "aim": finding.what,
                 "value": finding.value,

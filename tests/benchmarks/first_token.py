@@ -25,7 +25,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
 from gistread.memory.levels import page_by_page
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, Reading
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
@@ -36,7 +36,7 @@ from gistread.readers.options import ReaderOptions
 from gistread.readers.readagent_s import readagent_s
 from gistread.readers.window import render
 from gistread.sample import story_path
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table, Value
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value
 from tests.benchmarks.setting import Setting, engine_over, idle, told
 
 _GIST_TOKENS = 3000
@@ -102,7 +102,7 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
     rows = (("without a snapshot", Spread.of(bare)), ("with the snapshot of an earlier question", Spread.of(saved)))
     yield Table("To the first word of a first question after a restart", ("asked", "reader [s]"), rows)
     ratio = median(saved) / median(bare)
-    yield GistFocus("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
+    yield Target("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
 
 
 def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Table:
@@ -114,18 +114,18 @@ def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Tab
     return Table(title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows))
 
 
-def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[GistFocus]:
+def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Target]:
     def tokens(situation: str) -> float:
         return median(one.prefilled or 0 for one in asked["engine", situation])
 
     def seconds(situation: str) -> float:
         return median(one.first_word_s for one in asked["reader", situation])
 
-    yield GistFocus(
+    yield Target(
         "tokens prefilled by a second question, against the first", tokens(_SECOND) / tokens(_FIRST), at_most=0.10
     )
     for busy, quiet in ((_FIRST_BUSY, _FIRST), (_SECOND_BUSY, _SECOND)):
-        yield GistFocus(f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5)
+        yield Target(f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5)
 
 
 async def _ask(question: str, memory: GistMemory, engine: Engine) -> _Asked:
@@ -167,7 +167,7 @@ async def _memory(tokens: int, engine: Engine) -> GistMemory:
             words = count_words(book.text[start:end])
             gist = extract(book.text[start:end].strip(), round(share * words))
             page = Page(len(memory.entries) + 1, start, end, words)
-            memory.entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
+            memory.entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
         count = await engine.count(_gists(memory))
         if abs(count - tokens) < 0.05 * tokens:
             return memory
@@ -192,7 +192,7 @@ def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryStore(Path(folder)).open(
-            book, info.name, info.fingerprint, PAGE_SIZES["quality"], Reading.SINGLE_PASS
+            book, info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS
         ) as kept,
     ):
         yield kept

@@ -14,11 +14,11 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.model import GistMemory, GistSource, PageSize, Reading
-from gistread.memory.reading import Gisted, read_book
+from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
+from gistread.memory.reading import PageGisted, read_book
 from gistread.memory.store import MemoryStore
 from tests.benchmarks import naive, texts
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table, Value
+from tests.benchmarks.figures import Finding, Skipped, Table, Target, Value
 from tests.benchmarks.setting import Setting, engine_over, idle
 
 
@@ -42,19 +42,19 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         return
     size = naive.size_of(setting)
     loop = naive.read_naively(setting.model, naive.book_paragraphs(book), size)
-    runs: dict[Reading, _Run] = {}
-    for reading in Reading:
+    runs: dict[ReadingMode, _Run] = {}
+    for reading in ReadingMode:
         async with engine_over(setting) as engine:
             weights = engine.info.weights
             runs[reading] = await _read(book, size, reading, engine)
     title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
     yield _table(title, runs, loop.seconds)
-    single = runs[Reading.SINGLE_PASS]
-    yield GistFocus("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
-    yield GistFocus("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
+    single = runs[ReadingMode.SINGLE_PASS]
+    yield Target("time of single-pass indexing, against the naive loop", single.seconds / loop.seconds, at_most=0.30)
+    yield Target("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
 
 
-async def _read(book: Book, size: PageSize, reading: Reading, engine: LlamaEngine) -> _Run:
+async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaEngine) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -65,7 +65,7 @@ async def _read(book: Book, size: PageSize, reading: Reading, engine: LlamaEngin
         before = engine.work
         started = time.perf_counter()
         async for event in read_book(kept, engine):
-            if isinstance(event, Gisted):
+            if isinstance(event, PageGisted):
                 usage += event.entry.usage
                 first_page_s = first_page_s or time.perf_counter() - started
         seconds = time.perf_counter() - started
@@ -74,7 +74,7 @@ async def _read(book: Book, size: PageSize, reading: Reading, engine: LlamaEngin
         return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / max(busy_s, 1e-9))
 
 
-def _table(title: str, runs: dict[Reading, _Run], naive_s: float) -> Table:
+def _table(title: str, runs: dict[ReadingMode, _Run], naive_s: float) -> Table:
     columns: list[dict[str, Value]] = []
     for run in runs.values():
         gists = Counter(entry.gist.source for entry in run.memory.entries)

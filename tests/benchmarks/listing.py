@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tests.benchmarks.figures import Finding, GistFocus, Spread, Table
+from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 
 MODELS = 50
@@ -32,7 +32,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ("gistread models list", "[s]"),
         (("until it has ended", times), ("of the processor", Spread.of(busy[1:]))),
     )
-    yield GistFocus(f"{count} models listed, cold [s]", times.median, at_most=0.5)
+    yield Target(f"{count} models listed, cold [s]", times.median, at_most=0.5)
 
 
 def write_models(folder: Path, count: int) -> int:

@@ -12,7 +12,7 @@ from gistread.engine.protocol import TextKind
 from gistread.errors import EngineError
 from gistread.evaluation.places import pages_with
 from gistread.evaluation.tasks.registry import TASKS
-from gistread.memory.vectors import Vectors, grow
+from gistread.memory.vectors import Vectors, build
 from gistread.readers.gistread import rank
 from gistread.search.ranked import Ranker
 from tests.benchmarks.figures import Finding, Skipped
@@ -38,7 +38,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             recalls: dict[tuple[str, int], Values] = {}
             for document in documents:
                 memory, pages = memory_of(document), even_pages(document)
-                found = [event async for event in grow(memory, embedder)][-1]
+                found = [event async for event in build(memory, embedder)][-1]
                 assert isinstance(found, Vectors)
                 by_words = Ranker([document.book.text[start:end] for start, end in pages], document.book.language)
                 questions = [question for question in document.questions if question.gold_places]

@@ -35,15 +35,15 @@ from gistread.engine.protocol import (
     Sampling,
     Usage,
 )
-from gistread.memory.chunks import PART_TOKENS, read_ahead
+from gistread.memory.chunks import PART_TOKENS, prefetch
 from gistread.memory.model import GistMemory, PageSize
-from gistread.memory.passages import chunks
+from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
 from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
 from gistread.readers.options import ReaderOptions
 from gistread.sample import story_path
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table
+from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.setting import Setting, engine_over
 
 _MEMBERS = 30
@@ -101,12 +101,12 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     alone, after, together, read = (rounds[name] for name in ways)
     again = rounds[f"{_TOGETHER}, another question"]
-    yield GistFocus("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
-    yield GistFocus("members at once against one member after another", together.seconds / after.seconds, _AIM)
-    yield GistFocus(
+    yield Target("members at once against each request from its first token", together.seconds / alone.seconds, _AIM)
+    yield Target("members at once against one member after another", together.seconds / after.seconds, _AIM)
+    yield Target(
         "their parts read before, members at once against one member after another", read.seconds / after.seconds, _AIM
     )
-    yield GistFocus("members asked another question, against their first", again.seconds / together.seconds, _AIM)
+    yield Target("members asked another question, against their first", again.seconds / together.seconds, _AIM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ async def _book(engine: Engine, *, quick: bool) -> Book:
     if quick:
         return open_book(story_path())
     book = open_book(texts.NOVEL)
-    parts = await chunks(book, PART_TOKENS, engine.count)
+    parts = await split_into_chunks(book, PART_TOKENS, engine.count)
     end = parts[_MEMBERS - 1][1]
     return replace(
         book,
@@ -173,7 +173,7 @@ async def _round(question: str, book: Book, engine: LlamaEngine, way: _Way) -> _
 async def _read_ahead(book: Book, engine: LlamaEngine) -> _Round:
     """What the program does before the question."""
     clock = _Clock(engine)
-    usages = [grown.usage async for grown in read_ahead(book, engine, Priority.BACKGROUND)]
+    usages = [grown.usage async for grown in prefetch(book, engine, Priority.BACKGROUND)]
     return clock.stopped(len(usages), sum(usages, NO_USAGE), len(usages))
 
 

@@ -16,7 +16,7 @@ from gistread.sample import story_path
 from gistread.search.in_book import BookSearch, Mode
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
-from tests.benchmarks.figures import Finding, GistFocus, Spread, Table
+from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE
 
@@ -34,8 +34,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     keys = {mode: list(_per_key(search, mode)) for mode in (Mode.EXACT, Mode.RANKED)}
     rows = tuple((mode.value, Spread.of(times)) for mode, times in keys.items())
     yield Table("A key of a search, until its hits are known", ("search", "[ms]"), rows)
-    yield GistFocus("a key of an exact search [ms]", statistics.median(keys[Mode.EXACT]), at_most=EXACT_MS)
-    yield GistFocus("a key of a ranked search [ms]", statistics.median(keys[Mode.RANKED]), at_most=RANKED_MS)
+    yield Target("a key of an exact search [ms]", statistics.median(keys[Mode.EXACT]), at_most=EXACT_MS)
+    yield Target("a key of a ranked search [ms]", statistics.median(keys[Mode.RANKED]), at_most=RANKED_MS)
     idle, jumps, shown = await _on_screen(book, setting.folder / "moving", 5 if setting.quick else _JUMPS)
     screen_rows = (
         ("nothing: Textual's own turn", Spread.of(idle)),
@@ -44,7 +44,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     yield Table("On the screen, 120 × 40", ("until it is drawn", "[ms]"), screen_rows)
     beyond = statistics.median(jumps) - statistics.median(idle)
-    yield GistFocus("a jump anywhere beyond Textual's idle time [ms]", beyond, at_most=JUMP_MS)
+    yield Target("a jump anywhere beyond Textual's idle time [ms]", beyond, at_most=JUMP_MS)
 
 
 def _seconds(work: Callable[[], object]) -> float:

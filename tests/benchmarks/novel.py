@@ -13,13 +13,13 @@ from statistics import median
 
 from gistread.book import open_book
 from gistread.engine.protocol import NO_USAGE
-from gistread.memory.model import Reading
-from gistread.memory.reading import Gisted, read_book
+from gistread.memory.model import ReadingMode
+from gistread.memory.reading import PageGisted, read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting, alone
 
 _WORDS = 30_000
@@ -32,21 +32,21 @@ _AIM = 1.20
 class _Way:
     """How the book is read, and on what."""
 
-    reading: Reading
+    reading: ReadingMode
     parallel: int
     """Requests at once; from sixteen on, several chapters are read at the same time."""
     cells: int
     """Of the KV cache."""
 
 
-_JUDGED = _Way(Reading.SINGLE_PASS, 8, 2 * _WINDOW_TOKENS)
+_JUDGED = _Way(ReadingMode.SINGLE_PASS, 8, 2 * _WINDOW_TOKENS)
 """What a processor with few cores does."""
 _WAYS = (
-    _Way(Reading.CAREFUL, 8, 2 * _WINDOW_TOKENS),
-    _Way(Reading.SINGLE_PASS, 1, 2 * _WINDOW_TOKENS),
+    _Way(ReadingMode.CAREFUL, 8, 2 * _WINDOW_TOKENS),
+    _Way(ReadingMode.SINGLE_PASS, 1, 2 * _WINDOW_TOKENS),
     _JUDGED,
-    _Way(Reading.SINGLE_PASS, 32, 2 * _WINDOW_TOKENS),
-    _Way(Reading.SINGLE_PASS, 32, 4 * _WINDOW_TOKENS),
+    _Way(ReadingMode.SINGLE_PASS, 32, 2 * _WINDOW_TOKENS),
+    _Way(ReadingMode.SINGLE_PASS, 32, 4 * _WINDOW_TOKENS),
 )
 
 
@@ -75,7 +75,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ),
     )
     worst = max(count.prefilled for count in rows[_JUDGED])
-    yield GistFocus(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
+    yield Target(f"tokens prefilled for a token of a novel of {words:,} words, single-pass", worst, at_most=_AIM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
         MemoryStore(Path(folder)).open(book, "counted", "counted", PAGE_SIZES["quality"], way.reading) as kept,
     ):
         async for event in read_book(kept, engine):
-            if isinstance(event, Gisted):
+            if isinstance(event, PageGisted):
                 usage += event.entry.usage
                 retries += event.retries
     tokens = await engine.count(book.text)

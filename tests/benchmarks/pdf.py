@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from gistread.book import open_book
 from gistread.book.open import open_bytes
 from gistread.sample import story_path
-from tests.benchmarks.figures import Finding, GistFocus, Spread, Table
+from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.book.data import pdf_book
 from tests.book.make_pdf import Put, Sheet, column, pdf
@@ -33,7 +33,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     else:
         rows.append(("Pride and Prejudice, 234 pages", Spread.of([_seconds(lambda: open_book(novel))])))
     yield Table("PDFs opened for the first time", ("what", "[s]"), tuple(rows))
-    yield GistFocus("a PDF of 352 pages opened [s]", sorted(times)[_TIMES // 2], at_most=OPENED_S)
+    yield Target("a PDF of 352 pages opened [s]", sorted(times)[_TIMES // 2], at_most=OPENED_S)
 
 
 def _seconds(work: Callable[[], object]) -> float:

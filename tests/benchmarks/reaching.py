@@ -12,11 +12,11 @@ from gistread.book.model import Book
 from gistread.engine.protocol import Priority
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
-from gistread.memory.model import Reading
+from gistread.memory.model import ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
-from tests.benchmarks.figures import Finding, GistFocus, Table
+from tests.benchmarks.figures import Finding, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.engine.remote.server import Asked, Kind, Server
 from tests.memory.books import make_book, prose
@@ -32,12 +32,12 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     many = _book(_CHAPTERS, paragraphs)
     one = _book(1, _CHAPTERS * paragraphs // 4)
     rows = []
-    for reading in Reading:
+    for reading in ReadingMode:
         for title, book in ((f"{_CHAPTERS} chapters", many), ("one chapter", one)):
             seconds = [await _seconds(setting, book, reading, number) for number in _CONNECTIONS]
             rows.append((f"{title}, {reading.value}", *seconds))
             if book is many:
-                yield GistFocus(f"{reading.value}: 8 connections ÷ 1", seconds[-1] / seconds[0], at_most=SHARE)
+                yield Target(f"{reading.value}: 8 connections ÷ 1", seconds[-1] / seconds[0], at_most=SHARE)
     columns = ("read through a server", *(f"{number} at once [s]" for number in _CONNECTIONS))
     yield Table(f"Every answer takes {_ANSWER_S} s", columns, tuple(rows))
 
@@ -53,7 +53,7 @@ def _says(asked: Asked) -> str:
     return " ".join(random.Random(0).sample(words, min(25, len(words)))) + "."
 
 
-async def _seconds(setting: Setting, book: Book, reading: Reading, connections: int) -> float:
+async def _seconds(setting: Setting, book: Book, reading: ReadingMode, connections: int) -> float:
     folder = setting.folder / "reaching" / f"{reading.value}-{connections}"
     async with Server(Kind(entry={"max_model_len": 8192}), _says, seconds=_ANSWER_S) as server:
         engine = RemoteEngine(parse_address(server.url), connections=connections)

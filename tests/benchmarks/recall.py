@@ -16,11 +16,11 @@ from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import covered, pages_with
 from gistread.evaluation.tasks.registry import TASKS
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.memory.passages import Passage, cut
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.gistread import rank
 from gistread.search.ranked import Ranker
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Table
+from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.setting import Setting
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -65,7 +65,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             assert better is not None
             if not setting.quick:
                 low = 100 * (better.low or 0.0)
-                yield GistFocus(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
+                yield Target(f"{task}: gold pages at 3, gistread over bm25, low end [points]", low, at_least=0.0)
         yield table_of(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
 
 
@@ -92,7 +92,7 @@ def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Valu
 def _looking(document: Document) -> Callable[[Question], _Found]:
     """Ready to look for the answers of this document."""
     book = document.book
-    pages, passages = even_pages(document), cut(book)
+    pages, passages = even_pages(document), split_into_passages(book)
     by_page = Ranker([book.text[start:end] for start, end in pages], book.language)
     by_passage = Ranker([book.text[start:end] for start, end in passages], book.language)
     memory = memory_of(document)
@@ -119,7 +119,7 @@ def even_pages(document: Document) -> list[Passage]:
     """Of one length each, as far as passages allow."""
     pages: list[Passage] = []
     words = 0
-    for start, end in cut(document.book):
+    for start, end in split_into_passages(document.book):
         size = count_words(document.book.text[start:end])
         if pages and words + size <= _PAGE_WORDS:
             pages[-1] = pages[-1][0], end
@@ -136,7 +136,7 @@ def memory_of(document: Document) -> GistMemory:
     """Of a document, as it would be after reading, without a word in its gists: nothing here looks at them."""
     book = document.book
     entries = [
-        Entry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
+        MemoryEntry(Page(number, start, end, count_words(book.text[start:end])), Gist("", 0, GistSource.VERBATIM))
         for number, (start, end) in enumerate(even_pages(document), start=1)
     ]
     return GistMemory(book, PageSize(_PAGE_WORDS, _PAGE_WORDS), "none", entries)

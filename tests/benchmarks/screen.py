@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 
 from gistread.tui.themes import packaged_themes, read_themes
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE
 from tests.terminal import Terminal, environment, terminal
@@ -72,7 +72,7 @@ def _themes(home: Path) -> Iterator[Finding]:
         _quit(run)
     spread = Spread.of(times)
     yield Table("Another theme on War and Peace", ("key", "drawn after [s]"), (("next theme", spread),))
-    yield GistFocus("a theme change on War and Peace [s]", spread.median, at_most=0.25)
+    yield Target("a theme change on War and Peace [s]", spread.median, at_most=0.25)
 
 
 def _until_settled(run: Terminal, key: str, rest_s: float = 0.4) -> float:

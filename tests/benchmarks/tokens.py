@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from gistread.sample import story_path
-from tests.benchmarks.figures import Finding, GistFocus, Skipped, Spread, Table
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting, alone
 from tests.book.data import text_book
 
@@ -32,7 +32,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     yield Table(f"{tokens:,} tokens, the same ones by both", ("what", "[s]"), rows)
     faster = Spread.of(theirs).median / max(1e-6, Spread.of(ours).median)
-    yield GistFocus("tokens counted without the model, times as fast", faster, at_least=TIMES_FASTER)
+    yield Target("tokens counted without the model, times as fast", faster, at_least=TIMES_FASTER)
 
 
 def _text(*, quick: bool) -> str:

@@ -13,7 +13,7 @@ from gistread.sample import story_path
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.setting import set_row
-from tests.benchmarks.figures import Finding, GistFocus, Spread, Table
+from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE
 
@@ -37,7 +37,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Table(f"{book.title} laid out", columns, rows)
     drawn = tuple((way, Spread.of(list(_screens(book, style, widths[0])))) for way, style, widths in _WAYS)
     yield Table(f"A screen of {_SCREEN_ROWS} rows of it set", ("set", "[ms]"), drawn)
-    yield GistFocus("laid out at another width [s]", statistics.median(times["ragged"][1:]), at_most=LAID_OUT_S)
+    yield Target("laid out at another width [s]", statistics.median(times["ragged"][1:]), at_most=LAID_OUT_S)
 
 
 def _seconds(work: Callable[[], object]) -> float:

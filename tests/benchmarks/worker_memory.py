@@ -6,7 +6,7 @@ import psutil
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Message, Sampling
-from tests.benchmarks.figures import Finding, GistFocus, Table
+from tests.benchmarks.figures import Finding, Table, Target
 from tests.benchmarks.setting import Setting, engine_over
 
 _QUESTIONS = (0, 20, 200)
@@ -29,7 +29,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     _, few, many = marks
     what = f"memory after {many} questions against after {few}"
-    yield GistFocus(what, resident[many] / resident[few], at_most=1.05)
+    yield Target(what, resident[many] / resident[few], at_most=1.05)
 
 
 async def _ask(number: int, engine: LlamaEngine) -> None:

@@ -9,7 +9,7 @@ from gistread.errors import ExitStatus
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.paths import default_paths
-from gistread.presets import packaged
+from gistread.presets import built_in_presets
 from gistread.user_data import Shelf
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -39,7 +39,7 @@ def asked(engine: FakeEngine) -> str:
 def test_a_meeting_is_read_as_one_and_the_person_is_told(run: Run, minutes: Path, engine: FakeEngine) -> None:
     ran = run("index", minutes, *SIZE)
     assert "as a meeting" in ran.err
-    assert packaged()["meeting"].keep in asked(engine)
+    assert built_in_presets()["meeting"].keep in asked(engine)
     assert run("index", minutes, *SIZE, "--json").json["preset"] == "meeting"
 
 
@@ -53,7 +53,7 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: 
     before = len(engine.calls)
     run("index", book, *SIZE, "--preset", "paper")
     assert len(engine.calls) > before
-    assert packaged()["paper"].keep in asked(engine)
+    assert built_in_presets()["paper"].keep in asked(engine)
     once = len(engine.calls)
     for preset in ("fiction", "paper", "auto"):
         run("index", book, *SIZE, "--preset", preset)

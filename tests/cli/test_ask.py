@@ -10,7 +10,7 @@ from gistread.cli.argument_types import Bound, BoundUnit
 from gistread.cli.ask import offset_of
 from gistread.cli.checking import kept_verdicts
 from gistread.errors import ExitStatus, UsageError
-from gistread.memory.check_results import Verdict, Worth
+from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
@@ -154,7 +154,7 @@ def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_b
     engine._says = lambda prompt: nothing if nothing in prompt else "He counted the stairs."
     asked = ("ask", indexed, QUESTION, "--reader", "gistread", "--json")
     assert run(*asked).json["answer"] == nothing
-    kept_verdicts().keep(engine.info.fingerprint, None, Verdict(Worth.SOME, "it guesses", chosen=2, choices=6))
+    kept_verdicts().save(engine.info.fingerprint, None, CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6))
     assert run(*asked).json["answer"] == "He counted the stairs."
 
 

@@ -8,7 +8,7 @@ import pytest
 from gistread.cli.checking import kept_verdicts
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import ExitStatus
-from gistread.memory.check_results import Verdict, Worth
+from gistread.memory.check_results import CheckResult, Worth
 from gistread.readers.registry import METHODS
 from tests.cli.conftest import Ran, Run
 from tests.fake_engine import FakeEngine
@@ -218,7 +218,7 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
     assert "found to choose by chance" in (out / "table.md").read_text()
     said = {(line["reader"], line["answer"]) for line in lines(out)}
     assert said == {("gistread", "At sea."), ("dos", nothing)}
-    kept_verdicts().keep("guessing-1", None, Verdict(Worth.READING, "good for reading", chosen=6, choices=6))
+    kept_verdicts().save("guessing-1", None, CheckResult(Worth.READING, "good for reading", chosen=6, choices=6))
     refused = run(*words)
     assert refused.status == ExitStatus.USAGE
     assert "whether the model was found to choose by what it has read (off there, on here)" in refused.err

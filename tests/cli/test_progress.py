@@ -12,7 +12,7 @@ import pytest
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.cli.progress import ProgressLine, duration, engine_line, reading_line
 from gistread.engine.protocol import EngineState, Phase
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 
 
 class Terminal(io.StringIO):
@@ -24,7 +24,7 @@ def memory(read: int = 0) -> GistMemory:
     text = "word " * 1000
     book = Book(text, "T", (Paragraph(0, len(text)),), (Chapter("T", 0, len(text)),))
     pages = [Page(n + 1, n * 500, n * 500 + 500, 100) for n in range(read)]
-    return GistMemory(book, PageSize(50, 150), "m", [Entry(p, Gist("g", 1, GistSource.MODEL)) for p in pages])
+    return GistMemory(book, PageSize(50, 150), "m", [MemoryEntry(p, Gist("g", 1, GistSource.MODEL)) for p in pages])
 
 
 @pytest.mark.parametrize(

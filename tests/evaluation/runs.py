@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gistread.engine.protocol import Usage
 from gistread.evaluation.model import Document, Outcome, Question
-from gistread.evaluation.outcomes import Asked
+from gistread.evaluation.outcomes import AnsweredQuestion
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Task, TaskOptions
 from tests.memory.books import make_book, prose
 
@@ -30,7 +30,7 @@ def make_task(*documents: Document, metrics: tuple[str, ...] = ("f1", "page-reca
 
 def make_asked(
     document: str, question: str, reader: str, cell: tuple[float, float] | None = None, **scores: float
-) -> Asked:
+) -> AnsweredQuestion:
     """An outcome with these scores; an underscore stands for a hyphen."""
     outcome = Outcome(
         task="test",
@@ -51,8 +51,8 @@ def make_asked(
         events=("1. page 2: why", "enough"),
         scores=tuple((name.replace("_", "-"), float(value)) for name, value in scores.items()),
     )
-    return Asked(Question(question, "Who?", references=("Ann",), gold_places=((0, 5),), cell=cell), outcome)
+    return AnsweredQuestion(Question(question, "Who?", references=("Ann",), gold_places=((0, 5),), cell=cell), outcome)
 
 
-def unended(asked: Asked) -> Asked:
+def unended(asked: AnsweredQuestion) -> AnsweredQuestion:
     return replace(asked, outcome=replace(asked.outcome, ended=False, answer="", error="It took longer than 1 s."))

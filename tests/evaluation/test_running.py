@@ -12,12 +12,12 @@ from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import OutcomeFile, read_outcomes
 from gistread.evaluation.running import (
     FAILURES_IN_A_ROW,
-    Begun,
-    Manner,
-    Measured,
-    MemoryGrown,
-    MemoryPrepared,
+    ArtifactBuilt,
+    MemoryProgress,
     Plan,
+    QuestionMeasured,
+    QuestionStarted,
+    RunConfig,
     run,
 )
 from gistread.memory.model import PageSize, Pauses
@@ -32,7 +32,7 @@ SIZE = PageSize(40, 80)
 
 
 def make_plan(documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: object) -> Plan:
-    manner = options.pop("manner", Manner(size=SIZE))
+    manner = options.pop("manner", RunConfig(size=SIZE))
     return Plan(
         make_task(*documents),
         documents,
@@ -51,7 +51,7 @@ async def follow(plan: Plan, engine: FakeEngine, folder: Path) -> list[object]:
 async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None:
     plan = make_plan()
     events = await follow(plan, FakeEngine(), tmp_path)
-    keys = [event.asked.key for event in events if isinstance(event, Measured)]
+    keys = [event.asked.key for event in events if isinstance(event, QuestionMeasured)]
     assert len(keys) == len(set(keys)) == plan.questions == 16
     assert set(read_outcomes(tmp_path / "outcomes.jsonl")) == set(keys)
     assert plan.todo(read_outcomes(tmp_path / "outcomes.jsonl")) == []
@@ -60,7 +60,9 @@ async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None
 async def test_readers_that_need_no_memory_do_not_wait_for_one(tmp_path: Path) -> None:
     events = await follow(make_plan(DOCUMENTS[:1]), FakeEngine(), tmp_path)
     order = [
-        event.reader if isinstance(event, Begun) else "memory" for event in events if not isinstance(event, Measured)
+        event.reader if isinstance(event, QuestionStarted) else "memory"
+        for event in events
+        if not isinstance(event, QuestionMeasured)
     ]
     assert list(dict.fromkeys(order)) == ["dos", "closed-book", "memory", "readagent-s", "bm25"]
 
@@ -79,12 +81,12 @@ async def test_a_reader_that_can_do_without_a_memory_names_its_pages_where_there
 
 async def test_a_memory_is_read_once_for_all_readers_and_runs(tmp_path: Path) -> None:
     events = await follow(make_plan(), FakeEngine(), tmp_path)
-    memories = {id(event.memory) for event in events if isinstance(event, MemoryGrown)}
+    memories = {id(event.memory) for event in events if isinstance(event, MemoryProgress)}
     assert len(memories) == 2
     other = FakeEngine()
     (tmp_path / "outcomes.jsonl").unlink()
     events = await follow(make_plan(), other, tmp_path)
-    assert all(event.memory.complete for event in events if isinstance(event, MemoryGrown))
+    assert all(event.memory.complete for event in events if isinstance(event, MemoryProgress))
     assert not [call for call in other.calls if call.priority]  # A memory is read in the background.
 
 
@@ -98,7 +100,7 @@ async def test_what_has_an_outcome_is_not_asked_again(tmp_path: Path) -> None:
 async def test_a_reader_may_join_later(tmp_path: Path) -> None:
     await follow(make_plan(readers=("dos",)), FakeEngine(), tmp_path)
     events = await follow(make_plan(readers=("dos", "closed-book")), FakeEngine(), tmp_path)
-    assert {event.asked.outcome.reader for event in events if isinstance(event, Measured)} == {"closed-book"}
+    assert {event.asked.outcome.reader for event in events if isinstance(event, QuestionMeasured)} == {"closed-book"}
 
 
 async def test_a_question_that_fails_is_an_outcome_and_the_run_goes_on(tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ async def test_a_question_that_fails_is_an_outcome_and_the_run_goes_on(tmp_path:
 async def test_what_did_not_end_is_asked_again_when_that_is_wanted(tmp_path: Path) -> None:
     await follow(make_plan(readers=("dos",)), FakeEngine(says=lambda _: EngineError("Gone.")), tmp_path)
     events = await follow(make_plan(readers=("dos",), retry=True), FakeEngine(), tmp_path)
-    assert sum(isinstance(event, Measured) for event in events) == 4
+    assert sum(isinstance(event, QuestionMeasured) for event in events) == 4
     assert all(one.outcome.ended for one in read_outcomes(tmp_path / "outcomes.jsonl").values())
 
 
@@ -182,10 +184,10 @@ async def test_a_run_that_was_stopped_anywhere_comes_to_the_same_outcomes(tmp_pa
 
 async def test_memories_of_another_manner_are_other_memories(tmp_path: Path) -> None:
     for manner in (
-        Manner(size=SIZE),
-        Manner(size=SIZE, pauses=Pauses.UNIFORM),
-        Manner(size=SIZE, guarded=False),
-        Manner(size=SIZE, task="the boat"),
+        RunConfig(size=SIZE),
+        RunConfig(size=SIZE, pauses=Pauses.UNIFORM),
+        RunConfig(size=SIZE, guarded=False),
+        RunConfig(size=SIZE, task="the boat"),
     ):
         (tmp_path / "outcomes.jsonl").unlink(missing_ok=True)
         await follow(make_plan(DOCUMENTS[:1], ("gists",), manner=manner), FakeEngine(), tmp_path)
@@ -198,8 +200,8 @@ async def test_a_memory_that_outgrows_its_room_is_made_coarser_before_anyone_is_
 ) -> None:
     documents = [make_document("one", 1, words=1200)]
     options = ReaderOptions(reasons=False, budget_tokens=budget)
-    plan = Plan(make_task(*documents), documents, ("gists",), options, Manner(size=SIZE))
+    plan = Plan(make_task(*documents), documents, ("gists",), options, RunConfig(size=SIZE))
     events = await follow(plan, FakeEngine(), tmp_path)
-    prepared = [event for event in events if isinstance(event, MemoryPrepared)]
+    prepared = [event for event in events if isinstance(event, ArtifactBuilt)]
     assert {event.need for event in prepared} == ({"coarser gists"} if made else set())
-    assert not made or isinstance(events[events.index(prepared[-1]) + 1], Begun)
+    assert not made or isinstance(events[events.index(prepared[-1]) + 1], QuestionStarted)

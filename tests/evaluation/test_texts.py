@@ -5,7 +5,7 @@ from pathlib import Path
 from gistread.engine.protocol import Usage
 from gistread.evaluation.model import Document
 from gistread.evaluation.texts import TextFigures, figures_of, keep, read, told
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from tests.memory.books import make_book, prose
 
 FIGURES = TextFigures("a", 1000, 4, 150, 1, 1500, 300, 12.5)
@@ -15,8 +15,8 @@ def test_the_figures_of_a_memory_are_those_of_its_pages() -> None:
     book = make_book([prose(100), prose(50, seed=1)])
     half = book.paragraphs[1].start
     entries = [
-        Entry(Page(1, 0, half, 100), Gist("x", 20, GistSource.MODEL), Usage(200, 10, 30, 1.5)),
-        Entry(Page(2, half, len(book.text), 50), Gist("y", 10, GistSource.EXTRACTIVE), Usage(100, 0, 20, 0.5)),
+        MemoryEntry(Page(1, 0, half, 100), Gist("x", 20, GistSource.MODEL), Usage(200, 10, 30, 1.5)),
+        MemoryEntry(Page(2, half, len(book.text), 50), Gist("y", 10, GistSource.EXTRACTIVE), Usage(100, 0, 20, 0.5)),
     ]
     memory = GistMemory(book, PageSize(50, 100), "m", entries)
     assert figures_of(Document("d", book, ()), memory) == TextFigures("d", 150, 2, 30, 1, 300, 50, 2.0)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gistread.engine.protocol import EngineInfo, Priority, Rates
-from gistread.memory.artifacts import ARTIFACTS, Artifact, Models, make
-from gistread.memory.derived import Grown
-from gistread.memory.estimate import Left
+from gistread.memory.artifacts import ARTIFACTS, Artifact, ArtifactModels, build_artifacts
+from gistread.memory.derived import ArtifactProgress
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
-from gistread.memory.tree import standing
+from gistread.memory.tree import current_tree
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
@@ -21,18 +21,18 @@ ALWAYS = [need for need in ARTIFACTS.values() if need.name not in (LONG, "member
 """What a memory of any length is to have, and what is kept with it (`test_parts.py` has the other)."""
 
 
-def models() -> Models:
-    return Models(FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + "."), FakeEmbedder())
+def models() -> ArtifactModels:
+    return ArtifactModels(FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + "."), FakeEmbedder())
 
 
-async def made(need: Artifact, memory: GistMemory, with_models: Models) -> list[Grown]:
-    return [grown async for _, grown in make([need.name], memory, with_models)]
+async def made(need: Artifact, memory: GistMemory, with_models: ArtifactModels) -> list[ArtifactProgress]:
+    return [grown async for _, grown in build_artifacts([need.name], memory, with_models)]
 
 
 def test_readers_name_only_needs_that_there_are() -> None:
-    assert {name for method in METHODS.values() for name in method.needs} <= set(ARTIFACTS)
-    assert METHODS["memwalker"].needs == ("summaries",)
-    assert METHODS["graphreader"].needs == ("facts",)
+    assert {name for method in METHODS.values() for name in method.artifacts} <= set(ARTIFACTS)
+    assert METHODS["memwalker"].artifacts == ("summaries",)
+    assert METHODS["graphreader"].artifacts == ("facts",)
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
@@ -54,7 +54,7 @@ async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Ar
 @pytest.mark.parametrize("name", ["summaries", "facts"])
 async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) -> None:
     need, memory, at_hand = ARTIFACTS[name], make_memory(PAGES, PAGES), models()
-    growing = make([name], memory, at_hand)
+    growing = build_artifacts([name], memory, at_hand)
     for _ in range(3):
         await anext(growing)
     await growing.aclose()
@@ -88,25 +88,25 @@ async def test_without_an_embedding_model_there_are_no_vectors_to_make() -> None
 
 
 def test_seconds_follow_from_the_rates_of_the_engine() -> None:
-    left = Left(2, 10, prefilled=1000, generated=200)
+    left = RemainingWork(2, 10, prefilled=1000, generated=200)
     measured = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(100.0, ((1, 10.0), (4, 20.0))))
     assert left.seconds(measured) == pytest.approx(1000 / 100 + 200 / 20)
     assert left.seconds(EngineInfo("m", "f", 8192, "CPU")) is None
-    assert Left(10, 10).seconds(EngineInfo("m", "f", 8192, "CPU")) == 0.0
+    assert RemainingWork(10, 10).seconds(EngineInfo("m", "f", 8192, "CPU")) == 0.0
 
 
 @pytest.mark.parametrize(("context", "needed"), [(8192, False), (1000, True)])
 async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(context: int, needed: bool) -> None:
     memory = make_memory(160, 160) if needed else make_memory(20, 20)
     engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
-    at_hand = Models(engine)
+    at_hand = ArtifactModels(engine)
     need = ARTIFACTS[LONG]
     left = await need.left(memory, at_hand)
     assert (left.needless, left.complete) == (not needed, not needed)
     grown = [grown async for grown in need.make(memory, at_hand, Priority.BACKGROUND)]
     assert bool(grown) == needed
     assert (await need.left(memory, at_hand)).complete
-    assert standing(memory).made == needed
+    assert current_tree(memory).made == needed
 
 
 async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> None:

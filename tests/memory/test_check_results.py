@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gistread.memory.check_results import CheckResults, Verdict, Worth
+from gistread.memory.check_results import CheckResult, CheckResults, Worth
 
-GOOD = Verdict(Worth.READING, "good for reading", 6, 6, gists=4, passages=4, seconds=3.2)
-POOR = Verdict(Worth.EXTRACTIVE, "gists will be extractive", 2, 6, by_place=True, passages=4, faults=("a loop",))
+GOOD = CheckResult(Worth.READING, "good for reading", 6, 6, gists=4, passages=4, seconds=3.2)
+POOR = CheckResult(Worth.EXTRACTIVE, "gists will be extractive", 2, 6, by_place=True, passages=4, faults=("a loop",))
 
 
 @pytest.fixture
@@ -19,37 +19,37 @@ def model(tmp_path: Path) -> Path:
 
 def test_what_was_found_is_known_by_the_model_and_by_its_file(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "cache" / "tried.json", "1.0")
-    assert verdicts.of("a") is None
-    verdicts.keep("a", model, GOOD)
-    verdicts.keep("b", None, POOR)
-    assert verdicts.of("a") == GOOD
-    assert verdicts.of("b") == POOR
-    assert verdicts.of_files().of(model) == GOOD
+    assert verdicts.get("a") is None
+    verdicts.save("a", model, GOOD)
+    verdicts.save("b", None, POOR)
+    assert verdicts.get("a") == GOOD
+    assert verdicts.get("b") == POOR
+    assert verdicts.by_file().get(model) == GOOD
     link = tmp_path / "link.gguf"
     link.symlink_to(model)
-    assert verdicts.of_files().of(link) == GOOD
+    assert verdicts.by_file().get(link) == GOOD
 
 
 def test_a_later_trial_takes_the_place_of_an_earlier(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    verdicts.keep("a", model, GOOD)
-    verdicts.keep("a", model, POOR)
-    assert verdicts.of("a") == POOR
+    verdicts.save("a", model, GOOD)
+    verdicts.save("a", model, POOR)
+    assert verdicts.get("a") == POOR
 
 
 def test_a_file_that_has_changed_since_is_not_known(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    verdicts.keep("a", model, GOOD)
+    verdicts.save("a", model, GOOD)
     model.write_bytes(b"other weights")
-    assert verdicts.of_files().of(model) is None
-    assert verdicts.of_files().of(tmp_path / "gone.gguf") is None
+    assert verdicts.by_file().get(model) is None
+    assert verdicts.by_file().get(tmp_path / "gone.gguf") is None
 
 
 def test_another_version_of_the_engine_has_to_try_for_itself(tmp_path: Path, model: Path) -> None:
-    CheckResults(tmp_path / "tried.json", "1.0").keep("a", model, GOOD)
+    CheckResults(tmp_path / "tried.json", "1.0").save("a", model, GOOD)
     later = CheckResults(tmp_path / "tried.json", "1.1")
-    assert later.of("a") is None
-    assert later.of_files().of(model) is None
+    assert later.get("a") is None
+    assert later.by_file().get(model) is None
 
 
 @pytest.mark.parametrize(
@@ -59,27 +59,27 @@ def test_a_damaged_file_is_no_file(tmp_path: Path, model: Path, content: bytes) 
     path = tmp_path / "tried.json"
     path.write_bytes(content)
     verdicts = CheckResults(path, "1.0")
-    assert verdicts.of("a") is None
-    verdicts.keep("a", model, GOOD)
-    assert verdicts.of("a") == GOOD
+    assert verdicts.get("a") is None
+    verdicts.save("a", model, GOOD)
+    assert verdicts.get("a") == GOOD
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Path) -> None:
     (tmp_path / "file").write_text("")
     verdicts = CheckResults(tmp_path / "file" / "tried.json", "1.0")
-    verdicts.keep("a", model, GOOD)
-    assert verdicts.of("a") is None
+    verdicts.save("a", model, GOOD)
+    assert verdicts.get("a") is None
 
 
-@pytest.mark.parametrize(("right", "weighs"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
-def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, weighs: bool) -> None:
+@pytest.mark.parametrize(("right", "is_reliable"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
+def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, is_reliable: bool) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    verdicts.keep("a", None, Verdict(Worth.SOME, "as it chooses", right, 6))
-    assert verdicts.weighs("a") is weighs
+    verdicts.save("a", None, CheckResult(Worth.SOME, "as it chooses", right, 6))
+    assert verdicts.is_reliable("a") is is_reliable
 
 
 def test_of_a_model_that_was_not_tried_it_is_supposed(tmp_path: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    assert verdicts.weighs("a")
-    verdicts.keep("a", None, Verdict(Worth.NONE, "cannot be used: it has no weights"))
-    assert verdicts.weighs("a")
+    assert verdicts.is_reliable("a")
+    verdicts.save("a", None, CheckResult(Worth.NONE, "cannot be used: it has no weights"))
+    assert verdicts.is_reliable("a")

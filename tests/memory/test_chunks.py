@@ -4,8 +4,8 @@ import pytest
 
 from gistread.engine.protocol import Priority, Prompt, Usage
 from gistread.memory import chunks
-from gistread.memory.artifacts import ARTIFACTS, Models
-from gistread.memory.derived import Grown
+from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
+from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers import longagent
 from gistread.readers.events import Steering
@@ -29,7 +29,7 @@ def make_memory() -> GistMemory:
     return GistMemory(make_book(*([" ".join(day)] for day in days)), PageSize(50, 150), "fake")
 
 
-async def read_ahead(memory: GistMemory, models: Models) -> list[Grown]:
+async def read_ahead(memory: GistMemory, models: ArtifactModels) -> list[ArtifactProgress]:
     return [grown async for grown in MEMBERS.make(memory, models, Priority.BACKGROUND)]
 
 
@@ -51,7 +51,7 @@ async def asked_of(engine: FakeEngine, memory: GistMemory) -> list[str]:
 
 async def test_each_part_is_read_once_in_the_background_and_begins_what_its_member_is_asked() -> None:
     engine, memory = holding(100_000), make_memory()
-    models = Models(engine, answers=True)
+    models = ArtifactModels(engine, answers=True)
     before = await MEMBERS.left(memory, models)
     assert (before.done, before.complete, before.needless) == (0, False, False)
     growth = await read_ahead(memory, models)
@@ -65,9 +65,9 @@ async def test_each_part_is_read_once_in_the_background_and_begins_what_its_memb
 
 async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
     memory = make_memory()
-    every = (await MEMBERS.left(memory, Models(holding(100_000), answers=True))).total
+    every = (await MEMBERS.left(memory, ArtifactModels(holding(100_000), answers=True))).total
     engine = holding(3 * EACH + 50)
-    models = Models(engine, answers=True)
+    models = ArtifactModels(engine, answers=True)
     left = await MEMBERS.left(memory, models)
     assert (left.total, left.prefilled) == (3, 3 * EACH)
     assert every > 6
@@ -82,13 +82,13 @@ async def test_where_there_is_less_memory_than_was_said_it_ends_there() -> None:
             return await super().pin(prompt, priority) if len(self.holding) < 2 else None
 
     engine = Shrunk(pinnable_tokens=100_000)
-    assert [grown.done for grown in await read_ahead(make_memory(), Models(engine, answers=True))] == [1, 2]
+    assert [grown.done for grown in await read_ahead(make_memory(), ArtifactModels(engine, answers=True))] == [1, 2]
 
 
 async def test_members_whose_parts_are_there_are_asked_first() -> None:
     memory = make_memory()
     engine = holding(100_000)
-    await read_ahead(memory, Models(engine, answers=True))
+    await read_ahead(memory, ArtifactModels(engine, answers=True))
     every = list(engine.holding)
     del engine.holding[:4]
     assert await asked_of(engine, memory) == every[4:] + every[:4]
@@ -96,7 +96,7 @@ async def test_members_whose_parts_are_there_are_asked_first() -> None:
 
 async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_once() -> None:
     engine, memory = holding(100_000), make_memory()
-    models = Models(engine, answers=True)
+    models = ArtifactModels(engine, answers=True)
     reading = MEMBERS.make(memory, models, Priority.BACKGROUND)
     for _ in range(3):
         await anext(reading)
@@ -115,10 +115,10 @@ async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_on
 async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
     memory = make_memory()
     for models in (
-        Models(holding(100_000)),  # nobody will ask this engine
-        Models(holding(0), answers=True),  # it holds nothing
-        Models(holding(EACH - 1), answers=True),
-        Models(FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
+        ArtifactModels(holding(100_000)),  # nobody will ask this engine
+        ArtifactModels(holding(0), answers=True),  # it holds nothing
+        ArtifactModels(holding(EACH - 1), answers=True),
+        ArtifactModels(FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
     ):
         assert (await MEMBERS.left(memory, models)).needless
         assert await read_ahead(memory, models) == []
@@ -127,5 +127,5 @@ async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
 def test_parts_are_the_same_for_any_usual_question_whatever_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "PART_TOKENS", 2000)
     for window in (2048, 2600, 8192):
-        assert len({chunks.part_tokens(window, question) for question in (0, 5, 20, 60)}) == 1
-    assert chunks.part_tokens(2048, 400) < chunks.part_tokens(2048)
+        assert len({chunks.chunk_tokens(window, question) for question in (0, 5, 20, 60)}) == 1
+    assert chunks.chunk_tokens(2048, 400) < chunks.chunk_tokens(2048)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gistread import journal
-from gistread.memory.derived import Derived
+from gistread.memory.derived import DerivedRecords
 
 WRITER = """
 import sys
 from pathlib import Path
-from gistread.memory.derived import Derived
-derived = Derived(Path(sys.argv[1]))
+from gistread.memory.derived import DerivedRecords
+derived = DerivedRecords(Path(sys.argv[1]))
 for number in range(int(sys.argv[3]), 100_000):
     derived.put("fact", f"{sys.argv[2]}{number}", {"number": number, "text": "x" * 200})
     print(number, flush=True)
@@ -42,11 +42,11 @@ def kill(process: "subprocess.Popen[str]") -> int:
 
 
 def test_what_is_put_is_there_for_the_next(path: Path) -> None:
-    Derived(path).put("fact", "one", {"number": 1})
-    Derived(path).put("fact", "two", {"number": 2})
-    assert Derived(path).get("fact", "one") == {"number": 1}
-    assert Derived(path).get("fact", "two") == {"number": 2}
-    assert Derived(path).get("summary", "one") is None
+    DerivedRecords(path).put("fact", "one", {"number": 1})
+    DerivedRecords(path).put("fact", "two", {"number": 2})
+    assert DerivedRecords(path).get("fact", "one") == {"number": 1}
+    assert DerivedRecords(path).get("fact", "two") == {"number": 2}
+    assert DerivedRecords(path).get("summary", "one") is None
 
 
 def test_two_processes_killed_at_any_moment_lose_nothing_that_was_kept(path: Path) -> None:
@@ -59,25 +59,25 @@ def test_two_processes_killed_at_any_moment_lose_nothing_that_was_kept(path: Pat
             process.stdout.readline()
         time.sleep(chance.uniform(0.0, 0.2))
         kept = {name: max(kept[name], kill(process)) for name, process in running.items()}
-    derived = Derived(path)
+    derived = DerivedRecords(path)
     for name, last in kept.items():
         assert last > 0
         assert all(derived.get("fact", f"{name}{number}") for number in range(last + 1))
 
 
 def test_a_line_torn_by_a_kill_costs_itself_alone(path: Path) -> None:
-    Derived(path).put("fact", "one", {"number": 1})
-    Derived(path).put("fact", "torn", {"number": 2})
+    DerivedRecords(path).put("fact", "one", {"number": 1})
+    DerivedRecords(path).put("fact", "torn", {"number": 2})
     path.write_bytes(path.read_bytes()[:-9])
-    Derived(path).put("fact", "three", {"number": 3})
-    derived = Derived(path)
+    DerivedRecords(path).put("fact", "three", {"number": 3})
+    derived = DerivedRecords(path)
     assert derived.get("fact", "one")
     assert derived.get("fact", "torn") is None
     assert derived.get("fact", "three") == {"number": 3}
 
 
 def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    derived = Derived(path)
+    derived = DerivedRecords(path)
     derived.put("fact", "one", {})
     monkeypatch.setattr(journal, "decode", lambda line: pytest.fail(f"read again: {line!r}"))
     for number in range(50):
@@ -86,8 +86,8 @@ def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pyte
 
 
 def test_while_another_process_is_writing_a_record_is_kept_for_this_session(path: Path) -> None:
-    derived = Derived(path)
+    derived = DerivedRecords(path)
     with journal.Journal(path, independent=True):
         derived.put("fact", "one", {"number": 1})
     assert derived.get("fact", "one") == {"number": 1}
-    assert Derived(path).get("fact", "one") is None
+    assert DerivedRecords(path).get("fact", "one") is None

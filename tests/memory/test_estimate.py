@@ -4,7 +4,7 @@ import pytest
 
 from gistread.engine.protocol import EngineInfo, Rates, Usage
 from gistread.memory.estimate import Pace, estimate, expected_pace, pace_of
-from gistread.memory.model import Entry, Reading
+from gistread.memory.model import MemoryEntry, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 from tests.memory.test_model import make_memory
 
@@ -39,7 +39,7 @@ def test_nothing_is_left_of_a_book_that_has_been_read() -> None:
 
 def test_a_resumed_memory_knows_its_pace() -> None:
     memory = make_memory(3)
-    memory.entries[:] = [Entry(e.page, e.gist, Usage(seconds=2.0)) for e in memory.entries]
+    memory.entries[:] = [MemoryEntry(e.page, e.gist, Usage(seconds=2.0)) for e in memory.entries]
     assert pace_of(memory).words_per_s == pytest.approx(50)
 
 
@@ -48,14 +48,14 @@ MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1,
 
 def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
     memory = make_memory(4, read=0)
-    left = estimate(memory, pace_of(memory, expected_pace(MEASURED, Reading.SINGLE_PASS)))
+    left = estimate(memory, pace_of(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
     assert left.seconds_left == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
 
 
 def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
     memory = make_memory(4, read=0)
     usual, longer = (
-        estimate(memory, expected_pace(MEASURED, Reading.SINGLE_PASS, tokens)).seconds_left or 0
+        estimate(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS, tokens)).seconds_left or 0
         for tokens in (TOKENS_PER_WORD, 2 * TOKENS_PER_WORD)
     )
     assert longer == pytest.approx(2 * usual)
@@ -63,16 +63,18 @@ def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
 
 def test_careful_reading_is_expected_to_take_longer() -> None:
     memory = make_memory(4, read=0)
-    single, careful = (estimate(memory, expected_pace(MEASURED, way)).seconds_left or 0 for way in reversed(Reading))
+    single, careful = (
+        estimate(memory, expected_pace(MEASURED, way)).seconds_left or 0 for way in reversed(ReadingMode)
+    )
     assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 20) / (1.2 / 120 + 0.2 / 20))
 
 
 def test_nothing_is_expected_of_an_engine_that_was_not_measured() -> None:
-    assert expected_pace(EngineInfo("m", "f", 8192, "CPU"), Reading.CAREFUL).words_per_s is None
+    assert expected_pace(EngineInfo("m", "f", 8192, "CPU"), ReadingMode.CAREFUL).words_per_s is None
 
 
 def test_pages_that_were_read_soon_outweigh_what_was_expected() -> None:
-    pace = expected_pace(MEASURED, Reading.SINGLE_PASS)
+    pace = expected_pace(MEASURED, ReadingMode.SINGLE_PASS)
     for _ in range(3):
         pace = pace.after(400, 400.0)
     assert pace.words_per_s == pytest.approx(1.0, rel=0.06)

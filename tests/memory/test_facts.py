@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion
-from gistread.memory.derived import Derived, Grown
-from gistread.memory.facts import Fact, Facts, elements_in, gather
-from gistread.memory.graph import build
+from gistread.memory.derived import ArtifactProgress, DerivedRecords
+from gistread.memory.facts import Fact, Facts, build, elements_in
+from gistread.memory.graph import build_graph
 from gistread.memory.model import GistMemory
 from tests.fake_engine import FakeEngine, Say
 from tests.readers.memories import FACTS, make_memory
@@ -20,10 +20,10 @@ def listing(text: str) -> Say:
 
 
 async def facts_of(memory: GistMemory, fake: FakeEngine) -> tuple[Fact, ...]:
-    events = [event async for event in gather(memory, fake)]
+    events = [event async for event in build(memory, fake)]
     last = events.pop()
     assert isinstance(last, Facts)
-    assert all(isinstance(event, Grown) for event in events)
+    assert all(isinstance(event, ArtifactProgress) for event in events)
     return last.facts
 
 
@@ -66,12 +66,12 @@ async def test_a_line_that_was_cut_off_is_left_out() -> None:
 
 async def test_what_was_listed_is_kept_and_a_stopped_listing_goes_on(tmp_path: Path) -> None:
     memory, again = make_memory(), make_memory()
-    memory.derived = Derived(tmp_path / "x.derived")
-    going = gather(memory, FakeEngine(says=listing))
+    memory.derived = DerivedRecords(tmp_path / "x.derived")
+    going = build(memory, FakeEngine(says=listing))
     for _ in range(3):
         await anext(going)
     await going.aclose()
-    again.derived = Derived(tmp_path / "x.derived")
+    again.derived = DerivedRecords(tmp_path / "x.derived")
     fake = FakeEngine(says=listing)
     assert [fact.text for fact in await facts_of(again, fake)] == list(FACTS)
     assert 0 < len(fake.calls) <= 5
@@ -85,7 +85,7 @@ def fact(text: str, *elements: str, page: int = 1) -> Fact:
 
 
 def test_forms_of_one_element_are_one_node() -> None:
-    graph = build(
+    graph = build_graph(
         (
             fact("a", "The Time Traveller", "machine"),
             fact("b", "time traveller's", "machines"),
@@ -101,7 +101,7 @@ def test_forms_of_one_element_are_one_node() -> None:
 
 
 def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
-    graph = build(
+    graph = build_graph(
         (
             fact("a", "Benjamin Bathurst"),
             fact("b", "Bathurst"),
@@ -115,17 +115,19 @@ def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
 
 
 def test_near_equal_names_are_one_and_near_equal_numbers_are_not() -> None:
-    graph = build((fact("a", "Weena Morlock"), fact("b", "Weena Morlok"), fact("c", "180900"), fact("d", "180800")))
+    graph = build_graph(
+        (fact("a", "Weena Morlock"), fact("b", "Weena Morlok"), fact("c", "180900"), fact("d", "180800"))
+    )
     assert len(graph) == 3
 
 
 def test_names_that_are_not_latin_stay_apart() -> None:
-    graph = build((fact("a", "李明", "Наташа"), fact("b", "王伟", "Наташе"), fact("c", "עברית")), "ru")
+    graph = build_graph((fact("a", "李明", "Наташа"), fact("b", "王伟", "Наташе"), fact("c", "עברית")), "ru")
     assert len(graph) == 4
 
 
 def test_no_element_no_node() -> None:
-    assert build((fact("a"), fact("b", "!!!", "  "))) == {}
+    assert build_graph((fact("a"), fact("b", "!!!", "  "))) == {}
 
 
 def test_two_hyphens_are_a_dash_and_one_is_part_of_a_name() -> None:

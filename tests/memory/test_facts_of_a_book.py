@@ -13,8 +13,8 @@ import pytest
 from gistread import journal
 from gistread.book.open import open_book
 from gistread.book.words import count_words
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.memory.passages import cut
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.passages import split_into_passages
 from tests.models import starter_path
 
 BOOK = Path(__file__).parents[3] / "shared/data/books/1063_The-Cask-of-Amontillado.txt"
@@ -26,18 +26,18 @@ MAKER = """
 import asyncio, sys
 from pathlib import Path
 from gistread.engine.llama.client import LlamaEngine
-from gistread.memory.derived import Derived
-from gistread.memory.facts import Facts, gather
+from gistread.memory.derived import DerivedRecords
+from gistread.memory.facts import Facts, build
 from tests.memory.test_facts_of_a_book import beginning
 from tests.models import starter_path
 
 async def main():
     memory = beginning()
-    memory.derived = Derived(Path(sys.argv[1]))
+    memory.derived = DerivedRecords(Path(sys.argv[1]))
     engine = LlamaEngine(starter_path())
     await engine.start()
     print("begun", flush=True)
-    async for grown in gather(memory, engine):
+    async for grown in build(memory, engine):
         if isinstance(grown, Facts):
             print("pages with facts:", len({fact.page for fact in grown.facts}), "facts:", len(grown.facts), flush=True)
         else:
@@ -58,9 +58,9 @@ def beginning() -> GistMemory:
     """The first pages of the book, a passage each; their gists are of no account here."""
     book = open_book(BOOK)
     memory = GistMemory(book, PageSize(100, 250), "starter")
-    for number, (start, end) in enumerate(cut(book)[:PAGES], start=1):
+    for number, (start, end) in enumerate(split_into_passages(book)[:PAGES], start=1):
         page = Page(number, start, end, count_words(book.text[start:end]))
-        memory.entries.append(Entry(page, Gist("", 0, GistSource.VERBATIM)))
+        memory.entries.append(MemoryEntry(page, Gist("", 0, GistSource.VERBATIM)))
     return memory
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
-from gistread.memory.gisting import Gisted, careful_attempts, gist_page, merged_words, wanted_words
+from gistread.memory.gisting import GistResult, careful_attempts, gist_page, merged_words, wanted_words
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
 from tests.fake_engine import FakeEngine
@@ -24,7 +24,7 @@ GOOD = (
 )
 
 
-async def gisted_page(text: str, engine: FakeEngine) -> Gisted:
+async def gisted_page(text: str, engine: FakeEngine) -> GistResult:
     """As careful reading does it."""
     return await gist_page(text, engine, await careful_attempts(text, engine), Priority.BACKGROUND)
 

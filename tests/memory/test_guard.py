@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.memory.guard import Draft, Fault, clean, inspect
+from gistread.memory.guard import Draft, Fault, clean, find_fault
 from tests.memory.test_gisting import GOOD, PAGE
 
 JAPANESE_PAGE = (
@@ -23,7 +23,7 @@ GERMAN_PAGE = (
 
 
 def fault(text: str, page: str = PAGE, *, prompt_words: str = "", cut_off: bool = False) -> Fault | None:
-    return inspect(Draft(text, page, prompt_words, cut_off))
+    return find_fault(Draft(text, page, prompt_words, cut_off))
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gistread.memory.levels import Piece, cut, nearness, page_by_page
+from gistread.memory.levels import Segment, choose_segments, page_by_page, page_weights
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.tree import Node, nodes, standing
+from gistread.memory.tree import Node, current_tree, nodes
 from tests.memory.books import prose
 from tests.readers.memories import make_memory
 
 
-def words(piece: Piece) -> float:
+def words(piece: Segment) -> float:
     return piece.words + 3.0
 
 
-def told(pieces: list[Piece]) -> list[int]:
+def told(pieces: list[Segment]) -> list[int]:
     return [page for piece in pieces for page in range(piece.first, piece.last + 1)]
 
 
@@ -26,7 +26,7 @@ def top() -> Node:
     memory = make_memory(200, 200)
     for index, entry in enumerate(memory.entries):
         memory.entries[index] = replace(entry, gist=Gist(prose(30, seed=index), 30, GistSource.MODEL))
-    return standing(memory)
+    return current_tree(memory)
 
 
 @settings(max_examples=30, deadline=None)
@@ -34,23 +34,23 @@ def top() -> Node:
 def test_every_page_is_told_once_in_order_or_nothing_is_and_the_room_is_kept_to(
     top: Node, room: int, near: list[float]
 ) -> None:
-    pieces = cut(top, near, room, words)
+    pieces = choose_segments(top, near, room, words)
     assert told(pieces) in (list(range(1, 201)), [])
     assert sum(map(words, pieces)) <= room
-    assert pieces == cut(top, near, room, words)
+    assert pieces == choose_segments(top, near, room, words)
 
 
 def test_with_hardly_any_room_the_whole_book_is_one_line_and_with_enough_every_page_is_told(top: Node) -> None:
-    (line,) = cut(top, [0.0] * 200, 20, words)
+    (line,) = choose_segments(top, [0.0] * 200, 20, words)
     assert (line.first, line.last, line.line) == (1, 200, True)
-    assert [(p.level, p.line) for p in cut(top, [0.0] * 200, 10**6, words)] == [(0, False)] * 200
+    assert [(p.level, p.line) for p in choose_segments(top, [0.0] * 200, 10**6, words)] == [(0, False)] * 200
 
 
 def test_more_room_never_tells_the_nearest_page_in_less_detail(top: Node) -> None:
     near = [float(page == 77) for page in range(1, 201)]
     seen = []
     for room in range(25, 9000, 150):
-        (piece,) = [piece for piece in cut(top, near, room, words) if piece.first <= 77 <= piece.last]
+        (piece,) = [piece for piece in choose_segments(top, near, room, words) if piece.first <= 77 <= piece.last]
         seen.append((piece.level, piece.line))
     assert seen == sorted(seen, reverse=True)
     assert seen[-1] == (0, False)
@@ -59,7 +59,9 @@ def test_more_room_never_tells_the_nearest_page_in_less_detail(top: Node) -> Non
 def test_a_chapter_is_told_by_its_summary_or_by_its_pages_never_by_some_of_them(top: Node) -> None:
     for room in range(25, 9000, 150):
         own = {
-            piece.first for piece in cut(top, [1.0 / page for page in range(1, 201)], room, words) if not piece.level
+            piece.first
+            for piece in choose_segments(top, [1.0 / page for page in range(1, 201)], room, words)
+            if not piece.level
         }
         for node in nodes(top):
             pages = {child.first for child in node.children if not child.children}
@@ -67,9 +69,9 @@ def test_a_chapter_is_told_by_its_summary_or_by_its_pages_never_by_some_of_them(
 
 
 def test_what_is_near_the_question_matters_most_and_then_where_the_person_reads() -> None:
-    near = nearness([0.0, 4.0, 0.2, 0.0, 0.0, 0.0], here=6)
+    near = page_weights([0.0, 4.0, 0.2, 0.0, 0.0, 0.0], here=6)
     assert sorted(range(1, 7), key=lambda page: -near[page - 1])[:2] == [2, 6]
-    assert nearness([0.0, 0.0], None) == [0.0, 0.0]
+    assert page_weights([0.0, 0.0], None) == [0.0, 0.0]
 
 
 def test_page_by_page_is_the_gist_of_every_page() -> None:

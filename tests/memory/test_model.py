@@ -4,7 +4,7 @@ import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.words import count_words
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from tests.memory.books import make_book, prose
 
 
@@ -15,7 +15,9 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
     for number, chapter in enumerate(book.chapters[: pages if read is None else read], start=1):
         words = count_words(book.text[chapter.start : chapter.end])
         gist = " ".join(f"gist{number}x{i}" for i in range(10))
-        memory.entries.append(Entry(Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL)))
+        memory.entries.append(
+            MemoryEntry(Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL))
+        )
     return memory
 
 
@@ -76,5 +78,5 @@ def test_a_title_page_does_not_make_the_book_a_thousand_pages_long() -> None:
     book = Book(text, "A Title", (Paragraph(0, 7), Paragraph(9, len(text))), (Chapter("A Title", 0, len(text)),))
     memory = GistMemory(book, PageSize(280, 600), "none")
     guessed = memory.estimated_pages
-    memory.entries.append(Entry(Page(1, 0, 9, 2), Gist("A Title", 2, GistSource.VERBATIM)))
+    memory.entries.append(MemoryEntry(Page(1, 0, 9, 2), Gist("A Title", 2, GistSource.VERBATIM)))
     assert guessed <= memory.estimated_pages <= 1.5 * guessed

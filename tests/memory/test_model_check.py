@@ -10,14 +10,14 @@ from gistread.errors import EngineError
 from gistread.memory import model_check
 from gistread.memory.check_results import Worth
 from gistread.memory.extractive import extract
-from gistread.memory.gisting import Gisted
+from gistread.memory.gisting import GistResult
 from gistread.memory.guard import Fault
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.model_check import judge, passages, try_model
+from gistread.memory.model_check import assess, check_model, passages
 from tests.fake_engine import FakeEngine, Say
 
-OWN = Gisted(Gist("Short.", 1, GistSource.MODEL), (), NO_USAGE)
-EXTRACT = Gisted(Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Fault.COPIED), NO_USAGE)
+OWN = GistResult(Gist("Short.", 1, GistSource.MODEL), (), NO_USAGE)
+EXTRACT = GistResult(Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Fault.COPIED), NO_USAGE)
 ENDED = Completion("It is about Ines.", "end", NO_USAGE)
 RIGHT = [(0, 0), (2, 2), (1, 1), (0, 0), (2, 2), (1, 1)]
 FIRST = [(0, right) for _, right in RIGHT]
@@ -45,7 +45,7 @@ def looping(text: str) -> Say:
 
 
 async def test_a_model_that_does_all_of_it_is_good_for_reading() -> None:
-    verdict = await try_model(FakeEngine(says=good, chooses=rightly))
+    verdict = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (verdict.worth, verdict.line) == (Worth.READING, "good for reading")
     assert (verdict.chosen, verdict.choices) == (6, 6)
     assert verdict.gists == verdict.passages >= 2
@@ -53,7 +53,7 @@ async def test_a_model_that_does_all_of_it_is_good_for_reading() -> None:
 
 
 async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> None:
-    verdict = await try_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
+    verdict = await check_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
     assert verdict.worth is Worth.EXTRACTIVE
     assert verdict.line == (
         "gists will be extractive; it chooses by the place of an option, not by what it says; "
@@ -66,13 +66,13 @@ async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> N
 
 
 async def test_one_that_says_nothing_cannot_be_used() -> None:
-    verdict = await try_model(FakeEngine(says=lambda _: "", chooses=rightly))
+    verdict = await check_model(FakeEngine(says=lambda _: "", chooses=rightly))
     assert (verdict.worth, verdict.line) == (Worth.NONE, "cannot be used: it writes nothing")
 
 
 async def test_it_is_asked_with_the_priority_that_is_given_and_each_option_stands_everywhere() -> None:
     engine = FakeEngine(says=good, chooses=rightly)
-    await try_model(engine, Priority.BACKGROUND)
+    await check_model(engine, Priority.BACKGROUND)
     assert {call.priority for call in engine.calls} == {Priority.BACKGROUND}
     choices = [call for call in engine.calls if call.kind == "choose"]
     places = [rightly(call.text, call.options) for call in choices]
@@ -87,7 +87,7 @@ async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: py
 
     monkeypatch.setattr(model_check, "WITHIN_S", 0.05)
     with pytest.raises(EngineError, match="could not be tried within"):
-        await try_model(Slow())
+        await check_model(Slow())
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: py
         ([EXTRACT, EXTRACT], Worth.EXTRACTIVE, "gists will be extractive"),
     ],
 )
-def test_the_share_of_gists_of_its_own_decides(gisted: list[Gisted], worth: Worth, line: str) -> None:
-    verdict = judge(RIGHT, ENDED, gisted)
+def test_the_share_of_gists_of_its_own_decides(gisted: list[GistResult], worth: Worth, line: str) -> None:
+    verdict = assess(RIGHT, ENDED, gisted)
     assert (verdict.worth, verdict.line) == (worth, line)
     assert len(verdict.faults) == (2 if EXTRACT in gisted else 0)
 
 
 def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
-    assert judge(FIRST, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the place")
-    assert judge(ANYHOW, ENDED, [OWN, OWN]).line == "its gists are good; it chooses little better than by chance"
-    assert judge(ANYHOW, ENDED, [OWN, OWN]).worth is Worth.SOME
+    assert assess(FIRST, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the place")
+    assert assess(ANYHOW, ENDED, [OWN, OWN]).line == "its gists are good; it chooses little better than by chance"
+    assert assess(ANYHOW, ENDED, [OWN, OWN]).worth is Worth.SOME
 
 
 @pytest.mark.parametrize(
@@ -121,13 +121,13 @@ def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
     ],
 )
 def test_a_turn_that_does_not_end_or_leaves_marks_is_noticed(said: Completion) -> None:
-    verdict = judge(RIGHT, said, [OWN, OWN])
+    verdict = assess(RIGHT, said, [OWN, OWN])
     assert not verdict.ends_turns
     assert "do not end by themselves" in verdict.line
 
 
 def test_a_base_model_is_said_to_be_one() -> None:
-    assert "it is a base model, without a chat template" in judge(RIGHT, ENDED, [OWN, OWN], has_template=False).line
+    assert "it is a base model, without a chat template" in assess(RIGHT, ENDED, [OWN, OWN], has_template=False).line
 
 
 def test_passages_are_whole_paragraphs_of_the_sample_each_other_ones() -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gistread.book.words import count_words
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.memory.outline import MOST_CHILDREN, Stretch, chapter_of, inner, outline, spread
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.outline import MOST_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
 from tests.memory.books import make_book, prose
 
 
@@ -25,12 +25,12 @@ def memory_of(pages_by_chapter: list[int], levels: list[int] | None = None) -> G
     for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), start=1):
         gist = f"Page {number} tells."
         memory.entries.append(
-            Entry(Page(number, start, end, count_words(book.text[start:end])), Gist(gist, 3, GistSource.MODEL))
+            MemoryEntry(Page(number, start, end, count_words(book.text[start:end])), Gist(gist, 3, GistSource.MODEL))
         )
     return memory
 
 
-def shape(stretch: Stretch) -> object:
+def shape(stretch: PageRange) -> object:
     """Nested lists of page numbers."""
     return [shape(child) for child in stretch.children] if stretch.children else stretch.first
 
@@ -68,17 +68,17 @@ def test_every_page_is_there_once_and_nothing_has_too_many_children(chapters: li
     memory = memory_of(chapters)
     top = outline(memory)
 
-    def pages(stretch: Stretch) -> list[int]:
+    def pages(stretch: PageRange) -> list[int]:
         return [n for child in stretch.children for n in pages(child)] if stretch.children else [stretch.first]
 
     assert pages(top) == [entry.page.number for entry in memory.entries]
-    assert all(2 <= len(stretch.children) <= MOST_CHILDREN for stretch in inner(top))
-    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in inner(top))
+    assert all(2 <= len(stretch.children) <= MOST_CHILDREN for stretch in inner_ranges(top))
+    assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in inner_ranges(top))
 
 
 @pytest.mark.parametrize("count", range(1, 200))
 def test_children_are_spread_evenly_over_the_fewest_parents(count: int) -> None:
-    sizes = spread(count)
+    sizes = group_sizes(count)
     assert sum(sizes) == count
     assert max(sizes) <= MOST_CHILDREN
     assert max(sizes) - min(sizes) <= 1

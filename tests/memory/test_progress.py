@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from gistread.journal import encode
-from gistread.memory.progress import furthest
+from gistread.memory.progress import furthest_memories
 
 
-def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **aim: object) -> None:
+def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: object) -> None:
     records: list[dict[str, object]] = [
-        {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **aim}
+        {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **focus}
     ]
     records += [{"start": start, "end": end} for start, end in pages]
     file.write_bytes(b"".join(map(encode, records)))
@@ -18,7 +18,7 @@ def test_the_memory_that_got_furthest_is_told_up_to_its_first_gap(tmp_path: Path
     write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), (100, 250))
     write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
     write(tmp_path / "b-1.memory", "b" * 64, "small")
-    found = furthest(tmp_path)
+    found = furthest_memories(tmp_path)
     assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == ("small", 250, 2)
     assert found["b" * 64].pages == 0
 
@@ -29,8 +29,8 @@ def test_what_is_no_memory_or_damaged_is_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "a.memory", "a" * 64, "small", (0, 10))
     with (tmp_path / "a.memory").open("ab") as file:
         file.write(b"torn")
-    assert list(furthest(tmp_path)) == ["a" * 64]
-    assert furthest(tmp_path / "nowhere") == {}
+    assert list(furthest_memories(tmp_path)) == ["a" * 64]
+    assert furthest_memories(tmp_path / "nowhere") == {}
 
 
 def test_a_memory_for_a_task_stands_for_a_book_only_where_it_got_further(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_a_memory_for_a_task_stands_for_a_book_only_where_it_got_further(tmp_pat
     write(tmp_path / "b-1.memory", "b" * 64, "small", (0, 100), task="when it ends")
     write(tmp_path / "b-2.memory", "b" * 64, "large", (0, 90))
     write(tmp_path / "c-1.memory", "c" * 64, "large", (0, 90), task=7)
-    found = furthest(tmp_path)
-    assert {sha256[0]: (one.model_name, one.aim.task) for sha256, one in found.items()} == {
+    found = furthest_memories(tmp_path)
+    assert {sha256[0]: (one.model_name, one.focus.task) for sha256, one in found.items()} == {
         "a": ("large", ""),
         "b": ("small", "when it ends"),
     }

@@ -7,8 +7,8 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.model import GistMemory, PageSize, Pauses, Reading
-from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.model import GistMemory, PageSize, Pauses, ReadingMode
+from gistread.memory.reading import Finished, PageFound, PageGisted, Resumed, read_book
 from gistread.memory.store import MemoryStore
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -49,7 +49,7 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
     found, gisted = events[::2], events[1::2]
     assert all(isinstance(event, PageFound) for event in found)
     assert [e.page for e in found if isinstance(e, PageFound)] == [
-        e.entry.page for e in gisted if isinstance(e, Gisted)
+        e.entry.page for e in gisted if isinstance(e, PageGisted)
     ]
     assert kept.memory.complete
 
@@ -57,7 +57,7 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
 async def test_a_page_is_kept_before_it_is_told(store: MemoryStore) -> None:
     with store.open(BOOK, "fake", "f", SIZE) as kept:
         async for event in read_book(kept, engine()):
-            if isinstance(event, Gisted):
+            if isinstance(event, PageGisted):
                 assert store.find(BOOK)[0].pages == event.entry.page.number
 
 
@@ -122,8 +122,8 @@ async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
     assert [type(event) for event in events] == [Finished]
 
 
-@pytest.mark.parametrize("reading", Reading)
-async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: MemoryStore, reading: Reading) -> None:
+@pytest.mark.parametrize("reading", ReadingMode)
+async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: MemoryStore, reading: ReadingMode) -> None:
     model = FakeEngine(says=lambda _: "boat " * 40)
     with store.open(BOOK, "fake", "f", SIZE, reading, pauses=Pauses.UNIFORM, guarded=False) as kept:
         async for _ in read_book(kept, model):

@@ -12,9 +12,9 @@ from gistread.book.joining import join
 from gistread.book.model import Book
 from gistread.memory import facts, tree
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import Entry, GistMemory, GistSource, PageSize, Pauses, Reading, Sizes
-from gistread.memory.outline import Stretch, outline
-from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry, PageSize, PageSizes, Pauses, ReadingMode
+from gistread.memory.outline import PageRange, outline
+from gistread.memory.reading import Finished, PageFound, PageGisted, Resumed, read_book
 from gistread.memory.sizes import choose_size, choose_sizes
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryWriter
@@ -51,14 +51,14 @@ def store(tmp_path: Path) -> MemoryStore:
     return MemoryStore(tmp_path)
 
 
-async def read(store: MemoryStore, book: Book, model: FakeEngine, size: Sizes = SIZE, **how: object) -> GistMemory:
+async def read(store: MemoryStore, book: Book, model: FakeEngine, size: PageSizes = SIZE, **how: object) -> GistMemory:
     with store.open(book, "fake", "f", size, **how) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, model):
             pass
         return kept.memory
 
 
-def told(entries: Sequence[Entry], by: int = 0, until: int = 10**9) -> list[tuple[int, int, str, GistSource]]:
+def told(entries: Sequence[MemoryEntry], by: int = 0, until: int = 10**9) -> list[tuple[int, int, str, GistSource]]:
     """What pages say and where they lie, `by` characters further back."""
     return [(e.page.start - by, min(e.page.end, until) - by, e.gist.text, e.gist.source) for e in entries]
 
@@ -70,10 +70,10 @@ def of_volume(memory: GistMemory, index: int) -> list[tuple[int, int, str, GistS
     return told(inside, one.start, one.end)
 
 
-@pytest.mark.parametrize("reading", list(Reading))
+@pytest.mark.parametrize("reading", list(ReadingMode))
 @pytest.mark.parametrize("pauses", list(Pauses))
 async def test_a_series_is_read_as_its_volumes_are_each_for_itself(
-    tmp_path: Path, reading: Reading, pauses: Pauses
+    tmp_path: Path, reading: ReadingMode, pauses: Pauses
 ) -> None:
     series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), reading=reading, pauses=pauses)
     assert series.complete
@@ -151,8 +151,8 @@ async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothin
         with store.open(SAGA, "fake", "f", SIZE) as kept:
             events = read_book(kept, engine())
             async for event in events:
-                gisted += isinstance(event, Gisted)
-                if isinstance(event, Gisted):
+                gisted += isinstance(event, PageGisted)
+                if isinstance(event, PageGisted):
                     break
             await events.aclose()
             if kept.memory.complete:
@@ -165,7 +165,7 @@ async def test_every_page_is_told_once_and_its_number_is_known_when_it_is_found(
     with store.open(SAGA, "fake", "f", SIZE) as kept:
         events = [event async for event in read_book(kept, engine())]
     assert isinstance(events.pop(), Finished)
-    gisted = [event.entry.page for event in events if isinstance(event, Gisted)]
+    gisted = [event.entry.page for event in events if isinstance(event, PageGisted)]
     found = [event.page for event in events if isinstance(event, PageFound)]
     assert gisted == [entry.page for entry in kept.memory.entries]
     assert found == [page for page in gisted if not SAGA.is_title(page.start)]
@@ -207,9 +207,9 @@ class TestItsMemories:
 
     async def test_are_one_for_each_model_and_aim(self, store: MemoryStore) -> None:
         await read(store, ONE, engine())
-        await read(store, TWO, engine(), aim=GistFocus(task="who did it"))
+        await read(store, TWO, engine(), focus=GistFocus(task="who did it"))
         found = store.find(SAGA)
-        assert [header.aim.task for header in found] == ["", "who did it"]
+        assert [header.focus.task for header in found] == ["", "who did it"]
         assert [header.pages > 0 for header in found] == [True, False]
         assert len({header.path for header in found}) == 2
 
@@ -234,7 +234,7 @@ class TestItsMemories:
 async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_session(store: MemoryStore) -> None:
     with store.open(TWO, "fake", "f", SIZE), store.open(SAGA, "fake", "f", SIZE) as kept:
         assert kept.notice.startswith("Volume 2: ")
-        assert not kept.kept
+        assert not kept.is_saved
         async for _ in read_book(kept, engine()):
             pass
         assert kept.memory.complete
@@ -244,9 +244,9 @@ async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_sessio
 async def test_what_is_made_of_a_volume_is_found_in_the_series_and_the_other_way(store: MemoryStore) -> None:
     async def gathered(memory: GistMemory) -> int:
         model = engine()
-        async for _ in facts.gather(memory, model):
+        async for _ in facts.build(memory, model):
             pass
-        async for _ in tree.grow(memory, model):
+        async for _ in tree.build(memory, model):
             pass
         return len(model.calls)
 
@@ -266,7 +266,7 @@ async def test_what_is_made_of_a_volume_is_found_in_the_series_and_the_other_way
     assert await gathered(store.load(ONE, store.find(ONE)[0])) == 0
 
 
-def leaves(stretch: Stretch) -> list[int]:
+def leaves(stretch: PageRange) -> list[int]:
     return [page for child in stretch.children for page in leaves(child)] if stretch.children else [stretch.first]
 
 
@@ -280,11 +280,11 @@ async def test_the_volumes_stand_at_the_top_of_its_tree(store: MemoryStore) -> N
         assert LONGER.volume_index(memory.entry(child.last).page.start) == LONGER.volumes.index(one)
     alone = outline(await read(store, ONE, engine()))
 
-    def shape(stretch: Stretch, by: int) -> object:
+    def shape(stretch: PageRange, by: int) -> object:
         return [shape(c, by) for c in stretch.children] if stretch.children else stretch.first - by
 
     title, *inside = top.children[0].children
-    assert title == Stretch(0, 1, 1)
+    assert title == PageRange(0, 1, 1)
     assert [shape(one, 1) for one in inside] == [shape(one, 0) for one in alone.children]
 
 

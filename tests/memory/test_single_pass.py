@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.memory.model import GistMemory, PageSize, Reading
+from gistread.memory.model import GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
 from tests.fake_engine import Call, FakeEngine, tokens_in
@@ -32,7 +32,7 @@ def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
     return FakeEngine(says=says, chooses=chooses, parallel=parallel, **options)  # type: ignore[arg-type]
 
 
-async def read(directory: Path, model: FakeEngine, reading: Reading = Reading.SINGLE_PASS) -> GistMemory:
+async def read(directory: Path, model: FakeEngine, reading: ReadingMode = ReadingMode.SINGLE_PASS) -> GistMemory:
     with MemoryStore(directory).open(BOOK, "fake", "f", SIZE, reading) as kept:
         async for _ in read_book(kept, model):
             pass
@@ -49,7 +49,7 @@ async def test_each_prompt_goes_on_where_the_last_one_stopped(tmp_path: Path) ->
     prefilled = sum(entry.usage.prefilled for entry in memory.entries)
     assert memory.complete
     assert prefilled < 1.45 * tokens_in(BOOK.text)  # pages of 100 words: the tasks weigh more than on real ones
-    careful = await read(tmp_path, engine(), Reading.CAREFUL)
+    careful = await read(tmp_path, engine(), ReadingMode.CAREFUL)
     assert prefilled < 0.7 * sum(entry.usage.prefilled for entry in careful.entries)
 
 
@@ -87,17 +87,19 @@ async def test_a_page_is_shortened_where_its_text_ends(tmp_path: Path) -> None:
 async def test_a_stopped_reading_goes_on_with_the_same_prompts(tmp_path: Path, pages: int) -> None:
     whole_engine = engine()
     whole = await read(tmp_path / "whole", whole_engine)
-    with MemoryStore(tmp_path / "stopped").open(BOOK, "fake", "f", SIZE, Reading.SINGLE_PASS) as kept:
+    with MemoryStore(tmp_path / "stopped").open(BOOK, "fake", "f", SIZE, ReadingMode.SINGLE_PASS) as kept:
         for entry in whole.entries[:pages]:
-            kept.keep(entry)
+            kept.add(entry)
     model = engine()
     again = await read(tmp_path / "stopped", model)
     assert [(e.page, e.gist) for e in again.entries] == [(e.page, e.gist) for e in whole.entries]
     assert {call.text for call in model.calls} <= {call.text for call in whole_engine.calls}
 
 
-@pytest.mark.parametrize("reading", list(Reading))
-async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(tmp_path: Path, reading: Reading) -> None:
+@pytest.mark.parametrize("reading", list(ReadingMode))
+async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(
+    tmp_path: Path, reading: ReadingMode
+) -> None:
     one = await read(tmp_path / "1", engine(parallel=1), reading)
     for parallel in (3, 8, 16, 64):
         several = await read(tmp_path / str(parallel), engine(parallel=parallel), reading)
@@ -130,7 +132,7 @@ async def test_a_tiny_window_makes_the_pages_shorter(tmp_path: Path) -> None:
 
 async def test_careful_and_single_pass_are_two_memories(tmp_path: Path) -> None:
     await read(tmp_path, engine())
-    await read(tmp_path, engine(), Reading.CAREFUL)
+    await read(tmp_path, engine(), ReadingMode.CAREFUL)
     headers = MemoryStore(tmp_path).find(BOOK)
-    assert sorted(header.reading for header in headers) == ["careful", "single-pass"]
-    assert {MemoryStore(tmp_path).load(BOOK, header).reading for header in headers} == set(Reading)
+    assert sorted(header.reading_mode for header in headers) == ["careful", "single-pass"]
+    assert {MemoryStore(tmp_path).load(BOOK, header).reading_mode for header in headers} == set(ReadingMode)

@@ -11,7 +11,7 @@ from gistread.book.model import Book
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import StorageError
 from gistread.memory.choosing import begun_as
-from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
+from gistread.memory.model import GistMemory, MemoryEntry, PageSize, Pauses
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryWriter
 from tests.memory.test_model import make_memory
@@ -36,11 +36,11 @@ def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageS
 def write_all(store: MemoryStore, memory: GistMemory, fingerprint: str = "f1") -> Path:
     with open_it(store, memory.book, fingerprint) as kept:
         for entry in memory.entries[len(kept.memory.entries) :]:
-            kept.keep(entry)
+            kept.add(entry)
     return store.find(memory.book)[0].path
 
 
-def reopened(store: MemoryStore, memory: GistMemory) -> tuple[list[Entry], str]:
+def reopened(store: MemoryStore, memory: GistMemory) -> tuple[list[MemoryEntry], str]:
     with open_it(store, memory.book) as kept:
         return list(kept.memory.entries), kept.notice
 
@@ -57,26 +57,26 @@ def test_making_a_store_touches_nothing(store: MemoryStore, memory: GistMemory) 
 
 def test_an_entry_is_on_disk_before_the_memory_has_it(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
-        kept.keep(memory.entries[0])
+        kept.add(memory.entries[0])
         (header,) = store.find(memory.book)
         assert header.pages == 1
 
 
 def test_a_page_that_was_read_is_not_taken_again(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
-        kept.keep(memory.entries[0])
+        kept.add(memory.entries[0])
         with pytest.raises(ValueError, match="overlaps"):
-            kept.keep(memory.entries[0])
+            kept.add(memory.entries[0])
 
 
 def test_pages_finished_before_those_in_front_of_them_wait_for_them(store: MemoryStore, memory: GistMemory) -> None:
     first, second, *others = memory.entries
     with open_it(store, memory.book) as kept:
         for entry in (*reversed(others), second):
-            assert kept.keep(replace(entry, page=replace(entry.page, number=0))) == []
+            assert kept.add(replace(entry, page=replace(entry.page, number=0))) == []
             assert kept.memory.entries == []
-            assert kept.known(entry.page.start) is not None
-        assert kept.keep(replace(first, page=replace(first.page, number=0))) == memory.entries
+            assert kept.entry_at(entry.page.start) is not None
+        assert kept.add(replace(first, page=replace(first.page, number=0))) == memory.entries
         assert kept.memory.entries == memory.entries
     assert reopened(store, memory) == (memory.entries, "")
 
@@ -84,10 +84,10 @@ def test_pages_finished_before_those_in_front_of_them_wait_for_them(store: Memor
 def test_pages_that_wait_are_there_after_a_kill(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
         for entry in memory.entries[1:]:
-            kept.keep(entry)
+            kept.add(entry)
     with open_it(store, memory.book) as kept:
         assert kept.memory.entries == []
-        assert kept.keep(memory.entries[0]) == memory.entries
+        assert kept.add(memory.entries[0]) == memory.entries
 
 
 def test_another_model_or_size_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
@@ -179,13 +179,13 @@ def test_a_later_version_is_an_error_and_the_file_is_left_alone(store: MemorySto
 
 def test_a_second_writer_reads_on_for_itself_and_is_told(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as first:
-        first.keep(memory.entries[0])
+        first.add(memory.entries[0])
         with open_it(store, memory.book) as second:
             assert second.memory.entries == memory.entries[:1]
             assert "this session only" in second.notice
-            second.keep(memory.entries[1])
+            second.add(memory.entries[1])
             assert len(second.memory.entries) == 2
-        first.keep(memory.entries[1])
+        first.add(memory.entries[1])
     assert reopened(store, memory) == (memory.entries[:2], "")
 
 
@@ -201,8 +201,8 @@ def test_a_folder_that_cannot_be_made_is_a_notice(tmp_path: Path, memory: GistMe
     (tmp_path / "file").write_text("in the way")
     with open_it(MemoryStore(tmp_path / "file" / "memories"), memory.book) as kept:
         assert "this session only" in kept.notice
-        assert not kept.kept
-        kept.keep(memory.entries[0])
+        assert not kept.is_saved
+        kept.add(memory.entries[0])
         assert kept.memory.entries == memory.entries[:1]
 
 
@@ -210,22 +210,22 @@ def test_a_full_disk_is_told_once_and_reading_goes_on(
     store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_it(store, memory.book) as kept:
-        kept.keep(memory.entries[0])
+        kept.add(memory.entries[0])
 
         def full(*_: object) -> None:
             raise StorageError("memories: No space left on device.")
 
         monkeypatch.setattr(journal.Journal, "append", full)
-        kept.keep(memory.entries[1])
+        kept.add(memory.entries[1])
         assert "No space left" in kept.notice
-        kept.keep(memory.entries[2])
+        kept.add(memory.entries[2])
         assert kept.memory.entries == memory.entries[:3]
     assert reopened(store, memory)[0] == memory.entries[:1]
 
 
 def test_memories_are_found_without_their_model_the_furthest_first(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book, "little") as kept:
-        kept.keep(memory.entries[0])
+        kept.add(memory.entries[0])
     write_all(store, memory, "whole")
     first, second = store.find(memory.book)
     assert (first.fingerprint, first.pages, first.complete) == ("whole", 4, True)
@@ -271,7 +271,7 @@ def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, m
     for pauses, guarded in ((Pauses.UNIFORM, True), (Pauses.CHOSEN, False), (Pauses.UNIFORM, False)):
         with store.open(memory.book, "fake", "f1", SIZE, pauses=pauses, guarded=guarded) as kept:
             assert (kept.memory.entries, kept.memory.pauses, kept.memory.guarded) == ([], pauses, guarded)
-            kept.keep(memory.entries[0])
+            kept.add(memory.entries[0])
     loaded = [store.load(memory.book, header) for header in store.find(memory.book)]
     assert {(one.pauses, one.guarded) for one in loaded} == {(p, g) for p in Pauses for g in (True, False)}
 

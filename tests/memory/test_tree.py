@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import Priority
-from gistread.memory.derived import Derived, Grown
+from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.outline import MOST_CHILDREN, inner, outline
-from gistread.memory.tree import Node, grow, standing
+from gistread.memory.outline import MOST_CHILDREN, inner_ranges, outline
+from gistread.memory.tree import Node, build, current_tree
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
@@ -18,12 +18,12 @@ def engine(**changes: object) -> FakeEngine:
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
 
 
-async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[Grown]]:
-    events = [event async for event in grow(memory, fake)]
+async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[ArtifactProgress]]:
+    events = [event async for event in build(memory, fake)]
     top = events.pop()
     assert isinstance(top, Node)
-    assert all(isinstance(event, Grown) for event in events)
-    return top, [event for event in events if isinstance(event, Grown)]
+    assert all(isinstance(event, ArtifactProgress) for event in events)
+    return top, [event for event in events if isinstance(event, ArtifactProgress)]
 
 
 def leaves(node: Node) -> list[int]:
@@ -43,14 +43,14 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
         if node.children:
             assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
             assert max(child.level for child in node.children) == node.level - 1
-    expected = len(list(inner(outline(make_memory(pages, pages))))) - 1  # nobody looks at the top from above
+    expected = len(list(inner_ranges(outline(make_memory(pages, pages))))) - 1  # nobody looks at the top from above
     assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
 
 
 async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
     first, again = make_memory(70, 70), make_memory(70, 70)
-    first.derived = Derived(tmp_path / "x.derived")
-    again.derived = Derived(tmp_path / "x.derived")
+    first.derived = DerivedRecords(tmp_path / "x.derived")
+    again.derived = DerivedRecords(tmp_path / "x.derived")
     built, _ = await tree_of(first, engine())
     fake = engine()
     found, _ = await tree_of(again, fake)
@@ -60,12 +60,12 @@ async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -
 
 async def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
     memory, again = make_memory(70, 70), make_memory(70, 70)
-    memory.derived = Derived(tmp_path / "x.derived")
-    growing = grow(memory, engine())
+    memory.derived = DerivedRecords(tmp_path / "x.derived")
+    growing = build(memory, engine())
     for _ in range(4):
         await anext(growing)
     await growing.aclose()
-    again.derived = Derived(tmp_path / "x.derived")
+    again.derived = DerivedRecords(tmp_path / "x.derived")
     fake = engine()
     await tree_of(again, fake)
     whole = engine()
@@ -76,13 +76,13 @@ async def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
 async def test_a_damaged_line_costs_that_summary_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.derived"
     memory = make_memory(70, 70)
-    memory.derived = Derived(path)
+    memory.derived = DerivedRecords(path)
     built, _ = await tree_of(memory, engine())
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b"a", b"b", 1)
     path.write_bytes(b"".join(lines))
     again = make_memory(70, 70)
-    again.derived = Derived(path)
+    again.derived = DerivedRecords(path)
     fake = engine()
     found, _ = await tree_of(again, fake)
     assert found == built
@@ -105,34 +105,34 @@ async def test_the_summary_of_the_whole_book_is_made_where_it_is_wanted() -> Non
     memory = make_memory(40, 40)
     without, _ = await tree_of(memory, engine())
     assert not without.made
-    events = [event async for event in grow(memory, engine(), whole=True)]
+    events = [event async for event in build(memory, engine(), whole=True)]
     top = events.pop()
     assert isinstance(top, Node)
     assert top.made
-    assert [event.total for event in events if isinstance(event, Grown)] == [6] * 6
+    assert [event.total for event in events if isinstance(event, ArtifactProgress)] == [6] * 6
 
 
 async def test_before_a_summary_is_made_sentences_of_those_below_stand_in_for_it() -> None:
     memory = make_memory(70, 70)
-    top = standing(memory)
+    top = current_tree(memory)
     above = [node for node in all_nodes(top) if node.children and not node.made]
     assert len(above) > 5
     for node in above:
         below = "\n\n".join(child.summary.text for child in node.children)
         assert node.summary.words < sum(child.summary.words for child in node.children)
         assert node.summary.text.split(".")[0] in below
-    assert standing(memory) == top
+    assert current_tree(memory) == top
 
 
 async def test_what_was_made_stands_as_soon_as_it_is_there_whoever_made_it() -> None:
     memory = make_memory(70, 70)
-    growing = grow(memory, engine(fingerprint="another model"))
+    growing = build(memory, engine(fingerprint="another model"))
     for _ in range(3):
         await anext(growing)
     await growing.aclose()
-    assert 3 <= sum(node.made for node in all_nodes(standing(memory)) if node.children) < 9
+    assert 3 <= sum(node.made for node in all_nodes(current_tree(memory)) if node.children) < 9
     grown, _ = await tree_of(memory, engine())
-    assert standing(memory) == grown
+    assert current_tree(memory) == grown
 
 
 @pytest.mark.parametrize("context", [400, 800, 2048])

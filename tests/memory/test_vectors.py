@@ -7,18 +7,18 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.derived import Derived, Grown
+from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.vectors import Unit, Vectors, grow, query_vector
+from gistread.memory.vectors import Unit, Vectors, build, query_vector
 from tests.fake_embedder import FakeEmbedder
 from tests.readers.memories import FACTS, make_memory
 
 
 async def vectors_of(memory: GistMemory, fake: FakeEmbedder, unit: Unit = Unit.PASSAGE) -> Vectors:
-    events = [event async for event in grow(memory, fake, unit)]
+    events = [event async for event in build(memory, fake, unit)]
     last = events.pop()
     assert isinstance(last, Vectors)
-    assert all(isinstance(event, Grown) for event in events)
+    assert all(isinstance(event, ArtifactProgress) for event in events)
     return last
 
 
@@ -56,9 +56,9 @@ async def test_gists_are_embedded_in_place_of_pages() -> None:
 
 async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
     memory = make_memory()
-    memory.derived = Derived(tmp_path / "memory.derived")
+    memory.derived = DerivedRecords(tmp_path / "memory.derived")
     made = await vectors_of(memory, FakeEmbedder())
-    memory.derived = Derived(tmp_path / "memory.derived")
+    memory.derived = DerivedRecords(tmp_path / "memory.derived")
     again = FakeEmbedder()
     found = await vectors_of(memory, again)
     assert again.asked == []
@@ -80,10 +80,10 @@ async def test_a_memory_that_grows_embeds_only_its_new_pages() -> None:
 async def test_a_build_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.memory.vectors._TEXTS_AT_ONCE", 3)
     memory = make_memory()
-    memory.derived = Derived(tmp_path / "memory.derived")
+    memory.derived = DerivedRecords(tmp_path / "memory.derived")
     with pytest.raises(EngineError):
         await vectors_of(memory, FakeEmbedder(fails_after=4))
-    memory.derived = Derived(tmp_path / "memory.derived")
+    memory.derived = DerivedRecords(tmp_path / "memory.derived")
     rest, whole = FakeEmbedder(), FakeEmbedder()
     vectors = await vectors_of(memory, rest)
     other = await vectors_of(make_memory(), whole)
@@ -130,7 +130,7 @@ async def test_a_memory_without_pages_has_no_vectors() -> None:
 async def test_pages_are_embedded_as_urgently_as_asked_and_texts_too_long_are_counted() -> None:
     fake = FakeEmbedder(max_words=5)
     memory = make_memory()
-    events = [event async for event in grow(memory, fake, Unit.PAGE, Priority.BACKGROUND)]
+    events = [event async for event in build(memory, fake, Unit.PAGE, Priority.BACKGROUND)]
     assert {priority for _, _, priority in fake.asked} == {Priority.BACKGROUND}
     assert isinstance(events[-1], Vectors)
     assert events[-1].cut == 8

@@ -9,7 +9,7 @@ import pytest
 from gistread.book.model import Book, Chapter
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
-from gistread.memory.guard import Draft, inspect
+from gistread.memory.guard import Draft, find_fault
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
@@ -64,7 +64,7 @@ async def test_it_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Pa
     assert all(entry.page.words <= SIZE.max_words for entry in memory.entries)
     for entry in memory.entries:
         if entry.gist.source is GistSource.MODEL:
-            assert inspect(Draft(entry.gist.text, memory.text_of(entry.page))) is None
+            assert find_fault(Draft(entry.gist.text, memory.text_of(entry.page))) is None
     again = await read(beginning(450), engine, tmp_path / "again")
     assert [entry.page for entry in again.entries] == [entry.page for entry in memory.entries]
 

@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import UsageError
-from gistread.presets import FICTION, packaged, preset_named, read_presets
+from gistread.presets import FICTION, built_in_presets, find_preset, read_presets
 
 OWN = 'title = "a trial"\nsummary = "who says what"\nkeep = "Keep who says\\nwhat."\nask = "Who says what?"\n'
 
 
 def test_the_five_domains_come_with_gistread_and_fiction_stands_first() -> None:
-    assert list(packaged()) == ["fiction", "code", "manual", "meeting", "paper"]
-    assert packaged()["fiction"] is FICTION
+    assert list(built_in_presets()) == ["fiction", "code", "manual", "meeting", "paper"]
+    assert built_in_presets()["fiction"] is FICTION
 
 
-@pytest.mark.parametrize("name", packaged())
+@pytest.mark.parametrize("name", built_in_presets())
 def test_a_presets_words_fit_the_sentences_that_they_stand_in(name: str) -> None:
-    preset = packaged()[name]
+    preset = built_in_presets()[name]
     assert not preset.keep.endswith((".", ",", ":"))
     assert preset.ask.endswith("?")
     assert preset.title
@@ -27,21 +27,21 @@ def test_a_presets_words_fit_the_sentences_that_they_stand_in(name: str) -> None
 
 def test_a_preset_of_the_persons_own_is_found_by_its_file(tmp_path: Path) -> None:
     (tmp_path / "trial.toml").write_text(OWN)
-    preset = preset_named("trial", tmp_path)
+    preset = find_preset("trial", tmp_path)
     assert (preset.name, preset.title, preset.keep) == ("trial", "a trial", "Keep who says what")
     found, problems = read_presets(tmp_path)
-    assert (set(found), problems) == ({*packaged(), "trial"}, [])
+    assert (set(found), problems) == ({*built_in_presets(), "trial"}, [])
 
 
 def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> None:
     (tmp_path / "meeting.toml").write_text(OWN)
-    assert preset_named("meeting", tmp_path).title == "a trial"
-    assert packaged()["meeting"].title == "a meeting"
+    assert find_preset("meeting", tmp_path).title == "a trial"
+    assert built_in_presets()["meeting"].title == "a meeting"
 
 
 def test_without_a_title_it_is_called_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "trial.toml").write_text('keep = "Keep it"\nask = "What?"')
-    assert preset_named("trial", tmp_path).title == "trial"
+    assert find_preset("trial", tmp_path).title == "trial"
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_without_a_title_it_is_called_by_its_name(tmp_path: Path) -> None:
 def test_a_file_that_is_no_preset_is_named_with_its_fault(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / f"{name}.toml").write_text(text)
     found, problems = read_presets(tmp_path)
-    assert dict(found) == packaged()
+    assert dict(found) == built_in_presets()
     assert len(problems) == 1
     assert said in problems[0]
     with pytest.raises(UsageError) as raised:
-        preset_named(name, tmp_path)
+        find_preset(name, tmp_path)
     assert said in str(raised.value)
 
 
@@ -74,5 +74,5 @@ def test_bytes_that_are_no_text_are_no_preset(tmp_path: Path) -> None:
 
 def test_a_name_that_there_is_not_is_told_with_those_that_there_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Did you mean meeting") as raised:
-        preset_named("meetings", tmp_path / "nothing")
+        find_preset("meetings", tmp_path / "nothing")
     assert "auto, fiction, code, manual, meeting, paper" in str(raised.value)

@@ -1,7 +1,7 @@
 """A small memory for tests of readers: eight pages in eight chapters, with a fact or two on each."""
 
 from gistread.book.words import count_words
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from tests.memory.books import make_book
 
 FACTS = (
@@ -30,6 +30,8 @@ def make_memory(pages: int = 8, total: int = 8) -> GistMemory:
         words = count_words(book.text[chapter.start : chapter.end])
         gist = " ".join(FACTS[(number - 1) % 8].split()[:6]) + f" (gist {number})."
         memory.entries.append(
-            Entry(Page(number, chapter.start, chapter.end, words), Gist(gist, count_words(gist), GistSource.MODEL))
+            MemoryEntry(
+                Page(number, chapter.start, chapter.end, words), Gist(gist, count_words(gist), GistSource.MODEL)
+            )
         )
     return memory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers.answering import doubt, says_nothing, turns_in_circles
+from gistread.readers.answering import is_looping, not_found_note, says_not_found
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from gistread.readers.answering import doubt, says_nothing, turns_in_circles
     ],
 )
 def test_the_book_does_not_say(answer: str) -> None:
-    assert says_nothing(answer)
+    assert says_not_found(answer)
 
 
 @pytest.mark.parametrize(
@@ -38,19 +38,19 @@ def test_the_book_does_not_say(answer: str) -> None:
     ],
 )
 def test_an_answer_is_an_answer(answer: str) -> None:
-    assert not says_nothing(answer)
+    assert not says_not_found(answer)
 
 
 @pytest.mark.parametrize("tail", ["the key of the key, ", "no ", "他走了。", "a very long sentence about the sea. "])
 def test_circles(tail: str) -> None:
-    assert turns_in_circles("He went. " + tail * 20)
+    assert is_looping("He went. " + tail * 20)
 
 
 @pytest.mark.parametrize(
     "text", ["No, no, no!", "Ha ha ha, he said.", "", "She took the key and went. She took it home."]
 )
 def test_no_circles(text: str) -> None:
-    assert not turns_in_circles(text)
+    assert not is_looping(text)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_no_circles(text: str) -> None:
     ],
 )
 def test_beside_an_answer_that_does_not_count_stands_why_not(answer: str, found: bool, said: str) -> None:
-    assert doubt(answer, found=found) == said
+    assert not_found_note(answer, found=found) == said

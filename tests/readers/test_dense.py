@@ -7,7 +7,7 @@ import pytest
 from gistread.engine.protocol import Priority, TextKind
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Answered, Expanded, LookedUp, Prepared, ReaderEvent, Started, Steering, Who
+from gistread.readers.events import Answered, Expanded, LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
@@ -82,7 +82,7 @@ async def test_the_question_may_be_held_against_gists() -> None:
 
 async def test_refused_pages_stay_closed_and_pinned_ones_are_opened_by_the_person() -> None:
     events = await ask(FakeEmbedder(), question=FACTS[7], steering=Steering(pinned={2}, refused={8}))
-    assert Expanded(2, Who.PERSON) in events
+    assert Expanded(2, OpenedBy.PERSON) in events
     assert 8 not in answered(events).expanded
     assert 2 not in answered(events).lookups
     assert len(answered(events).lookups) == 2

@@ -10,6 +10,7 @@ from gistread.readers.events import (
     Answered,
     Expanded,
     LookedUp,
+    OpenedBy,
     ReaderEvent,
     Restarted,
     Shown,
@@ -17,7 +18,6 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
-    Who,
 )
 from gistread.readers.gistread import rank
 from gistread.readers.options import ReaderOptions
@@ -234,13 +234,13 @@ async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
     engine = says_once(NOTHING, NOTHING)
     steering = Steering(pinned={1}, refused={6})
     events = await ask(engine, steering=steering, options=ReaderOptions(budget_tokens=300))
-    assert Expanded(1, Who.PERSON) in events
+    assert Expanded(1, OpenedBy.PERSON) in events
     assert all(FACTS[0] in text and FACTS[5] not in text for text in texts(engine))
     assert 6 not in answered(events).lookups
     assert 1 in answered(events).expanded
 
 
-GUESSING = ReaderOptions(weighs=False)
+GUESSING = ReaderOptions(is_reliable=False)
 """Of a model that chooses by chance."""
 
 
@@ -265,7 +265,7 @@ async def test_an_answer_of_a_model_that_guesses_stands_as_it_was_given() -> Non
 @pytest.mark.parametrize("tokens", [0, SMALL_TOKENS, 4096])
 async def test_a_model_that_guesses_is_asked_twice_at_most_and_within_the_budget(tokens: int) -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
-    end = answered(await ask(engine, options=ReaderOptions(weighs=False, budget_tokens=tokens)))
+    end = answered(await ask(engine, options=ReaderOptions(is_reliable=False, budget_tokens=tokens)))
     assert not end.found
     assert len(engine.calls) == 2
     assert end.context_tokens <= (tokens or SMALL_TOKENS)
@@ -289,6 +289,6 @@ async def test_a_model_that_guesses_is_not_believed_over_the_gists_either() -> N
 
 async def test_a_model_that_guesses_chooses_once() -> None:
     engine = FakeEngine(chooses=[1])
-    options = ReaderOptions(weighs=False, choices=("Martha", "Ferrand"))
+    options = ReaderOptions(is_reliable=False, choices=("Martha", "Ferrand"))
     assert answered(await ask(engine, options=options)).choice == 1
     assert len(engine.calls) == 1

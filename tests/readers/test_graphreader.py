@@ -8,7 +8,7 @@ import pytest
 from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.errors import EngineError
 from gistread.memory.facts import Fact, elements_in
-from gistread.memory.graph import build
+from gistread.memory.graph import build_graph
 from gistread.readers import graph_path, graphreader
 from gistread.readers.events import (
     Agreed,
@@ -169,7 +169,7 @@ async def test_of_many_neighbours_those_that_have_to_do_with_the_question_are_sh
     names = [f"thing{number}" for number in range(60)]
     facts = [Fact(1, f"The harbour had {name} in it.", ("harbour", name)) for name in names[:59]]
     facts.append(Fact(1, "The harbour had the brass key that was stolen.", ("harbour", names[59])))
-    graph = build(tuple(facts))
+    graph = build_graph(tuple(facts))
     fake = FakeEngine(chooses=lambda _, options: options[0])
     search = graph_path.Search(QUESTION, make_memory(), fake, graph)
     path = graph_path.Path(1, next(element for element in graph.values() if element.name == "harbour"))
@@ -189,7 +189,7 @@ async def test_a_page_that_does_not_fit_the_window_is_left_closed_and_the_path_g
     text = memory.book.text[: huge.start + 10] + "(huge)" + memory.book.text[huge.start + 16 :]
     memory = replace(memory, book=replace(memory.book, text=text))
     fake = FakeEngine(says=says, chooses=choosing(pages=2), count=count, context_tokens=4000)
-    graph = build((Fact(2, FACTS[1], ("key",)), Fact(6, FACTS[5], ("key",))))
+    graph = build_graph((Fact(2, FACTS[1], ("key",)), Fact(6, FACTS[5], ("key",))))
     search = graph_path.Search(QUESTION, memory, fake, graph)
     path = graph_path.Path(1, next(iter(search.graph.values())))
     events = [event async for event in graph_path.walk(search, path, Steering())]

@@ -4,7 +4,7 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.book.words import count_words
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.pagination import find_passage
 from gistread.readers.events import Answered, ReaderEvent, Started, Steering
 from gistread.readers.options import ReaderOptions
@@ -30,7 +30,7 @@ def memory() -> GistMemory:
         words = book.text[at:end].split()
         gist = " ".join(words[:80])
         page = Page(len(memory.entries) + 1, at, end, count_words(book.text[at:end]))
-        memory.entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.MODEL)))
+        memory.entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL)))
         at = end
     return memory
 

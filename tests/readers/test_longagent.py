@@ -8,7 +8,7 @@ import pytest
 from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.memory import chunks as member_chunks
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import chunks
+from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
 from gistread.readers.events import (
     Agreed,
@@ -149,7 +149,7 @@ async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> 
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
-    members = len(await chunks(make_memory().book, member_chunks.PART_TOKENS, fake.count))
+    members = len(await split_into_chunks(make_memory().book, member_chunks.PART_TOKENS, fake.count))
     assert sum(call.options == ("yes", "no") for call in fake.calls) == members
     numbers = iter(range(100))
     endless = FakeEngine(

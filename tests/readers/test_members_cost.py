@@ -106,7 +106,7 @@ async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_
     memory = make_memory(20, 20)
     await engine.start()
     try:
-        read = [grown async for grown in chunks.read_ahead(memory.book, engine, Priority.BACKGROUND)]
+        read = [grown async for grown in chunks.prefetch(memory.book, engine, Priority.BACKGROUND)]
         assert len(read) * PART_TOKENS > 2 * 2 * WINDOW
         accounted = Accounted(engine)
         asking = longagent.longagent(
@@ -119,7 +119,7 @@ async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_
         prompt = first[0][0][0]
         asked = replace(prompt, content=prompt.content[prompt.content.index("\n---\n") - 1 :])
         assert max(usage.prefilled for _, usage in first) <= await engine.measure((asked,))
-        assert (await chunks.left(memory.book, engine)).complete
+        assert (await chunks.remaining(memory.book, engine)).complete
         assert not (tmp_path / "snapshots").exists()
     finally:
         await engine.close()

@@ -139,7 +139,7 @@ async def test_stop_while_the_tree_is_made_ends_at_once_and_keeps_what_was_made(
     assert (stopped(events), answered(events).found) == (StopReason.PERSON, False)
     told, prepared = [event for event in events if isinstance(event, Prepared)]
     assert told.done <= prepared.done < prepared.total == told.total
-    assert tree.left(memory).done >= prepared.done
+    assert tree.remaining(memory).done >= prepared.done
 
 
 async def test_the_second_question_finds_the_tree_made() -> None:

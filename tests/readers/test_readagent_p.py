@@ -1,6 +1,6 @@
 """Parallel look-up: all pages named in one step, before any is opened."""
 
-from gistread.readers.events import Expanded, LookedUp, Steering, Stopped, StopReason, Who
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS
@@ -18,8 +18,8 @@ async def test_pages_are_named_by_importance_then_opened_then_the_answer() -> No
         LookedUp(8, 1, ""),
         LookedUp(6, 2, ""),
         Stopped(StopReason.ENOUGH),
-        Expanded(8, Who.AGENT),
-        Expanded(6, Who.AGENT),
+        Expanded(8, OpenedBy.AGENT),
+        Expanded(6, OpenedBy.AGENT),
     ]
     assert answered(events).lookups == (8, 6)
     assert answered(events).expanded == (6, 8)
@@ -55,7 +55,7 @@ async def test_no_more_pages_than_allowed_and_than_fit() -> None:
 async def test_the_person_pins_refuses_and_ends_the_naming() -> None:
     fake = engine("Page 8", "STOP")
     events = await ask("readagent-p", fake, steering=Steering(pinned={3}, refused={6}))
-    assert Expanded(3, Who.PERSON) in events
+    assert Expanded(3, OpenedBy.PERSON) in events
     assert not {"Page 3", "Page 6"} & set(fake.calls[0].options)
     assert answered(events).expanded == (3, 8)
     stopped = await ask("readagent-p", engine(), steering=Steering(stop=True))

@@ -12,6 +12,7 @@ from gistread.readers.events import (
     Answered,
     Expanded,
     LookedUp,
+    OpenedBy,
     ReaderEvent,
     Restarted,
     Started,
@@ -19,7 +20,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     Unfit,
-    Who,
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -67,7 +67,7 @@ def stopped(events: list[ReaderEvent]) -> StopReason:
     return reason
 
 
-def expanded(events: list[ReaderEvent]) -> list[tuple[int, Who]]:
+def expanded(events: list[ReaderEvent]) -> list[tuple[int, OpenedBy]]:
     return [(event.page, event.by) for event in events if isinstance(event, Expanded)]
 
 
@@ -77,9 +77,9 @@ async def test_pages_are_looked_up_one_by_one_until_the_model_stops() -> None:
     assert [event for event in events if not isinstance(event, AnswerDelta)][:-1] == [
         Started("readagent-s", 8, 8, complete=True),
         LookedUp(6, 1, "it tells of the key"),
-        Expanded(6, Who.AGENT),
+        Expanded(6, OpenedBy.AGENT),
         LookedUp(8, 2, "it tells of the key"),
-        Expanded(8, Who.AGENT),
+        Expanded(8, OpenedBy.AGENT),
         Stopped(StopReason.ENOUGH),
     ]
     end = answered(events)
@@ -183,7 +183,7 @@ async def test_pinned_pages_that_do_not_fit_are_named_and_stay_closed() -> None:
 async def test_a_pinned_page_is_open_from_the_start() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"])
     events = await ask(engine, steering=Steering(pinned={3}))
-    assert expanded(events) == [(3, Who.PERSON)]
+    assert expanded(events) == [(3, OpenedBy.PERSON)]
     assert FACTS[2] in engine.calls[0].text
     assert answered(events).lookups == ()
 
@@ -196,7 +196,7 @@ async def test_a_page_pinned_on_the_way_opens_before_the_next_step() -> None:
             steering.pinned.add(3)
 
     events = await ask(FakeEngine(says=says, chooses=["Page 6", "STOP"]), steering=steering, on=pin)
-    assert expanded(events) == [(6, Who.AGENT), (3, Who.PERSON)]
+    assert expanded(events) == [(6, OpenedBy.AGENT), (3, OpenedBy.PERSON)]
 
 
 async def test_a_refused_page_is_never_offered() -> None:

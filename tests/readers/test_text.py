@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.readers.events import Restarted, Started, Stopped, StopReason, Unfit
-from gistread.readers.text import said
+from gistread.readers.text import describe
 
 
 @pytest.mark.parametrize(
@@ -17,20 +17,20 @@ from gistread.readers.text import said
     ],
 )
 def test_how_much_of_the_text_is_shown(share: float | None, words: str) -> None:
-    assert said(Started("full", 3, 3, True, share_shown=share)) == words
+    assert describe(Started("full", 3, 3, True, share_shown=share)) == words
 
 
 @pytest.mark.parametrize("reason", StopReason)
 def test_every_end_is_said(reason: StopReason) -> None:
-    assert said(Stopped(reason)).strip()
+    assert describe(Stopped(reason)).strip()
 
 
 def test_a_page_that_does_not_fit_stays_closed_or_is_read_in_part() -> None:
-    assert said(Unfit(3)) == "   page 3 does not fit the model's window"
-    assert "page 3" in said(Unfit(3, 0.42))
-    assert "up to 42%" in said(Unfit(3, 0.42))
+    assert describe(Unfit(3)) == "   page 3 does not fit the model's window"
+    assert "page 3" in describe(Unfit(3, 0.42))
+    assert "up to 42%" in describe(Unfit(3, 0.42))
 
 
 @pytest.mark.parametrize("reason", ["the server broke off", "The model's process ended; it is started again."])
 def test_an_answer_that_begins_again_says_why(reason: str) -> None:
-    assert said(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."
+    assert describe(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."

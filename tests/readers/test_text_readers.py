@@ -6,19 +6,19 @@ from itertools import pairwise
 import pytest
 
 from gistread.errors import PromptTooLongError
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.memory.passages import GAP, PASSAGE_WORDS, chunks, join, render
-from gistread.memory.passages import cut as cut_book
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.passages import GAP, PASSAGE_WORDS, join, render, split_into_chunks
+from gistread.memory.passages import split_into_passages as cut_book
 from gistread.readers.events import (
     Answered,
     Expanded,
+    OpenedBy,
     ReaderEvent,
     Started,
     Steering,
     Stopped,
     StopReason,
     Unfit,
-    Who,
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.passages import beginning
@@ -107,7 +107,7 @@ async def test_bm25_opens_what_the_person_pins_and_leaves_what_they_refuse() -> 
     fake = engine()
     steering = Steering(pinned={1}, refused={nearest})
     events = await ask("bm25", fake, steering=steering, options=ReaderOptions(max_pages=1))
-    assert Expanded(1, Who.PERSON) in events
+    assert Expanded(1, OpenedBy.PERSON) in events
     assert FACTS[0] in fake.calls[-1].text
     assert FACTS[nearest - 1] not in fake.calls[-1].text
 
@@ -212,12 +212,12 @@ def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
 async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -> None:
     fake = FakeEngine(count=len)
     book = make_book(["Short one.", "x" * 5000, "Short two."])
-    parts = await chunks(book, 700, fake.count)
+    parts = await split_into_chunks(book, 700, fake.count)
     assert "".join("".join(book.text[start:end].split()) for start, end in parts) == "".join(book.text.split())
     assert all(before[1] <= after[0] for before, after in pairwise(parts))
     assert max(end - start for start, end in parts) <= 700
-    assert await chunks(book, 700, fake.count, first=3) == parts[:3]
-    assert await chunks(book, 700, fake.count, first=99) == parts
+    assert await split_into_chunks(book, 700, fake.count, first=3) == parts[:3]
+    assert await split_into_chunks(book, 700, fake.count, first=99) == parts
 
 
 async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_word() -> None:
@@ -265,7 +265,7 @@ async def test_a_pinned_page_that_is_larger_than_the_budget_is_not_said_to_be_op
         options = ReaderOptions(budget_tokens=60)
         events = await ask(name, engine(), steering=Steering(pinned={2}), options=options)
         assert [event.page for event in events if isinstance(event, Unfit)] == [2]
-        assert Expanded(2, Who.PERSON) not in events
+        assert Expanded(2, OpenedBy.PERSON) not in events
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -275,7 +275,7 @@ async def test_a_book_of_one_sentence_that_never_ends_is_answered_from(name: str
     for start in range(0, len(book.text), 3500):
         end = min(start + 3500, len(book.text))
         page = Page(len(memory.entries) + 1, start, end, 500)
-        memory.entries.append(Entry(page, Gist("On and on and on.", 5, GistSource.MODEL)))
+        memory.entries.append(MemoryEntry(page, Gist("On and on and on.", 5, GistSource.MODEL)))
     options = ReaderOptions(max_pages=2, budget_tokens=400, embedder=FakeEmbedder())
     end = answered(await ask(name, engine(context_tokens=1800), memory, options=options))
     assert end.answer == ANSWER

@@ -8,10 +8,10 @@ import pytest
 
 from gistread.memory.levels import page_by_page
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.tree import grow
-from gistread.readers.events import Expanded, ReaderEvent, Started, Steering, Told, Who
+from gistread.memory.tree import build
+from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, SegmentLevel, Started, Steering
 from gistread.readers.options import ReaderOptions
-from gistread.readers.text import at_levels
+from gistread.readers.text import describe_segments
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
@@ -21,7 +21,7 @@ SMALL = 1500
 QUESTION = "Who confessed to have stolen the ledger?"
 
 
-def told(events: Sequence[ReaderEvent]) -> tuple[Told, ...]:
+def told(events: Sequence[ReaderEvent]) -> tuple[SegmentLevel, ...]:
     assert isinstance(events[0], Started)
     return events[0].told
 
@@ -101,8 +101,13 @@ async def test_a_page_inside_a_coarse_piece_can_be_opened() -> None:
 
 
 async def test_it_is_said_how_many_pages_are_told_at_which_level() -> None:
-    pieces = (Told(1, 8, 1), Told(9, 9, 0), Told(10, 10, 0), Told(11, 30, 2, made=False, line=True))
-    assert at_levels(pieces) == (
+    pieces = (
+        SegmentLevel(1, 8, 1),
+        SegmentLevel(9, 9, 0),
+        SegmentLevel(10, 10, 0),
+        SegmentLevel(11, 30, 2, made=False, line=True),
+    )
+    assert describe_segments(pieces) == (
         "The memory is larger than the model's window: 2 pages by their own gist, 8 pages in 1 summary, "
         "20 pages in 1 line. 1 of these are made of sentences of the gists, until the model makes them."
     )
@@ -114,7 +119,7 @@ async def test_summaries_are_used_as_soon_as_they_are_made() -> None:
     before = told(await ask(engine, memory))
     assert not all(one.made for one in before)
     maker = FakeEngine(says=lambda text: "Then " + " ".join(text.split()[12:30]) + ".")
-    async for _ in grow(memory, maker, whole=True):
+    async for _ in build(memory, maker, whole=True):
         pass
     engine.calls.clear()
     after = told(await ask(engine, memory))
@@ -140,7 +145,7 @@ async def test_there_is_room_for_pages_and_the_answer() -> None:
 async def test_a_pinned_page_is_open_however_far_it_is_from_the_question() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 160), steering=Steering(pinned={4}))
-    assert Expanded(4, Who.PERSON) in events
+    assert Expanded(4, OpenedBy.PERSON) in events
     assert "(Page 4, in full)" in engine.calls[0].text
 
 
@@ -154,7 +159,7 @@ async def test_a_page_pinned_out_of_nowhere_is_open_from_then_on() -> None:
             steering.pinned.add(4)
 
     events = await ask(engine, memory, steering=steering, on=pin)
-    assert Expanded(4, Who.PERSON) in events
+    assert Expanded(4, OpenedBy.PERSON) in events
 
 
 @pytest.mark.parametrize("context", [2000, 8192])

@@ -8,13 +8,13 @@ import pytest
 
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
-from gistread.memory.check_results import CheckResults, Verdict, Worth
+from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.session import model_check
 from gistread.session.events import ActivityChanged, Notice, PageRead, QuestionAsked, SessionEvent
 from gistread.session.model_check import Trying
 from tests.fake_engine import FakeEngine
 
-GOOD = Verdict(Worth.READING, "good for reading", 6, 6)
+GOOD = CheckResult(Worth.READING, "good for reading", 6, 6)
 PAGE = PageRead(entry=None)  # type: ignore[arg-type]
 LOCAL = EngineInfo("local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
@@ -26,15 +26,15 @@ class LocalEngine(FakeEngine):
 
 
 class Trials:
-    """Stands for `try_model`: how often it began, and lets it end."""
+    """Stands for `check_model`: how often it began, and lets it end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = self.cancelled = 0
         self.end = asyncio.Event()
         self.error: EngineError | None = None
-        monkeypatch.setattr(model_check, "try_model", self)
+        monkeypatch.setattr(model_check, "check_model", self)
 
-    async def __call__(self, *_: Any) -> Verdict:
+    async def __call__(self, *_: Any) -> CheckResult:
         self.begun += 1
         try:
             await self.end.wait()
@@ -79,7 +79,7 @@ async def test_it_is_tried_from_the_first_page_on_and_once(
     await asyncio.sleep(0.05)
     assert trials.begun == 1
     assert [news.text for news in told if isinstance(news, Notice)] == ["local: good for reading."]
-    assert CheckResults(tmp_path / "tried.json", "1").of("local-1") == GOOD
+    assert CheckResults(tmp_path / "tried.json", "1").get("local-1") == GOOD
 
 
 async def test_a_question_ends_the_trial_and_the_next_page_begins_it_anew(
@@ -101,7 +101,7 @@ async def test_what_is_known_and_what_runs_elsewhere_is_not_tried(
 ) -> None:
     trials = Trials(monkeypatch)
     begin(tmp_path, told, FakeEngine()).tell(PAGE)
-    CheckResults(tmp_path / "tried.json", "1").keep("local-1", None, GOOD)
+    CheckResults(tmp_path / "tried.json", "1").save("local-1", None, GOOD)
     begin(tmp_path, told).tell(PAGE)
     await asyncio.sleep(0.1)
     assert trials.begun == 0

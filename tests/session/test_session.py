@@ -9,9 +9,9 @@ from pathlib import Path
 from gistread.config import Config
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
-from gistread.memory.artifacts import COARSER
+from gistread.memory.artifacts import ALL_SUMMARIES
 from gistread.memory.store import MemoryStore
-from gistread.memory.tree import nodes, standing
+from gistread.memory.tree import current_tree, nodes
 from gistread.readers.events import Answered
 from gistread.session import events
 from gistread.session.session import Session
@@ -166,12 +166,12 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     engine = SteppedEngine(says=says)
     told = Told()
     session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append, presets=tmp_path)
-    assert session.build_artifacts(COARSER) is events.Obstacle.NO_MODEL
+    assert session.build_artifacts(ALL_SUMMARIES) is events.Obstacle.NO_MODEL
     await session.use_model("fake")
     await until(lambda: told.of(events.MemoryComplete))
     read = len(engine.calls)
     engine.stop_after = read + 2
-    assert session.build_artifacts(COARSER) is None
+    assert session.build_artifacts(ALL_SUMMARIES) is None
     await until(lambda: not engine.gate.is_set())
     assert session.activity.artifact is not None
     assert 0 < session.activity.artifact.done < session.activity.artifact.total
@@ -179,11 +179,11 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     assert session.activity.artifact is None
     engine.gate.set()
     begun = len(engine.calls)
-    session.build_artifacts(COARSER)
+    session.build_artifacts(ALL_SUMMARIES)
     await until(lambda: not session.building)
-    assert all(node.made for node in nodes(standing(session.memory)))
-    assert told.of(events.ArtifactGrown)[-1].name == COARSER
-    inside = [node for node in nodes(standing(session.memory)) if node.children]
+    assert all(node.made for node in nodes(current_tree(session.memory)))
+    assert told.of(events.ArtifactGrown)[-1].name == ALL_SUMMARIES
+    inside = [node for node in nodes(current_tree(session.memory)) if node.children]
     assert 0 < len(engine.calls) - begun <= len(inside) - 2  # what was made before is not made again
     await session.close()
 
@@ -200,7 +200,7 @@ async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_pat
         lambda _: engine,
         told.append,
         presets=tmp_path,
-        weighs=known.__getitem__,
+        is_reliable=known.__getitem__,
     )
     await session.use_model("fake")
     for believed in (True, False):

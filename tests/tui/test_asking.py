@@ -13,12 +13,12 @@ from gistread.readers.events import (
     Citation,
     Expanded,
     LookedUp,
+    OpenedBy,
     Restarted,
+    SegmentLevel,
     Started,
     Stopped,
     StopReason,
-    Told,
-    Who,
 )
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
@@ -68,11 +68,11 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         await until(pilot, lambda: reader.questions == ["who lit it"])
         await until(pilot, lambda: "choosing a page" in text_of(app))
         assert screen.pane is Pane.BOOK
-        reader.say(STARTED, LookedUp(40, 1, "the road"), Expanded(40, Who.AGENT))
+        reader.say(STARTED, LookedUp(40, 1, "the road"), Expanded(40, OpenedBy.AGENT))
         await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
         assert "① page 40, the road" in text_of(app)
         assert "page 41" not in text_of(app)
-        reader.say(LookedUp(41, 2, "why not"), Expanded(41, Who.AGENT), Stopped(StopReason.ENOUGH))
+        reader.say(LookedUp(41, 2, "why not"), Expanded(41, OpenedBy.AGENT), Stopped(StopReason.ENOUGH))
         await until(pilot, lambda: "③ enough" in text_of(app))
         await until(pilot, lambda: "answering" in text_of(app))
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
@@ -124,7 +124,7 @@ async def test_the_person_refuses_a_page_and_stops_the_lookups(tmp_path: Path, r
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who")
-        reader.say(STARTED, LookedUp(2, 1, "why not"), Expanded(2, Who.AGENT))
+        reader.say(STARTED, LookedUp(2, 1, "why not"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
         await until(pilot, lambda: "refuse page" in text_of(app))
         await pilot.press("x")
@@ -171,7 +171,7 @@ async def test_a_question_while_the_book_is_being_read_says_over_how_much(
         await until(pilot, lambda: not engine.gate.is_set())
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(Told(1, 1, 0),)))
+        reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
         await until(pilot, lambda: f"Over the first {reader.pages_read} of ~46 pages." in text_of(app))
         assert "larger than the model's window" in text_of(app)
         assert "reading page" not in text_of(app)
@@ -261,7 +261,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         await until(pilot, lambda: screen.pane is Pane.ANSWERS)
         await pilot.press("tab")
         assert screen.pane is Pane.BOOK
-        reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, Who.AGENT))
+        reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
         strip = lines(app)[-5:-2]
         assert strip[0].strip() == "? who lit it"
@@ -279,7 +279,7 @@ async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: Scrip
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who")
-        reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, Who.AGENT), answered(markup))
+        reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, OpenedBy.AGENT), answered(markup))
         await until(pilot, lambda: text_of(app).count(markup) == 2)
         await pilot.press("tab")
         screen.unseen = True

@@ -11,13 +11,13 @@ from gistread.readers.events import (
     Answered,
     Branched,
     Noted,
-    Part,
     PartRead,
     ReaderEvent,
     Shown,
     Started,
     Stopped,
     StopReason,
+    TreeBranch,
     Walked,
 )
 from gistread.tui.answer_blocks import line_key
@@ -30,9 +30,9 @@ WIDE, NARROW = (130, 44), (80, 24)
 STARTED = Started("memwalker", 9, 9, True)
 WALK = (
     STARTED,
-    Branched((Part(1, 1, 8, "The lamp."), Part(1, 9, 16, "The key."))),
+    Branched((TreeBranch(1, 1, 8, "The lamp."), TreeBranch(1, 9, 16, "The key."))),
     Walked(1, 9, 16),
-    Branched(tuple(Part(0, page, page, f"Gist {page}.") for page in range(9, 17))),
+    Branched(tuple(TreeBranch(0, page, page, f"Gist {page}.") for page in range(9, 17))),
     Walked(0, 12, 12),
 )
 DONE = Answered("Ferrand did.", True, (), (12,), (12,), 80.0, NO_USAGE)

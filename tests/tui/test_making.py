@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.engine.protocol import EmbedderInfo, EngineInfo, EngineState, Phase, Priority, Rates
-from gistread.memory.estimate import Left
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.store import MemoryStore
 from gistread.session import events
 from gistread.session.session import Session
@@ -255,10 +255,10 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
 def test_needs_in_words() -> None:
     measured = EngineInfo("m", "f", 8192, "CPU", rates=Rates(100.0, ((1, 10.0),)))
     assert need_words("facts", None, None) == "needs facts"
-    assert need_words("facts", Left(0, 46, 60_000, 1_200), measured) == "needs facts: about 12 min"
-    assert need_words("facts", Left(12, 46, 60_000, 1_200), measured) == (
+    assert need_words("facts", RemainingWork(0, 46, 60_000, 1_200), measured) == "needs facts: about 12 min"
+    assert need_words("facts", RemainingWork(12, 46, 60_000, 1_200), measured) == (
         "facts: 12 of 46 are there, about 12 min more"
     )
-    assert need_words("facts", Left(0, 46, 100, 10), measured) == "needs facts: under a minute"
-    assert need_words("facts", Left(46, 46), None) == "facts are there"
-    assert need_words("vectors", Left(0, 0), None) == "needs vectors"
+    assert need_words("facts", RemainingWork(0, 46, 100, 10), measured) == "needs facts: under a minute"
+    assert need_words("facts", RemainingWork(46, 46), None) == "facts are there"
+    assert need_words("vectors", RemainingWork(0, 0), None) == "needs vectors"

@@ -6,10 +6,10 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
-from gistread.memory.focus import ANYTHING, GistFocus
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
-from gistread.presets import packaged
+from gistread.presets import built_in_presets
 from gistread.session.events import ReadingState
 from gistread.tui.screens.memories import MemoriesScreen
 from gistread.tui.screens.preset import PresetScreen
@@ -25,19 +25,19 @@ def kept(folder: Path) -> list[MemoryHeader]:
     return MemoryStore(paths_in(folder).memories).find(small_book())
 
 
-def aim_on(screen: ReadingScreen) -> GistFocus | None:
-    return screen.memory_pane.memory.aim if screen.memory_pane.memory else None
+def focus_on(screen: ReadingScreen) -> GistFocus | None:
+    return screen.memory_pane.memory.focus if screen.memory_pane.memory else None
 
 
 def engine_that(says: str) -> SteppedEngine:
     return SteppedEngine(says=lambda _: says)
 
 
-async def read_for(pilot: Pilot[None], screen: ReadingScreen, aim: GistFocus) -> None:
+async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) -> None:
     """Have the book read for this, to its end."""
     assert screen.session is not None
-    await screen.session.use_focus(aim)
-    await until(pilot, lambda: aim_on(screen) == aim)
+    await screen.session.use_focus(focus)
+    await until(pilot, lambda: focus_on(screen) == focus)
     await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
 
 
@@ -58,11 +58,11 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
         assert "who proposes, who objects" in shown
         assert "the one there is stays" in shown
         await pilot.press("down", "down", "down", "enter")
-        await until(pilot, lambda: aim_on(screen) == GistFocus(packaged()["meeting"]))
+        await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "as a meeting" in text_of(app)
-    assert any(packaged()["meeting"].keep in call.text for call in engine.calls)
-    assert {(one.aim.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
+    assert any(built_in_presets()["meeting"].keep in call.text for call in engine.calls)
+    assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
 
 
 async def test_choosing_what_it_is_already_changes_nothing(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
         screen = await read_whole(pilot)
         await chooser(pilot, "Q", MemoriesScreen)
         await pilot.press(*TASK.replace(" ", "_"), "enter")
-        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
+        await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out: who_minds" in text_of(app)
         calls = len(engine.calls)
@@ -93,24 +93,24 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
         assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
         assert "40 to 90 words a page · single-pass · just now" in shown
         await pilot.press("k" if shown.index("●") > shown.index("fake, as fiction") else "j", "enter")
-        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
-    assert {one.aim.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
+    assert {one.focus.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
 
 
 async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> None:
     first = app_on(small_book(), tmp_path, SteppedEngine())
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, GistFocus(packaged()["paper"]))
+        await read_for(pilot, screen, GistFocus(built_in_presets()["paper"]))
         await pilot.click("#memory-header")
         await until(pilot, lambda: isinstance(first.screen, MemoriesScreen))
         await pilot.pause()
         assert "fake, as fiction" in text_of(first)
         await pilot.click("#rows", offset=(4, 2))
-        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
 
 
 async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path: Path) -> None:
@@ -122,16 +122,16 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         engine.stop_after = len(engine.calls) + 3
         await screen.session.use_focus(GistFocus(task=TASK))
         await until(pilot, lambda: not engine.gate.is_set())
-        read = next((one.pages for one in kept(tmp_path) if one.aim.task), 0)
+        read = next((one.pages for one in kept(tmp_path) if one.focus.task), 0)
         assert read
         await chooser(pilot, "C", MemoriesScreen)
         await until(pilot, lambda: "of the book" in text_of(app))
         await pilot.press("g", "enter")
-        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         engine.gate.set()
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("G", "enter")
-        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK))
+        await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
@@ -142,7 +142,7 @@ async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_
     first = app_on(small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1"))
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await read_for(pilot, screen, GistFocus(packaged()["code"]))
+        await read_for(pilot, screen, GistFocus(built_in_presets()["code"]))
     small = SteppedEngine(name="small", fingerprint="small-1")
     second = app_on(small_book(), tmp_path, small)
     async with second.run_test(size=SIZE) as pilot:
@@ -167,14 +167,14 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: aim_on(screen) == ANYTHING)
+        await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         for key in ("D", "Q"):
             await pilot.press(key)
             await until(pilot, lambda: "press m to choose one" in text_of(app))
             assert isinstance(app.screen, ReadingScreen)
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("j", "enter")
-        await until(pilot, lambda: aim_on(screen) == GistFocus(task=TASK))
+        await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert "no model" in text_of(app)
 
 
@@ -184,21 +184,21 @@ async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path)
         await opened(pilot)
         await chooser(pilot, "D", PresetScreen)
         await pilot.press("down", "enter")
-        await until(pilot, lambda: any(one.complete and one.aim.preset.name == "code" for one in kept(tmp_path)))
-    begun = [one.path for one in kept(tmp_path) if one.aim == ANYTHING]
+        await until(pilot, lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)))
+    begun = [one.path for one in kept(tmp_path) if one.focus == DEFAULT_FOCUS]
     for path in begun:
         path.unlink()
     again = app_on(small_book(), tmp_path, SteppedEngine())
     async with again.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        assert aim_on(screen) == GistFocus(packaged()["code"])
+        assert focus_on(screen) == GistFocus(built_in_presets()["code"])
 
 
 async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset="manual"))
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        assert aim_on(screen) == GistFocus(packaged()["manual"])
+        assert focus_on(screen) == GistFocus(built_in_presets()["manual"])
 
 
 @pytest.mark.parametrize("name", ["nonsense", "broken"])
@@ -214,7 +214,7 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
         await chooser(pilot, "D", PresetScreen)
         await until(pilot, lambda: "Preset broken.toml" in text_of(app))
         await pilot.press("G", "enter")
-        await until(pilot, lambda: aim_on(screen) == GistFocus(packaged()["paper"]))
+        await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["paper"]))
 
 
 async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> No
         app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
         await pilot.press("enter")
         await until(pilot, lambda: "600 is the most" in text_of(app))
-        assert aim_on(screen) == ANYTHING
+        assert focus_on(screen) == DEFAULT_FOCUS
 
 
 async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from gistread.config import Config
 from gistread.engine.llama.memory_estimate import ModelSizes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
-from gistread.memory.check_results import Verdict, Worth
+from gistread.memory.check_results import CheckResult, Worth
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import matching, sections
 from gistread.tui.screens.model import ModelScreen, is_fetched
@@ -69,8 +69,8 @@ def test_what_can_be_used_and_fits_comes_first_and_what_cannot_last() -> None:
 
 def test_what_was_tried_and_found_good_for_nothing_is_not_ready_to_use_and_can_be_tried_again() -> None:
     tried = {
-        MODELS[0].path: Verdict(Worth.NONE, "cannot be used: it writes nothing"),
-        MODELS[4].path: Verdict(Worth.READING, "good for reading"),
+        MODELS[0].path: CheckResult(Worth.NONE, "cannot be used: it writes nothing"),
+        MODELS[4].path: CheckResult(Worth.READING, "good for reading"),
     }
     shown = sections(MODELS, 8 * GB, "", None, tried=tried)
     assert [row.name for row in shown[0].rows] == ["adder-3b"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.model_files import ModelFile
-from gistread.memory.check_results import CheckResults, Verdict, Worth
+from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.tui.fetching import Fetching
 from gistread.tui.model_rows import Role
 from gistread.tui.screens.model import ModelScreen
@@ -19,10 +19,10 @@ __all__ = ["models"]  # a fixture
 async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_told(
     tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    poor = Verdict(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
+    poor = CheckResult(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
 
     class Known:
-        def of(self, path: Path) -> Verdict | None:
+        def of(self, path: Path) -> CheckResult | None:
             return poor if path.stem == "small-model" else None
 
     verdicts = CheckResults(tmp_path / "tried.json", "1")

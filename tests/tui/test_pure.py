@@ -3,8 +3,8 @@
 import pytest
 
 from gistread.engine.protocol import EngineState, Phase, Priority
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
-from gistread.readers.events import Started, Told, Who
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.readers.events import OpenedBy, SegmentLevel, Started
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import page_links, scope_of
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
@@ -102,7 +102,7 @@ def memory(pages: int = 2, source: GistSource = GistSource.MODEL) -> GistMemory:
     book = small_book()
     length = len(book.text) // 4
     entries = [
-        Entry(
+        MemoryEntry(
             Page(number, (number - 1) * length, number * length, 40),
             Gist(f"Gist {number}\nin two lines.", 5, source),
         )
@@ -121,7 +121,7 @@ def test_a_page_says_every_state_in_words() -> None:
 
 def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     known = memory()
-    view = View(opened={2: Opening(Who.AGENT, "it tells of the boy")})
+    view = View(opened={2: Opening(OpenedBy.AGENT, "it tells of the boy")})
     header, *body, last = entry_blocks(known, known.entry(2), view)
     assert header.text == "opened by the agent: it tells of the boy"
     assert "end of page 2" in last.text
@@ -150,7 +150,7 @@ def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
 
 def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> None:
     assert scope_of(Started("r", 9, 9, True)) == ""
-    said = scope_of(Started("r", 18, 46, False, told=(Told(1, 17, 1), Told(18, 18, 0))))
+    said = scope_of(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
     assert "Over the first 18 of ~46 pages." in said
     assert "1 page by its own gist, 17 pages in 1 summary" in said
 

@@ -14,10 +14,10 @@ from gistread.readers.events import (
     Citation,
     Expanded,
     LookedUp,
+    OpenedBy,
     Started,
     Stopped,
     StopReason,
-    Who,
 )
 from gistread.session.events import AskingState
 from tests.tui.books import small_book
@@ -45,9 +45,9 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
     reader.say(
         Started("readagent-s", 5, 5, True),
         LookedUp(3, 1, "because it tells of the boy"),
-        Expanded(3, Who.AGENT),
+        Expanded(3, OpenedBy.AGENT),
         LookedUp(page, 2, "because it tells of the dark night"),
-        Expanded(page, Who.AGENT),
+        Expanded(page, OpenedBy.AGENT),
         Stopped(StopReason.ENOUGH),
         AnswerDelta("Finch "),
         Answered(

@@ -12,7 +12,6 @@ from gistread.readers.events import (
     LookedUp,
     MembersAsked,
     Noted,
-    Part,
     PartRead,
     PathEnded,
     Planned,
@@ -24,6 +23,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     TeamFormed,
+    TreeBranch,
     TurnedBack,
     Unfit,
     Visited,
@@ -38,8 +38,8 @@ MEMORY = make_memory(8, 8)
 PLACES = Places(len(MEMORY.book.text), MEMORY)
 PAGES = [(entry.page.start, entry.page.end) for entry in MEMORY.entries]
 
-TOP = Branched((Part(1, 1, 4, "The lamp."), Part(1, 5, 8, "The key.")))
-INSIDE = Branched(tuple(Part(0, page, page, f"Gist {page}.") for page in (5, 6, 7, 8)))
+TOP = Branched((TreeBranch(1, 1, 4, "The lamp."), TreeBranch(1, 5, 8, "The key.")))
+INSIDE = Branched(tuple(TreeBranch(0, page, page, f"Gist {page}.") for page in (5, 6, 7, 8)))
 WALK = (TOP, Walked(1, 5, 8), INSIDE, Walked(0, 6, 6), LookedUp(6, 1, ""), TurnedBack(0, 6, 6), Walked(0, 8, 8))
 
 PATHS = (

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.readers.events import Expanded, Started, Who
+from gistread.readers.events import Expanded, OpenedBy, Started
 from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom
 from tests.tui.books import long_book, small_book
@@ -140,7 +140,7 @@ async def test_a_page_that_the_agent_opens_is_seen_from_near(tmp_path: Path, rea
         await until(pilot, lambda: zoomed(app) == "chapter")
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
-        reader.say(Started("readagent-s", 3, 3, True), Expanded(2, Who.AGENT))
+        reader.say(Started("readagent-s", 3, 3, True), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: zoomed(app) == "page" and "opened by the agent" in text_of(app))
         assert screen.memory_pane.view.zoom is Zoom.PAGE
 

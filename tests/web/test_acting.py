@@ -8,8 +8,8 @@ import pytest
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.errors import PromptTooLongError, UsageError
-from gistread.memory.derived import Derived, Grown
-from gistread.web.acting import ActEvent, Opened, act
+from gistread.memory.derived import ArtifactProgress, DerivedRecords
+from gistread.web.acting import ActEvent, SnippetOpened, act
 from gistread.web.model import Action, Operation, WebPage
 from gistread.web.snippets import read_page
 from tests.fake_engine import FakeEngine
@@ -71,10 +71,10 @@ async def test_what_is_typed_is_one_line_of_free_text() -> None:
 
 
 async def test_snippets_are_gisted_once_opened_and_only_then_acted_on() -> None:
-    page, derived = chapters(), Derived()
+    page, derived = chapters(), DerivedRecords()
     engine = choosing("Part 3", "Part 1")
     events = await events_of(page, engine, derived=derived)
-    assert [event.snippet for event in events if isinstance(event, Opened)][:2] == [3, 1]
+    assert [event.snippet for event in events if isinstance(event, SnippetOpened)][:2] == [3, 1]
     action = events[-1]
     assert isinstance(action, Action)
     whole = {index for number in action.lookups for index in page.snippet(number).elements}
@@ -85,7 +85,7 @@ async def test_snippets_are_gisted_once_opened_and_only_then_acted_on() -> None:
     again = choosing("Part 3", "Part 1")
     events = await events_of(page, again, derived=derived)
     assert not any(call.kind == "complete" for call in again.calls)
-    assert any(isinstance(event, Grown) for event in events)
+    assert any(isinstance(event, ArtifactProgress) for event in events)
 
 
 async def test_without_an_element_in_sight_stop_is_not_offered() -> None:
@@ -93,7 +93,7 @@ async def test_without_an_element_in_sight_stop_is_not_offered() -> None:
     events = await events_of(chapters(), engine)
     first = next(call for call in engine.calls if call.options)
     assert "STOP" not in first.options
-    assert len([event for event in events if isinstance(event, Opened)]) == 1
+    assert len([event for event in events if isinstance(event, SnippetOpened)]) == 1
 
 
 async def test_the_steps_taken_before_are_told() -> None:

@@ -14,9 +14,9 @@ from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
 from gistread.errors import ExitStatus, UsageError
-from gistread.memory.derived import Derived, Grown
+from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.paths import default_paths
-from gistread.web.acting import MAX_SNIPPETS, ActEvent, Opened, act
+from gistread.web.acting import MAX_SNIPPETS, ActEvent, SnippetOpened, act
 from gistread.web.model import Action, WebPage
 from gistread.web.snippets import DEPTH, read_page
 from gistread.web.tree import LIMIT_BYTES
@@ -66,21 +66,21 @@ async def _act(arguments: argparse.Namespace, config: Config, page: WebPage, don
                 unwatch()
 
 
-def _kept_gists() -> Derived:
+def _kept_gists() -> DerivedRecords:
     """Gists of pages that were looked at before: the next step is mostly on the same page."""
     path = default_paths().cache / "web.derived"
     if path.exists() and path.stat().st_size > _MOST_GISTS_BYTES:
         path.unlink()
-    return Derived(path)
+    return DerivedRecords(path)
 
 
 def _tell(event: ActEvent, arguments: argparse.Namespace, page: WebPage, line: ProgressLine) -> None:
     if arguments.events:
         write_json(_event(event, arguments.task, page))
     match event:
-        case Grown(done=done, total=total):
+        case ArtifactProgress(done=done, total=total):
             line.show(f"gists of the page: {done} of {total}")
-        case Opened(snippet=snippet, step=step):
+        case SnippetOpened(snippet=snippet, step=step):
             line.say(f"{step}. part {snippet} of {len(page.snippets)}")
         case Action():
             line.clear()
@@ -101,9 +101,9 @@ def _say(action: Action, page: WebPage) -> None:
 
 def _event(event: ActEvent, task: str, page: WebPage) -> Json:
     match event:
-        case Grown(done=done, total=total):
+        case ArtifactProgress(done=done, total=total):
             return {"event": "gisted", "done": done, "total": total}
-        case Opened(snippet=snippet, step=step):
+        case SnippetOpened(snippet=snippet, step=step):
             return {"event": "opened", "part": snippet, "step": step}
         case Action():
             return {"event": "action", **_document(event, task, page)}

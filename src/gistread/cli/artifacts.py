@@ -10,21 +10,23 @@ from gistread.cli.json_output import Json, need_line
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, duration, making_line
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.artifacts import ARTIFACTS, VECTORS, Artifact, Models, make
-from gistread.memory.estimate import Left
+from gistread.memory.artifacts import ARTIFACTS, VECTORS, Artifact, ArtifactModels, build_artifacts
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.readers.registry import METHODS
 
 
 def needs_of(readers: Sequence[str], *, vectors: bool = False) -> list[Artifact]:
     """What these readers need together, each thing once; `vectors`: those as well, since a model for them was named."""
-    names = dict.fromkeys(name for reader in readers for name in METHODS[reader].needs)
+    names = dict.fromkeys(name for reader in readers for name in METHODS[reader].artifacts)
     if vectors:
         names.setdefault(VECTORS)
     return [ARTIFACTS[name] for name in names]
 
 
-async def estimate_needs(memory: GistMemory, models: Models, needs: Sequence[Artifact], line: ProgressLine) -> None:
+async def estimate_needs(
+    memory: GistMemory, models: ArtifactModels, needs: Sequence[Artifact], line: ProgressLine
+) -> None:
     """Say how long each will take, before any has begun."""
     for need in needs:
         left = await need.left(memory, models)
@@ -33,7 +35,13 @@ async def estimate_needs(memory: GistMemory, models: Models, needs: Sequence[Art
 
 
 async def make_needs(
-    memory: GistMemory, models: Models, needs: Sequence[Artifact], line: ProgressLine, book: str, *, events: bool
+    memory: GistMemory,
+    models: ArtifactModels,
+    needs: Sequence[Artifact],
+    line: ProgressLine,
+    book: str,
+    *,
+    events: bool,
 ) -> Json:
     """Make what is missing; what there is of each in the end, by its name.
 
@@ -50,7 +58,7 @@ async def make_needs(
             document[need.name] = {"total": left.total, "made": 0, "seconds": 0.0}
             continue
         try:
-            async for _, grown in make([need.name], memory, models):
+            async for _, grown in build_artifacts([need.name], memory, models):
                 done = max(done, grown.done)
                 pace = (time.monotonic() - begun) / max(1, done - left.done)
                 line.show(making_line(need.name, done, grown.total, pace * max(0, grown.total - done)))
@@ -70,7 +78,7 @@ async def make_needs(
     return document
 
 
-def _estimate(left: Left, info: EngineInfo) -> str:
+def _estimate(left: RemainingWork, info: EngineInfo) -> str:
     if left.needless:
         return "none are needed, all gists fit the model's window"
     if left.complete:

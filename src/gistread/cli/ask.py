@@ -34,13 +34,13 @@ from gistread.config import Config
 from gistread.engine.model_source import fingerprint_of
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
-from gistread.memory.focus import ANYTHING
+from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.answering import doubt
-from gistread.readers.choices import posed
+from gistread.readers.answering import not_found_note
+from gistread.readers.choices import with_options
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -54,14 +54,14 @@ from gistread.readers.events import (
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.readers.text import said
+from gistread.readers.text import describe
 from gistread.user_data import KeptCitation, KeptQuestion, Shelf
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
-    posed(arguments.question, arguments.choice)  # Options that are none are told before a model is loaded.
+    with_options(arguments.question, arguments.choice)  # Options that are none are told before a model is loaded.
     config = settings(arguments)
     arguments.reader = arguments.reader or config.reader or DEFAULT_READER
     if arguments.reader not in METHODS:
@@ -89,8 +89,8 @@ def _fullest(book: Book, arguments: argparse.Namespace, config: Config) -> Memor
         if arguments.model and arguments.asking_model and own:
             headers = made_by(own, arguments, headers)
     header = meant(headers, arguments, reader=own)
-    if header.aim != ANYTHING:
-        say(f"Asked over what was read {header.aim.said}.")
+    if header.focus != DEFAULT_FOCUS:
+        say(f"Asked over what was read {header.focus.description}.")
     return header
 
 
@@ -141,7 +141,7 @@ async def _ask(
                     ReaderOptions(
                         max_pages=config.max_pages,
                         choices=tuple(arguments.choice),
-                        weighs=kept_verdicts().weighs(engine.info.fingerprint),
+                        is_reliable=kept_verdicts().is_reliable(engine.info.fingerprint),
                         embedder=embedder,
                     ),
                 )
@@ -201,7 +201,7 @@ async def _told(
             steps.append(step)
         if arguments.events:
             write_json(reader_line(event))
-        if told := said(event):
+        if told := describe(event):
             line.say(told)
         match event:
             case Prepared(what=what, done=done, total=total):
@@ -251,7 +251,7 @@ class _StreamedAnswer:
             write("")
         if streamed.strip() != answered.answer.strip():
             write(answered.answer)
-        if doubted := doubt(answered.answer, found=answered.found):
+        if doubted := not_found_note(answered.answer, found=answered.found):
             say(doubted)
         for citation in answered.citations:
             place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))

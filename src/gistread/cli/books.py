@@ -15,8 +15,8 @@ from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.memories import read_by
 from gistread.library.model import Entry, absolute
 from gistread.library.text import bar, percent, time_left, when
-from gistread.memory.focus import ANYTHING
-from gistread.memory.progress import ReadBy, furthest
+from gistread.memory.focus import DEFAULT_FOCUS
+from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.user_data import Shelf
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
-    read = furthest(paths.memories)
+    read = furthest_memories(paths.memories)
     if arguments.json:
         folders = [] if problem else [_text(folder) for folder in catalogue.read().folders]
         write_json({"books": [_document(entry, read_by(entry, read)) for entry in shown], "folders": folders})
@@ -118,7 +118,7 @@ def _meant(entries: list[Entry], name: str) -> Entry:
     raise UsageError(f"{len(found)} books are meant by {name!r}; name one by its path:", titles)
 
 
-def _lines(entry: Entry, read: ReadBy | None, now_s: float) -> str:
+def _lines(entry: Entry, read: BookProgress | None, now_s: float) -> str:
     title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
     if entry.was_opened:
         progress = f"{percent(entry.share):>4} {bar(entry.share, _BAR_COLUMNS)}  {when(entry.opened_at, now_s):12}"
@@ -130,15 +130,15 @@ def _lines(entry: Entry, read: ReadBy | None, now_s: float) -> str:
     return f"{progress}  {title}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
 
 
-def _read_by(entry: Entry, read: ReadBy | None) -> str:
+def _read_by(entry: Entry, read: BookProgress | None) -> str:
     if read is None or not entry.length or not read.pages:
         return ""
     share = read.read_until / entry.length
-    aim = "" if read.aim == ANYTHING else f" {read.aim.said}"
-    return f"{read.model_name} read {'all' if share >= 1 else percent(share)}{aim}"
+    focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
+    return f"{read.model_name} read {'all' if share >= 1 else percent(share)}{focus}"
 
 
-def _document(entry: Entry, read: ReadBy | None) -> dict[str, Any]:
+def _document(entry: Entry, read: BookProgress | None) -> dict[str, Any]:
     return {
         "title": entry.title,
         "authors": list(entry.authors),
@@ -156,13 +156,13 @@ def _document(entry: Entry, read: ReadBy | None) -> dict[str, Any]:
     }
 
 
-def _memory(read: ReadBy) -> dict[str, Any]:
+def _memory(read: BookProgress) -> dict[str, Any]:
     return {
         "model": read.model_name,
         "pages": read.pages,
         "read_until": read.read_until,
-        "preset": read.aim.preset.name,
-        "task": read.aim.task or None,
+        "preset": read.focus.preset.name,
+        "task": read.focus.task or None,
     }
 
 

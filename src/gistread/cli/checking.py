@@ -18,10 +18,10 @@ from gistread.engine.llama.library import installed_version
 from gistread.engine.model_source import ModelSource, fingerprint_of
 from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import EngineError, ExitStatus
-from gistread.memory.check_results import CheckResults, Verdict, Worth
+from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.memory.estimate import expected_pace
-from gistread.memory.model import DEFAULT_READING, GistMemory
-from gistread.memory.model_check import TooSlowError, try_model
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
+from gistread.memory.model_check import TooSlowError, check_model
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000
@@ -36,7 +36,7 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     """Say what is known of a model, trying it where nothing is, or `again`. Raises EngineError where it cannot be."""
     kept = kept_verdicts()
     fingerprint = fingerprint_of(model)
-    known = kept.of(fingerprint) if fingerprint and not again else None
+    known = kept.get(fingerprint) if fingerprint and not again else None
     info: EngineInfo | None = None
     if known is None:
         try:
@@ -44,13 +44,13 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
         except TooSlowError:
             raise
         except EngineError as error:
-            known = Verdict(Worth.NONE, f"cannot be used: {error.message.rstrip('.')}")
+            known = CheckResult(Worth.NONE, f"cannot be used: {error.message.rstrip('.')}")
             if json:
                 write_json(_document(model.name, fingerprint, known))
             fail(str(error))
             return ExitStatus.ENGINE
         fingerprint = info.fingerprint
-        kept.keep(fingerprint, model.path, known)
+        kept.save(fingerprint, model.path, known)
     name = info.name if info else model.name
     if json:
         write_json(_document(name, fingerprint, known))
@@ -61,17 +61,17 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if known.worth is Worth.NONE else ExitStatus.DONE
 
 
-async def weighs(engine: Engine, model: ModelSource, line: ProgressLine) -> bool:
+async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) -> bool:
     """Whether a loaded model chooses by what it has read: as it was found, or found now where it was not tried yet.
 
     Supposed of a model on a server, and of one that is too slow to be tried. Raises EngineError.
     """
     kept = kept_verdicts()
-    if engine.info.placement is not None and kept.of(engine.info.fingerprint) is None:
+    if engine.info.placement is not None and kept.get(engine.info.fingerprint) is None:
         line.show(f"trying {engine.info.name} …")
         with contextlib.suppress(TooSlowError):
-            kept.keep(engine.info.fingerprint, model.path, await try_model(engine, Priority.INTERACTIVE))
-    return kept.weighs(engine.info.fingerprint)
+            kept.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
+    return kept.is_reliable(engine.info.fingerprint)
 
 
 @contextlib.asynccontextmanager
@@ -79,7 +79,7 @@ async def tried_beside(
     memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine
 ) -> AsyncIterator[None]:
     """Try the model while it reads, if nothing is known of it, from the first page on; what comes of it is said."""
-    unknown = engine.info.placement is not None and kept_verdicts().of(engine.info.fingerprint) is None
+    unknown = engine.info.placement is not None and kept_verdicts().get(engine.info.fingerprint) is None
     task = asyncio.create_task(_beside(memory, engine, model, line), name="try model") if unknown else None
     try:
         yield
@@ -94,19 +94,19 @@ async def _beside(memory: GistMemory, engine: Engine, model: ModelSource, line: 
     while len(memory.entries) == pages:  # noqa: ASYNC110 - a memory tells nobody that it grows
         await asyncio.sleep(_FIRST_PAGE_EVERY_S)
     with contextlib.suppress(EngineError):  # It reads on, and is tried another time.
-        verdict = await try_model(engine)
-        await asyncio.to_thread(kept_verdicts().keep, engine.info.fingerprint, model.path, verdict)
+        verdict = await check_model(engine)
+        await asyncio.to_thread(kept_verdicts().save, engine.info.fingerprint, model.path, verdict)
         line.say(f"{engine.info.name}: {verdict.line}.")
 
 
-async def _try(model: ModelSource, config: Config) -> tuple[Verdict, EngineInfo]:
+async def _try(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             line.show(f"trying {engine.info.name} …")
-            return await try_model(engine, Priority.INTERACTIVE), engine.info
+            return await check_model(engine, Priority.INTERACTIVE), engine.info
 
 
-def _rows(verdict: Verdict, info: EngineInfo | None) -> list[tuple[str, str]]:
+def _rows(verdict: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]:
     if not verdict.choices:
         return []
     faults = f" ({'; '.join(verdict.faults)})" if verdict.faults else ""
@@ -115,17 +115,17 @@ def _rows(verdict: Verdict, info: EngineInfo | None) -> list[tuple[str, str]]:
         ("turns", "end by themselves" if verdict.ends_turns else "run on, or leave marks of the chat template"),
         ("gists", f"{verdict.gists} of {verdict.passages} its own{faults}"),
     ]
-    if info is not None and (pace := expected_pace(info, DEFAULT_READING).words_per_s):
+    if info is not None and (pace := expected_pace(info, DEFAULT_READING_MODE).words_per_s):
         rows.append(("speed", f"reads {_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / pace)} here"))
     when = "before; `--again` tries it anew" if info is None else f"in {duration(verdict.seconds)}"
     return [*rows, ("tried", when)]
 
 
-def _document(name: str, fingerprint: str, verdict: Verdict) -> Json:
+def _document(name: str, fingerprint: str, verdict: CheckResult) -> Json:
     return {"model": name, "fingerprint": fingerprint, **verdict_document(verdict)}
 
 
-def verdict_document(verdict: Verdict) -> Json:
+def verdict_document(verdict: CheckResult) -> Json:
     return {
         "worth": verdict.worth.value,
         "verdict": verdict.line,

@@ -23,9 +23,9 @@ from gistread.engine.model_source import ModelSource
 from gistread.engine.model_text import size_words
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
-from gistread.memory.check_results import Verdict
+from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import expected_pace
-from gistread.memory.model import Reading
+from gistread.memory.model import ReadingMode
 from gistread.paths import default_paths
 
 _NOVEL_WORDS = 100_000
@@ -42,7 +42,7 @@ class _Findings:
     library: Library | None = None
     header: GgufHeader | None = None
     info: EngineInfo | None = None
-    verdict: Verdict | None = None
+    verdict: CheckResult | None = None
     """What the model was found to be good for; None: it was not tried."""
     advice: list[Advice] = field(default_factory=list)
     no_model: EngineError | None = None
@@ -104,7 +104,7 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             found.info = engine.info
-    found.verdict = kept_verdicts().of(header.fingerprint)
+    found.verdict = kept_verdicts().get(header.fingerprint)
     on_gpu = bool(found.info.placement and found.info.placement.gpu_layers)
     if may_pay(header) and not on_gpu:
         compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
@@ -204,7 +204,7 @@ def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
         ("decode", f"{decode} tok/s, by sequences at once"),
         ("at once", f"up to {info.parallel} requests"),
     ]
-    novel = {reading: expected_pace(info, reading).words_per_s for reading in Reading}
+    novel = {reading: expected_pace(info, reading).words_per_s for reading in ReadingMode}
     return rows + [
         (reading.value, f"{_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / speed)}")
         for reading, speed in novel.items()

@@ -24,7 +24,7 @@ def chosen_embedding_model(arguments: argparse.Namespace, config: Config, reader
     if arguments.embedding_model:
         return resolve_embedding_model(arguments.embedding_model)
     for name in readers:
-        if VECTORS not in METHODS[name].needs:
+        if VECTORS not in METHODS[name].artifacts:
             continue
         try:
             return find_embedding_model(config.embedding_model, name)

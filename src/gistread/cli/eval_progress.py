@@ -13,7 +13,16 @@ from gistread.evaluation import texts
 from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import OutcomeFile, by_reader
 from gistread.evaluation.remaining import seconds_left
-from gistread.evaluation.running import Begun, Measured, MemoryGrown, MemoryPrepared, Plan, RunEvent, places_for, run
+from gistread.evaluation.running import (
+    ArtifactBuilt,
+    MemoryProgress,
+    Plan,
+    QuestionMeasured,
+    QuestionStarted,
+    RunEvent,
+    places_for,
+    run,
+)
 from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.store import MemoryStore
 
@@ -34,7 +43,7 @@ class RunProgress:
         """Documents that were told of."""
         self._now: Callable[[], str] = lambda: ""
         """What the line says at this moment."""
-        self._pace = expected_pace(engine.info, plan.manner.reading)
+        self._pace = expected_pace(engine.info, plan.config.mode)
         self._measured()
 
     async def follow(self, store: MemoryStore) -> None:
@@ -53,7 +62,7 @@ class RunProgress:
 
     def _take(self, event: RunEvent) -> None:
         match event:
-            case MemoryGrown(document=document, memory=memory, notice=notice):
+            case MemoryProgress(document=document, memory=memory, notice=notice):
                 self._pace = pace_of(memory, self._pace)
                 if memory.complete:
                     self._read.add(document.id)
@@ -62,15 +71,15 @@ class RunProgress:
                     self._line.say(f"Note: {notice}")
                 self._measured()
                 self._now = lambda: f"{document.id} · {reading_line(memory, self._engine.state, self._left_s)}"
-            case MemoryPrepared(reader=reader, need=need, done=done, total=total):
+            case ArtifactBuilt(reader=reader, need=need, done=done, total=total):
                 self._now = lambda: f"{self._bar()} · {reader}: {need}, {done} of {total}"
-            case Begun(document=document, reader=reader, question=question):
+            case QuestionStarted(document=document, reader=reader, question=question):
                 if document.id not in self._told:
                     self._told.add(document.id)
                     self._tell_document(document)
                 figure = self._figure(reader)
                 self._now = lambda: f"{self._bar()} · {reader} · {figure}{question.text}"
-            case Measured(asked=asked):
+            case QuestionMeasured(asked=asked):
                 self._measured()
                 if not asked.outcome.ended:
                     outcome = asked.outcome

@@ -17,7 +17,7 @@ from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.evaluation import texts
 from gistread.evaluation.judging import with_ratings
 from gistread.evaluation.metrics import METRICS
-from gistread.evaluation.outcomes import FILE_NAME, Asked, by_reader, read_outcomes
+from gistread.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader, read_outcomes
 from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
 from gistread.evaluation.points import heat_maps, points, shown_metric
 from gistread.evaluation.rendering import markdown, text
@@ -42,7 +42,7 @@ class Reported:
 
     folder: Path
     settings: RunSettings
-    asked: tuple[Asked, ...]
+    asked: tuple[AnsweredQuestion, ...]
     judge: str
     """Who rated; empty: nobody."""
     memories: str
@@ -101,7 +101,7 @@ def show(runs: Sequence[Reported], baseline: str, *, as_json: bool) -> None:
         say(f"\nTable, pictures and every answer are in {folder}.")
 
 
-Rows = dict[str, list[Asked]]
+Rows = dict[str, list[AnsweredQuestion]]
 
 
 def _of_one(run: Reported, baseline: str) -> tuple[Rows, dict[str, str]]:

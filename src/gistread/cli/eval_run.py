@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.cli.checking import weighs
+from gistread.cli.checking import is_reliable
 from gistread.cli.embedding import chosen_embedding_model, embedder_of
 from gistread.cli.eval_progress import RunProgress
 from gistread.cli.eval_report import opened, show
@@ -24,17 +24,17 @@ from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap
 from gistread.evaluation.judging import rate_all
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, read_outcomes
-from gistread.evaluation.running import Manner, Plan
+from gistread.evaluation.running import Plan, RunConfig
 from gistread.evaluation.sampling import sample
 from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
-from gistread.memory.focus import task_of
-from gistread.memory.model import DEFAULT_READING, PageSize, Pauses, Reading
+from gistread.memory.focus import parse_task
+from gistread.memory.model import DEFAULT_READING_MODE, PageSize, Pauses, ReadingMode
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
-from gistread.presets import preset_named
+from gistread.presets import find_preset
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
 
@@ -89,7 +89,8 @@ async def _run(arguments: argparse.Namespace, config: Config, task: Task, models
                 if models.asking != models.reading:
                     asking = await stack.enter_async_context(loaded(models.asking, config, line))
                 embedder = await stack.enter_async_context(embedder_of(models.embedding, line))
-                options = replace(plan.options, embedder=embedder, weighs=await weighs(asking, models.asking, line))
+                reliable = await is_reliable(asking, models.asking, line)
+                options = replace(plan.options, embedder=embedder, is_reliable=reliable)
                 plan = replace(plan, options=options)
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
@@ -130,13 +131,13 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
         documents=documents,
         readers=readers,
         options=ReaderOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens),
-        manner=Manner(
-            reading=Reading(config.reading or DEFAULT_READING),
+        config=RunConfig(
+            mode=ReadingMode(config.reading or DEFAULT_READING_MODE),
             pauses=Pauses(arguments.pages),
             guarded=not arguments.no_guard,
             size=_page_size(arguments.page_size, Pauses(arguments.pages)),
-            preset=preset_named(arguments.preset, default_paths().user_presets) if arguments.preset else None,
-            task=task_of(arguments.gist_task) if arguments.gist_task else "",
+            preset=find_preset(arguments.preset, default_paths().user_presets) if arguments.preset else None,
+            task=parse_task(arguments.gist_task) if arguments.gist_task else "",
         ),
         timeout_s=arguments.timeout,
         retry=arguments.retry,
@@ -173,7 +174,7 @@ def _settings(
     arguments: argparse.Namespace, plan: Plan, info: EngineInfo, asking: EngineInfo | None, data: str, embedding: str
 ) -> RunSettings:
     """`asking`: of the model that answers, where that is another."""
-    size = plan.manner.size
+    size = plan.config.size
     return RunSettings(
         task=plan.task.name,
         data=data,
@@ -189,13 +190,13 @@ def _settings(
         documents=arguments.documents,
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
-        weighs=plan.options.weighs,
-        reading=plan.manner.reading.value,
-        pages=plan.manner.pauses.value,
+        weighs=plan.options.is_reliable,
+        reading=plan.config.mode.value,
+        pages=plan.config.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
-        guard=plan.manner.guarded,
-        preset=plan.manner.preset.name if plan.manner.preset else "",
-        gist_task=plan.manner.task,
+        guard=plan.config.guarded,
+        preset=plan.config.preset.name if plan.config.preset else "",
+        gist_task=plan.config.task,
         lengths=list(arguments.lengths or ()),
         depths=list(arguments.depths or ()),
         needles=arguments.needles or 0,

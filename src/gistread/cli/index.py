@@ -19,7 +19,7 @@ from gistread.cli.reading import read_to_end
 from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus
-from gistread.memory.artifacts import Models
+from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.model import GistMemory, GistSource
 
 
@@ -45,7 +45,7 @@ async def _index(
         async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
             kept = await open_memory(book, engine, config, line, task)
             try:
-                models = Models(engine, embedder)
+                models = ArtifactModels(engine, embedder)
                 needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
                 await estimate_needs(kept.memory, models, needs, line)
                 began = time.monotonic()
@@ -74,10 +74,10 @@ async def _book_tokens(book: Book, engine: Engine) -> int:
 def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
     pages = len(memory.entries)
     if resumed_pages == pages:
-        began = f"All {pages} pages had been read {memory.aim.said}"
+        began = f"All {pages} pages had been read {memory.focus.description}"
     else:
         again = f", {resumed_pages} of them before" if resumed_pages else ""
-        began = f"Read {pages} pages in {duration(seconds)}{again}, {memory.aim.said}"
+        began = f"Read {pages} pages in {duration(seconds)}{again}, {memory.focus.description}"
     read = sum(entry.page.words for entry in memory.entries)
     text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)

@@ -11,7 +11,7 @@ from typing import Any
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, GistSource, Page
-from gistread.memory.reading import Gisted, PageFound, ReadingEvent, Resumed
+from gistread.memory.reading import PageFound, PageGisted, ReadingEvent, Resumed
 from gistread.memory.writer import MemoryHeader
 from gistread.readers.events import (
     Agreed,
@@ -20,6 +20,7 @@ from gistread.readers.events import (
     LookedUp,
     MembersAsked,
     Noted,
+    OpenedBy,
     Planned,
     ReaderEvent,
     Reported,
@@ -30,7 +31,6 @@ from gistread.readers.events import (
     Unfit,
     Visited,
     Walked,
-    Who,
 )
 
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
             "paragraphs": len(book.paragraphs),
         },
         "model": {"name": info.name, "fingerprint": info.fingerprint},
-        **_aim(memory.aim),
+        **_focus(memory.focus),
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
         "compression_rate": _rate(memory.compression_rate()),
@@ -72,7 +72,7 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
         "seen": [list(place) for place in answered.seen],
         "reader": reader,
         "model": {"name": model.name, "fingerprint": model.fingerprint},
-        "memory": {"model": memory.model_name, **_aim(memory.aim)} if memory.entries else None,
+        "memory": {"model": memory.model_name, **_focus(memory.focus)} if memory.entries else None,
         "usage": usage_of(answered.usage),
     }
 
@@ -100,7 +100,7 @@ def step_of(event: ReaderEvent) -> Json | None:
             return {"action": "share", **asdict(event)}
         case LookedUp(page=page, reason=reason):
             return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
-        case Expanded(page=page, by=Who.PERSON):
+        case Expanded(page=page, by=OpenedBy.PERSON):
             return {"action": "expand", "page": page}
         case Unfit(page=page, shown=shown):
             return {"action": "unfit", "page": page, "shown": round(shown, 3)}
@@ -121,7 +121,7 @@ def pages_document(memory: GistMemory) -> Json:
     book = memory.book
     return {
         "model": memory.model_name,
-        **_aim(memory.aim),
+        **_focus(memory.focus),
         "pages": [
             {
                 **_page(entry.page),
@@ -140,10 +140,10 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
         "memories": [
             {
                 "model": {"name": header.model_name, "fingerprint": header.fingerprint},
-                "reading": header.reading,
+                "reading": header.reading_mode,
                 "min_words": header.size.min_words,
                 "max_words": header.size.max_words,
-                **_aim(header.aim),
+                **_focus(header.focus),
                 "pages": header.pages,
                 "read_until": header.read_until,
                 "complete": header.complete,
@@ -154,8 +154,8 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
     }
 
 
-def _aim(aim: GistFocus) -> Json:
-    return {"preset": aim.preset.name, "task": aim.task or None}
+def _focus(focus: GistFocus) -> Json:
+    return {"preset": focus.preset.name, "task": focus.task or None}
 
 
 def reading_line(event: ReadingEvent) -> Json | None:
@@ -165,7 +165,7 @@ def reading_line(event: ReadingEvent) -> Json | None:
             return {"event": "resumed", "pages": pages}
         case PageFound(page=page):
             return {"event": "page_found", **_page(page)}
-        case Gisted(entry=entry, retries=retries):
+        case PageGisted(entry=entry, retries=retries):
             return {
                 "event": "gisted",
                 **_page(entry.page),

@@ -18,12 +18,12 @@ from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
 from gistread.memory.choosing import begun_as, choose_preset
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING, Reading
+from gistread.memory.model import DEFAULT_READING_MODE, ReadingMode
 from gistread.memory.sizes import choose_sizes
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.paths import default_paths
-from gistread.presets import AUTO, preset_named
+from gistread.presets import AUTO, find_preset
 
 
 def chosen_model(arguments: argparse.Namespace, config: Config) -> ModelSource:
@@ -65,7 +65,7 @@ def _asked_instead(error: EngineError, other: ModelSource) -> str:
 def check_preset(config: Config) -> None:
     """Before a model is loaded, which takes longer. Raises UsageError."""
     if config.preset != AUTO:
-        preset_named(config.preset, default_paths().user_presets)
+        find_preset(config.preset, default_paths().user_presets)
 
 
 def memory_store() -> MemoryStore:
@@ -121,9 +121,9 @@ async def open_memory(book: Book, engine: Engine, config: Config, line: Progress
     fingerprint = await asyncio.to_thread(begun_as, book, store, info)
     preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, fingerprint, task)
     sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
-    reading = Reading(config.reading or DEFAULT_READING)
+    reading = ReadingMode(config.reading or DEFAULT_READING_MODE)
     kept = await asyncio.to_thread(
-        store.open, book, info.name, fingerprint, sizes, reading, aim=GistFocus(preset, task)
+        store.open, book, info.name, fingerprint, sizes, reading, focus=GistFocus(preset, task)
     )
     if kept.notice:
         line.say(f"Note: {kept.notice}")

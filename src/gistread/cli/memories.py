@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from gistread.errors import GistreadError
-from gistread.memory.focus import task_of
+from gistread.memory.focus import parse_task
 from gistread.memory.writer import MemoryHeader
 from gistread.presets import AUTO
 
@@ -13,8 +13,8 @@ from gistread.presets import AUTO
 def task_typed(arguments: argparse.Namespace) -> str:
     """What the command line says to look for; empty: whatever may be asked. Raises UsageError."""
     if getattr(arguments, "for_question", False):
-        return task_of(arguments.question)
-    return "" if arguments.task is None else task_of(arguments.task)
+        return parse_task(arguments.question)
+    return "" if arguments.task is None else parse_task(arguments.task)
 
 
 def made_by(fingerprint: str, arguments: argparse.Namespace, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:
@@ -50,10 +50,11 @@ def meant(
         readers = ", ".join(sorted({header.model_name for header in read}))
         raise GistreadError(f"No model {model!r} has read this book.", f"It was read by: {readers}.")
     preset = arguments.preset if arguments.preset not in (None, AUTO) else ""
-    found = [one for one in by_model if preset in ("", one.aim.preset.name) and task in ("", one.aim.task)]
+    found = [one for one in by_model if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)]
     if found:
-        furthest = [one for one in found if (one.read_until, one.aim.task) == (found[0].read_until, found[0].aim.task)]
-        return next((one for one in furthest if one.fingerprint == reader), found[0])
+        best = found[0]
+        furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
+        return next((one for one in furthest if one.fingerprint == reader), best)
     wanted = f" with the preset {preset!r}" * bool(preset) + f" to find out: {task}" * bool(task)
     options = f" --preset {shlex.quote(preset)}" * bool(preset) + f" --task {shlex.quote(task)}" * bool(task)
     raise GistreadError(

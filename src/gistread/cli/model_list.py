@@ -20,7 +20,7 @@ from gistread.engine.model_text import facts, memory_fit_text, other_facts, size
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError, UsageError
-from gistread.memory.check_results import CheckResults, FileCheckResults, Verdict
+from gistread.memory.check_results import CheckResult, CheckResults, FileCheckResults
 from gistread.paths import default_paths
 
 _INDENT = "    "
@@ -42,7 +42,7 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         write(f"* {chosen}")
     # Those that fit before those that do not; each by name, as they were found.
     for model in sorted(models, key=lambda model: availability_of(model, memory_fit_of(model, free))):
-        write("\n".join(_lines(model, free, chosen, tried.of(model.path))))
+        write("\n".join(_lines(model, free, chosen, tried.get(model.path))))
     if not models:
         say(
             "No model was found. `gistread models get` fetches one that suits, after asking; or install the starter: "
@@ -63,7 +63,7 @@ def _verdicts() -> FileCheckResults:
     """What was found out of models when they were tried."""
     kept = default_paths().check_results
     # To know the library's version takes longer than the headers of a dozen models.
-    return CheckResults(kept, installed_version()).of_files() if kept.exists() else FileCheckResults({})
+    return CheckResults(kept, installed_version()).by_file() if kept.exists() else FileCheckResults({})
 
 
 def _folder(path: Path) -> Path:
@@ -76,11 +76,11 @@ def _folder(path: Path) -> Path:
 
 def models_document(models: Sequence[ModelFile], free_bytes: int, tried: FileCheckResults) -> dict[str, Any]:
     """What `models list --json` prints. Sizes are in bytes; what is not known is null."""
-    documents = [_document(model, free_bytes, tried.of(model.path)) for model in models]
+    documents = [_document(model, free_bytes, tried.get(model.path)) for model in models]
     return {"models": documents, "memory_free": free_bytes}
 
 
-def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dict[str, Any]:
+def _document(model: ModelFile, free_bytes: int, verdict: CheckResult | None) -> dict[str, Any]:
     fit = memory_fit_of(model, free_bytes)
     return {
         "name": model.name,
@@ -107,7 +107,7 @@ def _document(model: ModelFile, free_bytes: int, verdict: Verdict | None) -> dic
     }
 
 
-def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict: Verdict | None) -> Iterator[str]:
+def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict: CheckResult | None) -> Iterator[str]:
     is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:

@@ -13,8 +13,8 @@ from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
 from gistread.library.memories import said
-from gistread.memory.focus import ANYTHING
-from gistread.memory.model import Entry, GistMemory, GistSource
+from gistread.memory.focus import DEFAULT_FOCUS
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry
 from gistread.memory.writer import MemoryHeader
 
 _COLUMNS = 78
@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     else:
         for entry in memory.entries:
             write(_shown(memory, entry))
-    if memory.aim != ANYTHING:
-        say(f"Read by {memory.model_name} {memory.aim.said}.")
+    if memory.focus != DEFAULT_FOCUS:
+        say(f"Read by {memory.model_name} {memory.focus.description}.")
     if others := sum(header.pages > 0 for header in headers) - 1:
         say(f"There {'is another memory' if others == 1 else f'are {others} other memories'} of this book: --list.")
     if not memory.complete:
@@ -52,7 +52,7 @@ def _list(headers: Sequence[MemoryHeader], book: Book, *, json: bool) -> None:
         say("Nothing of this book has been read yet.")
 
 
-def _shown(memory: GistMemory, entry: Entry) -> str:
+def _shown(memory: GistMemory, entry: MemoryEntry) -> str:
     page = entry.page
     mark = "" if entry.gist.source is GistSource.MODEL else f" · {entry.gist.source}"
     place = f"{page.start}–{page.end}"

@@ -11,7 +11,7 @@ from gistread.cli.progress import ProgressLine, at_work, duration, reading_line
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
-from gistread.memory.reading import Finished, Gisted, Resumed, read_book
+from gistread.memory.reading import Finished, PageGisted, Resumed, read_book
 from gistread.memory.sizes import measure_tokens_per_word
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.lookups import prepare
@@ -26,19 +26,19 @@ async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, bo
     memory = kept.memory
     notice = kept.notice
     resumed_pages = 0
-    expected = expected_pace(engine.info, memory.reading, await measure_tokens_per_word(memory.book, engine))
+    expected = expected_pace(engine.info, memory.reading_mode, await measure_tokens_per_word(memory.book, engine))
     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
     if left_s:
         left = " left" if memory.entries else ""
         line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {at_work(engine.info)}.")
-        line.say(f"It is read {memory.aim.said}.")
+        line.say(f"It is read {memory.focus.description}.")
     unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
     try:
         async for event in read_book(kept, engine):
             match event:
                 case Resumed(pages=pages):
                     resumed_pages = pages
-                case Gisted():
+                case PageGisted():
                     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
             if kept.notice != notice:
                 notice = kept.notice
@@ -50,8 +50,8 @@ async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, bo
             if events and (shape := json_output.reading_line(event)):
                 write_json(shape)
     except asyncio.CancelledError:
-        task = f" --task {shlex.quote(memory.aim.task)}" if memory.aim.task else ""
-        kept_pages = "every page is kept" if kept.kept else "its pages could not be kept"
+        task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
+        kept_pages = "every page is kept" if kept.is_saved else "its pages could not be kept"
         raise InterruptError(
             f"Stopped after page {len(memory.entries)} of about {memory.estimated_pages}; {kept_pages}.",
             f"`gistread index {shlex.quote(book)}{task}` goes on from there.",

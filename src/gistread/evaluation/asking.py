@@ -16,7 +16,7 @@ from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, LookedUp, Prepared, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.readers.text import said
+from gistread.readers.text import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ async def ask(
             of_question = replace(options, choices=question.choices)
             async with aclosing(reader(question.text, memory, engine, Steering(), of_question)) as stream:
                 async for event in stream:
-                    if told := said(event):
+                    if told := describe(event):
                         events.append(told.strip())
                     match event:
                         case Prepared():

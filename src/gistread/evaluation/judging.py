@@ -16,14 +16,16 @@ from gistread.errors import PromptTooLongError
 from gistread.evaluation import judge
 from gistread.evaluation.judge import Rating
 from gistread.evaluation.metrics import Case, scores
-from gistread.evaluation.outcomes import Asked, Key
+from gistread.evaluation.outcomes import AnsweredQuestion, Key
 from gistread.journal import Journal, read
 
 _SUFFIX = ".ratings"
 _METRICS = ("lr-1", "lr-2")
 
 
-async def rate_all(folder: Path, asked: Iterable[Asked], engine: Engine) -> AsyncGenerator[tuple[int, int], None]:
+async def rate_all(
+    folder: Path, asked: Iterable[AnsweredQuestion], engine: Engine
+) -> AsyncGenerator[tuple[int, int], None]:
     """Rate what this judge has not rated yet; yields how many of how many are done.
 
     Raises EngineError, StorageError. An answer that does not fit the judge's window agrees with nothing.
@@ -53,7 +55,7 @@ async def rate_all(folder: Path, asked: Iterable[Asked], engine: Engine) -> Asyn
             yield len(known), len(answers)
 
 
-def with_ratings(folder: Path, asked: Iterable[Asked]) -> tuple[list[Asked], str]:
+def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[AnsweredQuestion], str]:
     """The outcomes with LR-1 and LR-2 by the judge who was asked last, and that judge's name; empty where none was."""
     files = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
     if not files:
@@ -63,7 +65,7 @@ def with_ratings(folder: Path, asked: Iterable[Asked]) -> tuple[list[Asked], str
     return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
-def _rated(asked: Asked, known: Mapping[Key, tuple[Rating, str]]) -> Asked:
+def _rated(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
     rating, answer = known.get(asked.key, (None, ""))
     if rating is None or answer != asked.outcome.answer:
         return asked

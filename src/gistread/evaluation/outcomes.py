@@ -29,7 +29,7 @@ T = TypeVar("T", Question, Outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredQuestion:
     """A question that was put to a reader, and what came of it."""
 
     question: Question
@@ -40,7 +40,7 @@ class Asked:
         return self.outcome.document, self.outcome.question, self.outcome.reader
 
 
-def to_json(asked: Asked) -> Json:
+def to_json(asked: AnsweredQuestion) -> Json:
     """The object of a line: first who was asked what and what it came to, at the end what it cost."""
     question, outcome = asked.question, asked.outcome
     return {
@@ -75,13 +75,13 @@ def to_json(asked: Asked) -> Json:
     }
 
 
-def from_json(line: Json) -> Asked:
+def from_json(line: Json) -> AnsweredQuestion:
     """What `to_json` made a line of. Raises KeyError, TypeError or ValueError for anything else."""
     values = dict(line)
     values["id"] = values["question"]
     usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
     scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
-    return Asked(_made(Question, values), _made(Outcome, {**values, "usage": usage, "scores": scores}))
+    return AnsweredQuestion(_made(Question, values), _made(Outcome, {**values, "usage": usage, "scores": scores}))
 
 
 class OutcomeFile:
@@ -109,7 +109,7 @@ class OutcomeFile:
             self._file.close()
             raise
 
-    def append(self, asked: Asked) -> None:
+    def append(self, asked: AnsweredQuestion) -> None:
         """Write and sync. Whatever fails, the file ends with a whole line. Raises StorageError."""
         line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
         try:
@@ -128,7 +128,7 @@ class OutcomeFile:
         self._file.close()
 
 
-def read_outcomes(path: Path) -> dict[Key, Asked]:
+def read_outcomes(path: Path) -> dict[Key, AnsweredQuestion]:
     """The outcomes of a run, also of one that is under way. Raises StorageError."""
     try:
         return _read(path)[0]
@@ -136,9 +136,9 @@ def read_outcomes(path: Path) -> dict[Key, Asked]:
         raise _storage_error(path, error) from error
 
 
-def _read(path: Path) -> tuple[dict[Key, Asked], int]:
+def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
     """Every outcome, the later of two for the same question and reader; and the bytes that whole lines take."""
-    known: dict[Key, Asked] = {}
+    known: dict[Key, AnsweredQuestion] = {}
     length = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -170,9 +170,9 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
     )
 
 
-def by_reader(asked: Iterable[Asked]) -> dict[str, list[Asked]]:
+def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
     """The outcomes of each reader, readers in the order in which they were first asked."""
-    readers: dict[str, list[Asked]] = {}
+    readers: dict[str, list[AnsweredQuestion]] = {}
     for one in asked:
         readers.setdefault(one.outcome.reader, []).append(one)
     return readers

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gistread.evaluation.bootstrap import Estimate
-from gistread.evaluation.outcomes import Asked
+from gistread.evaluation.outcomes import AnsweredQuestion
 from gistread.evaluation.table import Table
 
 TOKENS = "context-tokens"
@@ -50,7 +50,7 @@ def points(table: Table, metric: str) -> list[Point]:
     ]
 
 
-def heat_maps(asked: Mapping[str, Sequence[Asked]], metric: str) -> list[HeatMap]:
+def heat_maps(asked: Mapping[str, Sequence[AnsweredQuestion]], metric: str) -> list[HeatMap]:
     """A map a row of the table, over the questions that have a cell; none where no question has."""
     maps = []
     for name, each in asked.items():

@@ -6,14 +6,14 @@ Arithmetic alone; before anything has been measured it says nothing.
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from gistread.evaluation.outcomes import Asked, Key, by_reader
+from gistread.evaluation.outcomes import AnsweredQuestion, Key, by_reader
 from gistread.evaluation.running import Plan
 from gistread.memory.estimate import Pace
 from gistread.readers.registry import METHODS
 
 
 def seconds_left(
-    plan: Plan, known: Mapping[Key, Asked], read: Iterable[str], pace: Pace, at_once: int = 1
+    plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
 ) -> float | None:
     """Seconds that the questions without an outcome, and the memories that they need, will take.
 

@@ -17,15 +17,15 @@ from gistread.evaluation.asking import Place, ask, failed
 from gistread.evaluation.merging import Tell, merged
 from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
-from gistread.evaluation.outcomes import Asked, Key, OutcomeFile
+from gistread.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile
 from gistread.evaluation.tasks.task import Task
-from gistread.memory.artifacts import COARSER, Models, make
+from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize, Pauses, Reading
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, Pauses, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
 from gistread.memory.store import MemoryStore
-from gistread.presets import FICTION, Preset, packaged
+from gistread.presets import FICTION, Preset, built_in_presets
 from gistread.readers.lookups import prepare
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -38,10 +38,10 @@ _TAG_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RunConfig:
     """How memories are made."""
 
-    reading: Reading = DEFAULT_READING
+    mode: ReadingMode = DEFAULT_READING_MODE
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
     size: PageSize | None = None
@@ -51,8 +51,8 @@ class Manner:
     task: str = ""
     """What gists are made for (ReadAgent, Appendix F.1); empty: for whatever may be asked."""
 
-    def aim(self, document: Document) -> GistFocus:
-        return GistFocus(self.preset or packaged().get(document.preset, FICTION), self.task)
+    def focus(self, document: Document) -> GistFocus:
+        return GistFocus(self.preset or built_in_presets().get(document.preset, FICTION), self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Plan:
     """With the questions of the sample alone."""
     readers: Sequence[str]
     options: ReaderOptions = field(default_factory=ReaderOptions)
-    manner: Manner = Manner()
+    config: RunConfig = RunConfig()
     timeout_s: float = 0.0
     """Of a question; 0: none."""
     retry: bool = False
@@ -86,7 +86,7 @@ class Plan:
         """Of all readers together."""
         return len(self.readers) * sum(len(document.questions) for document in self.documents)
 
-    def todo(self, known: Mapping[Key, Asked]) -> list[Todo]:
+    def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """What has no outcome yet, in the order in which it is asked."""
         # Nobody waits for a memory to whom it makes no difference.
         readers = sorted(self.readers, key=lambda name: METHODS[name].uses_memory)
@@ -99,12 +99,12 @@ class Plan:
         ]
         return [todo for todo in found if todo.questions]
 
-    def _open(self, key: Key, known: Mapping[Key, Asked]) -> bool:
+    def _open(self, key: Key, known: Mapping[Key, AnsweredQuestion]) -> bool:
         return key not in known or (self.retry and not known[key].outcome.ended)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryGrown:
+class MemoryProgress:
     """The memory of a document is being read, as far as it says."""
 
     document: Document
@@ -114,7 +114,7 @@ class MemoryGrown:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPrepared:
+class ArtifactBuilt:
     """What a reader needs beside the gists is being made."""
 
     document: Document
@@ -125,7 +125,7 @@ class MemoryPrepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class QuestionStarted:
     """A reader is being asked."""
 
     document: Document
@@ -134,13 +134,13 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QuestionMeasured:
     """A question has its outcome, and it is on disk."""
 
-    asked: Asked
+    asked: AnsweredQuestion
 
 
-RunEvent = MemoryGrown | MemoryPrepared | Begun | Measured
+RunEvent = MemoryProgress | ArtifactBuilt | QuestionStarted | QuestionMeasured
 
 
 async def run(
@@ -213,11 +213,11 @@ class _Run:
 
     async def _ask(self, text: "_Text", todo: Todo, question: Question, tell: Tell[RunEvent]) -> None:
         try:
-            await tell(Begun(todo.document, todo.reader, question))
+            await tell(QuestionStarted(todo.document, todo.reader, question))
             outcome, lost = await text.ask(question, todo.reader)
-            asked = Asked(question, outcome)
+            asked = AnsweredQuestion(question, outcome)
             self._outcomes.append(asked)
-            await tell(Measured(asked))
+            await tell(QuestionMeasured(asked))
             self._failures = 0 if outcome.ended else self._failures + (lost is not None)
             if lost is not None and self._failures >= FAILURES_IN_A_ROW:
                 raise lost
@@ -241,7 +241,7 @@ class _Text:
         self.unready: dict[str, EngineError] = {}
         """By reader: why it cannot be asked."""
 
-    async def ready_for(self, reader: str) -> AsyncGenerator[MemoryGrown | MemoryPrepared, None]:
+    async def ready_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
         """Read the document and make of its memory what the reader needs; what fails, its questions will tell."""
         if not METHODS[reader].uses_memory:
             return
@@ -256,13 +256,13 @@ class _Text:
             if METHODS[reader].needs_memory:
                 self.unready[reader] = self._unread
             return
-        models = Models(self._engine, self._plan.options.embedder)
+        models = ArtifactModels(self._engine, self._plan.options.embedder)
         try:
             # What a memory is told with must not hang on which reader made it first.
-            coarser = (COARSER,) if await self._outgrows() else ()
-            async with aclosing(make((*coarser, *METHODS[reader].needs), self._memory, models)) as making:
+            names = ((ALL_SUMMARIES,) if await self._outgrows() else ()) + METHODS[reader].artifacts
+            async with aclosing(build_artifacts(names, self._memory, models)) as making:
                 async for need, growth in making:
-                    yield MemoryPrepared(self._document, reader, need.name, growth.done, growth.total)
+                    yield ArtifactBuilt(self._document, reader, need.name, growth.done, growth.total)
         except EngineError as error:
             self.unready[reader] = error
 
@@ -287,28 +287,28 @@ class _Text:
         room = min(window - PROMPT_TOKENS - options.answer_tokens, options.budget_tokens or window)
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
-    async def _read(self) -> AsyncGenerator[MemoryGrown, None]:
+    async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
         """Read the document to its end, from where its memory was left."""
-        document, manner, info = self._document, self._plan.manner, self._engine.info
-        size = _size(document, self._engine, manner)
+        document, config, info = self._document, self._plan.config, self._engine.info
+        size = _size(document, self._engine, config)
         kept = await asyncio.to_thread(
             self._store.open,
             document.book,
             info.name,
             info.fingerprint,
             size,
-            manner.reading,
-            pauses=manner.pauses,
-            guarded=manner.guarded,
-            aim=manner.aim(document),
+            config.mode,
+            pauses=config.pauses,
+            guarded=config.guarded,
+            focus=config.focus(document),
         )
         with kept:
             self._memory, notice = kept.memory, kept.notice
-            yield MemoryGrown(document, kept.memory, notice)
+            yield MemoryProgress(document, kept.memory, notice)
             async with aclosing(read_book(kept, self._engine)) as reading:
                 async for _ in reading:
                     news, notice = kept.notice if kept.notice != notice else "", kept.notice
-                    yield MemoryGrown(document, kept.memory, news)
+                    yield MemoryProgress(document, kept.memory, news)
         with suppress(GistreadError):  # Then the first question takes its time.
             await prepare(kept.memory, self._asking)
 
@@ -320,8 +320,8 @@ def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
 
 
-def _size(document: Document, engine: Engine, manner: Manner) -> PageSize:
-    wished = manner.size
+def _size(document: Document, engine: Engine, config: RunConfig) -> PageSize:
+    wished = config.size
     return choose_size(
         document.book.words,
         engine.info.context_tokens,

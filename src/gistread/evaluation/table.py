@@ -12,7 +12,7 @@ from typing import Any
 
 from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
 from gistread.evaluation.metrics import COSTS, METRICS
-from gistread.evaluation.outcomes import Asked
+from gistread.evaluation.outcomes import AnsweredQuestion
 
 BETTER, WORSE, UNSURE = "▲", "▼", ""
 """Beside a difference: the whole interval lies on one side of zero, or it does not."""
@@ -45,7 +45,11 @@ class Table:
 
 
 def tabulate(
-    asked: Mapping[str, Sequence[Asked]], metrics: Sequence[str], baselines: Mapping[str, str], *, seed: int = 0
+    asked: Mapping[str, Sequence[AnsweredQuestion]],
+    metrics: Sequence[str],
+    baselines: Mapping[str, str],
+    *,
+    seed: int = 0,
 ) -> Table:
     """The table of these outcomes, by row. `baselines`: of a row, the one that it is held against."""
     values = {name: _values(each) for name, each in asked.items()}
@@ -67,7 +71,7 @@ def tabulate(
     return Table(tuple(rows), tuple(name for name in wanted if name not in COSTS), costs)
 
 
-def _values(asked: Iterable[Asked]) -> dict[str, dict[Key, float]]:
+def _values(asked: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
     """By metric and question."""
     values: dict[str, dict[Key, float]] = {}
     for one in asked:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.library.model import Entry
 from gistread.library.text import percent, when
-from gistread.memory.progress import ReadBy
+from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
 
 
-def read_by(entry: Entry, furthest: Mapping[str, ReadBy]) -> ReadBy | None:
+def read_by(entry: Entry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
     """Who has read a book; of a series who has read its volumes, as far as there is no gap.
 
     `furthest`: of each text the memory that got furthest, by its SHA-256.
@@ -21,7 +21,7 @@ def read_by(entry: Entry, furthest: Mapping[str, ReadBy]) -> ReadBy | None:
     first = furthest.get(entry.volumes[0].sha256)
     for volume in entry.volumes:
         memory = furthest.get(volume.sha256)
-        if first is None or memory is None or (memory.model_name, memory.aim) != (first.model_name, first.aim):
+        if first is None or memory is None or (memory.model_name, memory.focus) != (first.model_name, first.focus):
             break
         if not memory.pages:
             break
@@ -38,7 +38,7 @@ def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     facts = (
         pages,
         f"{header.size.min_words} to {header.size.max_words} words a page",
-        header.reading,
+        header.reading_mode,
         when(header.modified_s, now_s),
     )
-    return f"{header.model_name}, {header.aim.said}", " · ".join(facts)
+    return f"{header.model_name}, {header.focus.description}", " · ".join(facts)

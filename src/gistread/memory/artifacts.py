@@ -14,19 +14,19 @@ from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
 from gistread.memory import chunks, facts, tree, vectors
-from gistread.memory.derived import Grown
-from gistread.memory.estimate import Left
+from gistread.memory.derived import ArtifactProgress
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
-COARSER = "coarser gists"
+ALL_SUMMARIES = "coarser gists"
 """The summaries, that of the whole book with them: what a person sees who looks at the memory from further away."""
 
 VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
+class ArtifactModels:
     """Those at hand."""
 
     engine: Engine
@@ -41,44 +41,50 @@ class Artifact:
 
     name: str
     """For people: what is made, in the plural."""
-    make: Callable[[GistMemory, Models, Priority], AsyncGenerator[Grown, None]]
+    make: Callable[[GistMemory, ArtifactModels, Priority], AsyncGenerator[ArtifactProgress, None]]
     """Make what is not there yet of the pages that have been read, at least one. Raises EngineError."""
-    left: Callable[[GistMemory, Models], Awaitable[Left]]
+    left: Callable[[GistMemory, ArtifactModels], Awaitable[RemainingWork]]
     """What is left to make, of pages that have not been read too as far as can be told. Asks no model that writes."""
 
 
-async def _summaries(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
-    async with aclosing(tree.grow(memory, models.engine, priority)) as growing:
+async def _summaries(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
+    async with aclosing(tree.build(memory, models.engine, priority)) as growing:
         async for grown in growing:
-            if isinstance(grown, Grown):
+            if isinstance(grown, ArtifactProgress):
                 yield grown
 
 
-async def _summaries_left(memory: GistMemory, models: Models) -> Left:
-    return await asyncio.to_thread(tree.left, memory)
+async def _summaries_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    return await asyncio.to_thread(tree.remaining, memory)
 
 
-async def _coarser(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
-    async with aclosing(tree.grow(memory, models.engine, priority, whole=True)) as growing:
+async def _coarser(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
+    async with aclosing(tree.build(memory, models.engine, priority, whole=True)) as growing:
         async for grown in growing:
-            if isinstance(grown, Grown):
+            if isinstance(grown, ArtifactProgress):
                 yield grown
 
 
-async def _coarser_left(memory: GistMemory, models: Models) -> Left:
-    return await asyncio.to_thread(tree.left, memory, whole=True)
+async def _coarser_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    return await asyncio.to_thread(tree.remaining, memory, whole=True)
 
 
-async def _long(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+async def _long(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
     if await _outgrows(memory, models.engine):
         async with aclosing(_coarser(memory, models, priority)) as growing:
             async for grown in growing:
                 yield grown
 
 
-async def _long_left(memory: GistMemory, models: Models) -> Left:
+async def _long_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
     outgrows = memory.entries and await _outgrows(memory, models.engine)
-    return await _coarser_left(memory, models) if outgrows else Left(0, 0, needless=True)
+    return await _coarser_left(memory, models) if outgrows else RemainingWork(0, 0, needless=True)
 
 
 async def _outgrows(memory: GistMemory, engine: Engine) -> bool:
@@ -92,47 +98,53 @@ async def _outgrows(memory: GistMemory, engine: Engine) -> bool:
     return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
 
 
-async def _facts(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
-    async with aclosing(facts.gather(memory, models.engine, priority)) as growing:
+async def _facts(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
+    async with aclosing(facts.build(memory, models.engine, priority)) as growing:
         async for grown in growing:
-            if isinstance(grown, Grown):
+            if isinstance(grown, ArtifactProgress):
                 yield grown
 
 
-async def _facts_left(memory: GistMemory, models: Models) -> Left:
-    return await asyncio.to_thread(facts.left, memory)
+async def _facts_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    return await asyncio.to_thread(facts.remaining, memory)
 
 
-async def _vectors(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+async def _vectors(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
     if models.embedder is None:
         return
-    async with aclosing(vectors.grow(memory, models.embedder, priority=priority)) as growing:
+    async with aclosing(vectors.build(memory, models.embedder, priority=priority)) as growing:
         async for grown in growing:
-            if isinstance(grown, Grown):
+            if isinstance(grown, ArtifactProgress):
                 yield grown
 
 
-async def _vectors_left(memory: GistMemory, models: Models) -> Left:
+async def _vectors_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
     """Nothing where there is no embedding model: then nothing can be made. Loads it, and tries how fast it is; raises
     EngineError."""
     if models.embedder is None:
-        return Left(0, 0)
+        return RemainingWork(0, 0)
     info = await models.embedder.start()
-    left = await asyncio.to_thread(vectors.left, memory, info)
-    if left.complete or not (pace := await vectors.pace(memory, models.embedder)):
+    left = await asyncio.to_thread(vectors.remaining, memory, info)
+    if left.complete or not (pace := await vectors.tokens_per_second(memory, models.embedder)):
         return left
     return replace(left, elsewhere_s=left.prefilled / pace)
 
 
-async def _members(memory: GistMemory, models: Models, priority: Priority) -> AsyncGenerator[Grown, None]:
+async def _members(
+    memory: GistMemory, models: ArtifactModels, priority: Priority
+) -> AsyncGenerator[ArtifactProgress, None]:
     if models.answers:
-        async with aclosing(chunks.read_ahead(memory.book, models.engine, priority)) as reading:
+        async with aclosing(chunks.prefetch(memory.book, models.engine, priority)) as reading:
             async for grown in reading:
                 yield grown
 
 
-async def _members_left(memory: GistMemory, models: Models) -> Left:
-    return await chunks.left(memory.book, models.engine) if models.answers else Left(0, 0, needless=True)
+async def _members_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    return await chunks.remaining(memory.book, models.engine) if models.answers else RemainingWork(0, 0, needless=True)
 
 
 ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
@@ -140,7 +152,7 @@ ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
         need.name: need
         for need in (
             Artifact("summaries", _summaries, _summaries_left),
-            Artifact(COARSER, _coarser, _coarser_left),
+            Artifact(ALL_SUMMARIES, _coarser, _coarser_left),
             Artifact("summaries of a long memory", _long, _long_left),
             Artifact("facts", _facts, _facts_left),
             Artifact(VECTORS, _vectors, _vectors_left),
@@ -151,9 +163,9 @@ ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
 """Everything that a reader may name as its need."""
 
 
-async def make(
-    names: Iterable[str], memory: GistMemory, models: Models, priority: Priority = Priority.BACKGROUND
-) -> AsyncGenerator[tuple[Artifact, Grown], None]:
+async def build_artifacts(
+    names: Iterable[str], memory: GistMemory, models: ArtifactModels, priority: Priority = Priority.BACKGROUND
+) -> AsyncGenerator[tuple[Artifact, ArtifactProgress], None]:
     """Make these things one after the other. There must be a page. Raises EngineError, KeyError for unknown names."""
     for need in [ARTIFACTS[name] for name in names]:
         async with aclosing(need.make(memory, models, priority)) as growing:

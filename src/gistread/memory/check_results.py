@@ -18,7 +18,7 @@ from gistread.atomic_write import replace_file
 
 FORMAT = 1
 RIGHT = 0.75
-"""Of the choices have to be right in a model that weighs; a third of them are by chance."""
+"""Of the choices have to be right in a model that is_reliable; a third of them are by chance."""
 _MOST_ENTRIES = 200
 """The oldest go first."""
 
@@ -37,7 +37,7 @@ class Worth(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """What came of trying a model."""
 
     worth: Worth
@@ -59,7 +59,7 @@ class Verdict:
     """That it took to find out."""
 
     @property
-    def weighs(self) -> bool:
+    def is_reliable(self) -> bool:
         """Whether it chooses by what it has read."""
         return self.chosen >= RIGHT * self.choices
 
@@ -72,7 +72,7 @@ class _Entry:
     path: str
     size: int
     modified_ns: int
-    verdict: Verdict
+    verdict: CheckResult
 
 
 class CheckResults:
@@ -83,21 +83,21 @@ class CheckResults:
         self._path = path
         self._library = library
 
-    def of(self, fingerprint: str) -> Verdict | None:
+    def get(self, fingerprint: str) -> CheckResult | None:
         """What is known of this model, if anything."""
         return next((entry.verdict for entry in self._read() if self._holds(entry, fingerprint)), None)
 
-    def weighs(self, fingerprint: str) -> bool:
+    def is_reliable(self, fingerprint: str) -> bool:
         """Whether this model chooses by what it has read. Of one that was not tried, that is supposed."""
-        verdict = self.of(fingerprint)
-        return verdict is None or verdict.weighs
+        verdict = self.get(fingerprint)
+        return verdict is None or verdict.is_reliable
 
-    def of_files(self) -> "FileCheckResults":
+    def by_file(self) -> "FileCheckResults":
         """What is known of every file, looked up without reading models."""
         known = {(e.path, e.size, e.modified_ns): e.verdict for e in self._read() if e.library == self._library}
         return FileCheckResults(known)
 
-    def keep(self, fingerprint: str, path: Path | None, verdict: Verdict) -> None:
+    def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
         """`path`: of the model's file, if it is one."""
         entry = _Entry(fingerprint, self._library, *_file_of(path), verdict)
         self._write([*(other for other in self._read() if not self._holds(other, fingerprint)), entry])
@@ -127,10 +127,10 @@ class CheckResults:
 class FileCheckResults:
     """What is known, by file."""
 
-    def __init__(self, known: Mapping[tuple[str, int, int], Verdict]) -> None:
+    def __init__(self, known: Mapping[tuple[str, int, int], CheckResult]) -> None:
         self._known = known
 
-    def of(self, path: Path) -> Verdict | None:
+    def get(self, path: Path) -> CheckResult | None:
         """None: it was not tried, or has changed since."""
         return self._known.get(_file_of(path)) if self._known else None
 
@@ -149,7 +149,7 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
 def _entry(shape: Any) -> _Entry:
     """One entry of the file. Raises ValueError, TypeError or KeyError for what is none."""
     told = shape["verdict"]
-    verdict = Verdict(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
+    verdict = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
     if not all(isinstance(count, int) for count in (verdict.chosen, verdict.choices, verdict.gists, verdict.passages)):
         raise TypeError
     texts = [shape[name] for name in ("fingerprint", "library", "path")]

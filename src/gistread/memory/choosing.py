@@ -4,10 +4,10 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.detecting import detect
 from gistread.memory.focus import GistFocus
+from gistread.memory.preset_detection import detect_preset
 from gistread.memory.store import MemoryStore
-from gistread.presets import AUTO, Preset, preset_named
+from gistread.presets import AUTO, Preset, find_preset
 
 
 def begun_as(book: Book, store: MemoryStore, info: EngineInfo) -> str:
@@ -23,17 +23,19 @@ def choose_preset(name: str, own: Path, book: Book, store: MemoryStore, fingerpr
     chose for a book holds, and what was read is of use. Raises UsageError for a name that there is not.
     """
     if name != AUTO:
-        return preset_named(name, own)
+        return find_preset(name, own)
     begun = [one for one in store.find(book) if one.fingerprint == fingerprint and one.pages]
-    if akin := [one for one in begun if one.aim.task in ("", task)]:
-        return max(akin, key=lambda header: (header.aim.task == task, header.modified_s)).aim.preset
-    return preset_named(detect(book), own)
+    if akin := [one for one in begun if one.focus.task in ("", task)]:
+        return max(akin, key=lambda header: (header.focus.task == task, header.modified_s)).focus.preset
+    return find_preset(detect_preset(book), own)
 
 
 def aim_to_go_on_with(name: str, own: Path, book: Book, store: MemoryStore, fingerprint: str) -> GistFocus:
-    """The aim of the memory of this book in which this model got furthest, a task included, if the preset called `name`
-    allows it; where there is none, what `choose_preset` says. Raises UsageError for a name that there is not."""
+    """The focus of the furthest memory by this model if the preset `name` allows it, else that of `choose_preset`.
+
+    Raises UsageError for an unknown preset.
+    """
     furthest = next((one for one in store.find(book) if one.fingerprint == fingerprint and one.pages), None)
-    if furthest is not None and name in (AUTO, furthest.aim.preset.name):
-        return furthest.aim
+    if furthest is not None and name in (AUTO, furthest.focus.preset.name):
+        return furthest.focus
     return GistFocus(choose_preset(name, own, book, store, fingerprint))

@@ -13,9 +13,9 @@ from gistread import prompts
 from gistread.book.model import Book
 from gistread.engine.protocol import Engine, EngineInfo, Message, Priority, Prompt
 from gistread.errors import PromptTooLongError
-from gistread.memory.derived import Grown
-from gistread.memory.estimate import Left
-from gistread.memory.passages import Passage, chunks, join, render
+from gistread.memory.derived import ArtifactProgress
+from gistread.memory.estimate import RemainingWork
+from gistread.memory.passages import Passage, join, render, split_into_chunks
 from gistread.memory.sizes import ANSWER_TOKENS
 
 PART_TOKENS = 2000
@@ -28,7 +28,7 @@ _ROUNDS = 2
 """An engine that is lost holds nothing any more; once, all is read again."""
 
 
-def part_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:
+def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:
     """Tokens of a part, at most, so that two of them fit the window together with a question and its answer.
 
     Raises PromptTooLongError when none would.
@@ -39,44 +39,44 @@ def part_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSW
     return min(PART_TOKENS, room)
 
 
-def text_of(parts: Iterable[Passage], book: Book) -> str:
+def chunk_text(parts: Iterable[Passage], book: Book) -> str:
     """What stands before a member that has read these."""
     return render(join(parts, book), book)
 
 
-def beginning(part: Passage, book: Book) -> Prompt:
+def chunk_prompt(part: Passage, book: Book) -> Prompt:
     """What every question to the member that has read this part begins with."""
-    text = text_of([part], book)
+    text = chunk_text([part], book)
     return (Message("user", prompts.load("member_mention").fill(text=text, question=""), stable=len(text)),)
 
 
-async def held(parts: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
+async def pinned(parts: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
     """Of each part whether the engine has read it, and need not again."""
     if not engine.info.pinnable_tokens:
         return [False for _ in parts]
-    return await engine.pinned(await asyncio.to_thread(lambda: [beginning(part, book) for part in parts]))
+    return await engine.pinned(await asyncio.to_thread(lambda: [chunk_prompt(part, book) for part in parts]))
 
 
-async def read_ahead(book: Book, engine: Engine, priority: Priority) -> AsyncGenerator[Grown, None]:
+async def prefetch(book: Book, engine: Engine, priority: Priority) -> AsyncGenerator[ArtifactProgress, None]:
     """Let the engine read as many parts as it can hold. What it holds is not read again. Raises EngineError."""
     parts = await _first(book, engine)
     for _ in range(_ROUNDS):
-        there = await held(parts, book, engine)
+        there = await pinned(parts, book, engine)
         done = sum(there)
         for part in (part for part, known in zip(parts, there, strict=True) if not known):
-            usage = await engine.pin(beginning(part, book), priority)
+            usage = await engine.pin(chunk_prompt(part, book), priority)
             if usage is None:
                 return  # There is less memory than there was.
             done += 1
-            yield Grown(done, len(parts), usage)
+            yield ArtifactProgress(done, len(parts), usage)
 
 
-async def left(book: Book, engine: Engine) -> Left:
+async def remaining(book: Book, engine: Engine) -> RemainingWork:
     """How many of these parts are to be read."""
     parts = await _first(book, engine)
-    done = sum(await held(parts, book, engine))
+    done = sum(await pinned(parts, book, engine))
     each = _usual_tokens(engine.info) if parts else 0
-    return Left(done, len(parts), (len(parts) - done) * each, needless=not parts)
+    return RemainingWork(done, len(parts), (len(parts) - done) * each, needless=not parts)
 
 
 async def _first(book: Book, engine: Engine) -> list[Passage]:
@@ -86,8 +86,8 @@ async def _first(book: Book, engine: Engine) -> list[Passage]:
     except PromptTooLongError:
         return []
     most = engine.info.pinnable_tokens // each
-    return await chunks(book, each, engine.count, first=most) if most else []
+    return await split_into_chunks(book, each, engine.count, first=most) if most else []
 
 
 def _usual_tokens(info: EngineInfo) -> int:
-    return part_tokens(info.context_tokens)
+    return chunk_tokens(info.context_tokens)

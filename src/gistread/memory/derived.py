@@ -19,7 +19,7 @@ SUFFIX = ".derived"
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class ArtifactProgress:
     """So many of the things that are made of a memory are there."""
 
     done: int
@@ -35,14 +35,14 @@ def key_of(*parts: str) -> str:
     return digest.hexdigest()[:32]
 
 
-class Derived:
+class DerivedRecords:
     """Records by kind and key. Read when first asked for; `path` None keeps them in this process alone."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
 
-    def at(self, offset: int) -> "Derived":
+    def at(self, offset: int) -> "DerivedRecords":
         """Where that is kept which is made of the book's text from `offset` on: for a series, with its volume."""
         return self
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
-from gistread.memory.model import GistMemory, Reading
+from gistread.memory.model import GistMemory, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _MEMORY_OF_PACE = 0.8
 """How much of the pace so far stays when another page is read: about the last five pages count."""
 _EXPECTED_WORDS = 100
 """What an expectation weighs: less than any page that was really read."""
-_PREFILLED = {Reading.CAREFUL: CAREFUL_PREFILLED, Reading.SINGLE_PASS: SINGLE_PASS_PREFILLED}
+_PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ UNKNOWN_PACE = Pace()
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingWork:
     """What is left to make of something that a memory is to have beside its gists."""
 
     done: int
@@ -84,7 +84,7 @@ class Left:
         return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
 
 
-def expected_pace(info: EngineInfo, reading: Reading, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
+def expected_pace(info: EngineInfo, reading: ReadingMode, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
     """The pace to expect of an engine that reads in this way; unknown where its rates are.
 
     `tokens_per_word`: of the book (`sizes.measure_tokens_per_word`); without it, of English prose.

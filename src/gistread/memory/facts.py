@@ -15,11 +15,11 @@ from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
-from gistread.memory.derived import Grown, key_of
-from gistread.memory.estimate import Left, unread
+from gistread.memory.derived import ArtifactProgress, key_of
+from gistread.memory.estimate import RemainingWork, unread
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
-from gistread.memory.model import Entry, GistMemory
+from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 PROMPTS = ("extract",)
@@ -61,9 +61,9 @@ class Facts:
     facts: tuple[Fact, ...]
 
 
-async def gather(
+async def build(
     memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND
-) -> AsyncGenerator[Grown | Facts, None]:
+) -> AsyncGenerator[ArtifactProgress | Facts, None]:
     """The facts of every page that has been read; `Facts` is the last thing yielded.
 
     Goes on where it was stopped. Raises EngineError when the engine fails.
@@ -73,7 +73,7 @@ async def gather(
     found: dict[int, list[Fact]] = {}
     usage = NO_USAGE
 
-    async def of_page(entry: Entry) -> tuple[int, list[Fact], Usage]:
+    async def of_page(entry: MemoryEntry) -> tuple[int, list[Fact], Usage]:
         async with places:
             facts, cost = await _facts(memory, entry, engine, priority)
         return entry.page.number, facts, cost
@@ -85,7 +85,7 @@ async def gather(
             found[number] = facts
             usage += cost
             if cost != NO_USAGE:
-                yield Grown(len(found), len(entries), usage)
+                yield ArtifactProgress(len(found), len(entries), usage)
     finally:
         for task in tasks:
             task.cancel()
@@ -93,12 +93,12 @@ async def gather(
     yield Facts(tuple(fact for number in sorted(found) for fact in found[number]))
 
 
-def made(memory: GistMemory) -> Facts:
+def known_facts(memory: GistMemory) -> Facts:
     """The facts that have been made. Hashes the whole text: for a thread."""
     return Facts(tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ()))
 
 
-def left(memory: GistMemory) -> Left:
+def remaining(memory: GistMemory) -> RemainingWork:
     """What is left to make, of the pages that have not been read as well.
 
     Hashes the whole text: for a thread.
@@ -107,7 +107,7 @@ def left(memory: GistMemory) -> Left:
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
     task = count_words(prompts.load("extract").own_words)
-    return Left(
+    return RemainingWork(
         done,
         done + len(wanted),
         round(sum(words + task for words in wanted) * TOKENS_PER_WORD),
@@ -124,7 +124,7 @@ def _key(text: str) -> str:
     return key_of(prompts.version(*PROMPTS), text)
 
 
-def _known(memory: GistMemory, entry: Entry) -> list[Fact] | None:
+def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     """The facts that were made of a page. They belong to the memory, as its gists do, whichever model asks for them."""
     match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
@@ -132,7 +132,9 @@ def _known(memory: GistMemory, entry: Entry) -> list[Fact] | None:
     return None
 
 
-async def _facts(memory: GistMemory, entry: Entry, engine: Engine, priority: Priority) -> tuple[list[Fact], Usage]:
+async def _facts(
+    memory: GistMemory, entry: MemoryEntry, engine: Engine, priority: Priority
+) -> tuple[list[Fact], Usage]:
     text = memory.text_of(entry.page)
     number = entry.page.number
     if (known := _known(memory, entry)) is not None:

@@ -1,6 +1,6 @@
 """What the gists of a memory are made for: a kind of book (ReadAgent, Appendix F.2) and perhaps a task (F.1).
 
-Prompts have places for both. An aim fills them, and so is part of what a memory is known by: gists with another aim
+Prompts have places for both. An focus fills them, and so is part of what a memory is known by: gists with another focus
 are another memory. Knows neither books nor engines.
 """
 
@@ -27,53 +27,53 @@ class GistFocus:
     """What the person looks for, on one line; empty: gists for whatever may be asked."""
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """For people, as in "read as a meeting, to find out: when it ends"."""
         return f"as {self.preset.title}{f', to find out: {self.task}' if self.task else ''}"
 
     @cached_property
     def words(self) -> Mapping[str, str]:
         """What stands in the places of the gisting prompts."""
-        aim = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
-        return {"aim": aim, "keep": self.preset.keep, "ask": self.preset.ask}
+        focus = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
+        return {"aim": focus, "keep": self.preset.keep, "ask": self.preset.ask}
 
     def template(self, name: str) -> PromptTemplate:
-        """This prompt with the aim's words in their places."""
+        """This prompt with the words of the focus in their places."""
         return prompts.load(name).given(self.words)
 
     def version(self, *names: str) -> str:
-        """A hash of these prompts with the aim's words in their places."""
+        """A hash of these prompts with the words of the focus in their places."""
         return prompts.version(*names, given=self.words)
 
 
-ANYTHING = GistFocus()
-"""The aim of every memory that names none."""
+DEFAULT_FOCUS = GistFocus()
+"""The focus of every memory that names none."""
 
 
-def to_record(aim: GistFocus) -> Record:
-    """What the header of a memory says of its aim: nothing of the usual, as before there were any."""
+def focus_record(focus: GistFocus) -> Record:
+    """What the header of a memory says of its focus: nothing of the usual, as before there were any."""
     record: Record = {}
-    if aim.preset != FICTION:
+    if focus.preset != FICTION:
         # Its words too: they hold where its file is gone or says something else by now.
-        record["preset"] = asdict(aim.preset)
-    if aim.task:
-        record["task"] = aim.task
+        record["preset"] = asdict(focus.preset)
+    if focus.task:
+        record["task"] = focus.task
     return record
 
 
-def from_record(header: Record) -> GistFocus:
-    """The aim in the header of a memory. Raises ValueError for one that cannot be."""
+def focus_from_record(header: Record) -> GistFocus:
+    """The focus in the header of a memory. Raises ValueError for one that cannot be."""
     preset, task = header.get("preset"), header.get("task", "")
     try:
-        aim = GistFocus(FICTION if preset is None else Preset(**preset), task)
+        focus = GistFocus(FICTION if preset is None else Preset(**preset), task)
     except TypeError:
         raise ValueError("no preset") from None
-    if not all(isinstance(word, str) for word in (task, *astuple(aim.preset))):
+    if not all(isinstance(word, str) for word in (task, *astuple(focus.preset))):
         raise ValueError("no text")
-    return aim
+    return focus
 
 
-def task_of(text: str) -> str:
+def parse_task(text: str) -> str:
     """The task in what a person typed. Raises UsageError when it is empty or too long."""
     task = " ".join(text.split())
     if not task:

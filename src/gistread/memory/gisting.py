@@ -25,8 +25,8 @@ from gistread.engine.protocol import (
     Usage,
 )
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
-from gistread.memory.focus import ANYTHING, GistFocus
-from gistread.memory.guard import Draft, Fault, clean, hopeless, inspect
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
+from gistread.memory.guard import Draft, Fault, clean, find_fault, hopeless
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
 
@@ -43,7 +43,7 @@ _ROOM = 1.8
 
 
 @dataclass(frozen=True, slots=True)
-class Gisted:
+class GistResult:
     """A gist that can be kept, and how it came about."""
 
     gist: Gist
@@ -96,7 +96,7 @@ async def gist_page(
     task: str = "",
     guarded: bool = True,
     wanted: int = 0,
-) -> Gisted:
+) -> GistResult:
     """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
 
     Sentences that stand in for a gist are those nearest to the `task`, where there is one, and `wanted` words together;
@@ -105,23 +105,23 @@ async def gist_page(
     """
     page_words = count_words(text)
     if is_short(text):
-        return Gisted(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
+        return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
     faults: list[Fault] = []
     usage = NO_USAGE
     if not guarded:
         said = await engine.complete(attempts[0].prompt, attempts[0].sampling, priority)
         usage += said.usage
         if written := said.text.strip():
-            return Gisted(Gist(written, count_words(written), GistSource.MODEL), (), usage)
+            return GistResult(Gist(written, count_words(written), GistSource.MODEL), (), usage)
         attempts, faults = (), [Fault.EMPTY]
     for attempt in attempts:
         gist, fault, cost = await _draft(text, attempt, engine, priority)
         usage += cost
         if fault is None:
-            return Gisted(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
+            return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         faults.append(fault)
     own = extract(text, wanted or wanted_words(page_words), task)
-    return Gisted(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
+    return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
 async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority) -> tuple[str, Fault | None, Usage]:
@@ -143,7 +143,7 @@ async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority
                 case Completion():
                     gist, cut_off = clean(event.text, cut_off=event.finish == "length")
                     draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
-                    return gist, inspect(draft), event.usage
+                    return gist, find_fault(draft), event.usage
     return "", Fault.EMPTY, usage
 
 
@@ -153,7 +153,7 @@ def is_short(text: str) -> bool:
 
 
 async def careful_attempts(
-    text: str, engine: Engine, aim: GistFocus = ANYTHING, wanted: int = 0
+    text: str, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
 ) -> tuple[Attempt, ...]:
     """The page alone before the model, as in the paper (Figure 3); and once again in other words.
 
@@ -162,7 +162,7 @@ async def careful_attempts(
     words = wanted or wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
     return tuple(
-        attempt(template := aim.template(name), template.fill(passage=text, words=words), sampling)
+        attempt(template := focus.template(name), template.fill(passage=text, words=words), sampling)
         for name, sampling in (("gist", first), ("gist_again", second))
     )
 

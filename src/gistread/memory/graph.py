@@ -30,7 +30,7 @@ class Element:
     """Keys."""
 
 
-def build(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
+def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
     """The graph, by key, in the order in which the elements first appear. `language` in BCP 47."""
     keys = _Keys(language)
     written: dict[str, Counter[str]] = defaultdict(Counter)

@@ -122,7 +122,7 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     return _once(text), cut_off
 
 
-def inspect(draft: Draft) -> Fault | None:
+def find_fault(draft: Draft) -> Fault | None:
     """The first fault of a draft, or None when it can be kept."""
     return next((fault for rule in RULES if (fault := rule(draft))), None)
 

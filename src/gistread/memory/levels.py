@@ -24,7 +24,7 @@ _STEP_PAGES = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """What stands for a page, or for neighbours."""
 
     first: int
@@ -40,14 +40,14 @@ class Piece:
     """No more than one line of it."""
 
 
-def page_by_page(memory: GistMemory) -> list[Piece]:
+def page_by_page(memory: GistMemory) -> list[Segment]:
     """Every page by its own gist."""
     return [
-        Piece(entry.page.number, entry.page.number, 0, entry.gist.text, entry.gist.words) for entry in memory.entries
+        Segment(entry.page.number, entry.page.number, 0, entry.gist.text, entry.gist.words) for entry in memory.entries
     ]
 
 
-def nearness(scores: Sequence[float], here: int | None) -> list[float]:
+def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
     """How much each page matters: by its score for the question, and by how near it is to page `here`."""
     best = max(scores, default=0.0) or 1.0
     near = [score / best for score in scores]
@@ -56,12 +56,12 @@ def nearness(scores: Sequence[float], here: int | None) -> list[float]:
     return near
 
 
-def coarsest(top: Node) -> Piece:
+def coarsest(top: Node) -> Segment:
     """The least that can be told of a memory: one line for the whole of it."""
     return _line(top)
 
 
-def cut(top: Node, near: Sequence[float], room: float, cost: Callable[[Piece], float]) -> list[Piece]:
+def choose_segments(top: Node, near: Sequence[float], room: float, cost: Callable[[Segment], float]) -> list[Segment]:
     """Pieces that together tell of every page, in the order of the book; they cost at most `room`.
 
     None where not even one line fits. `near` is of each page how much it matters, page 1 first.
@@ -92,7 +92,7 @@ def _place(node: Node, near: Sequence[float]) -> tuple[float, int, int, int, Nod
     return -max(near[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
 
 
-def _finer(node: Node, piece: Piece) -> list[tuple[Node, Piece]]:
+def _finer(node: Node, piece: Segment) -> list[tuple[Node, Segment]]:
     """The next closer look at what this piece tells; empty where there is none."""
     if piece.line:
         return [(node, _whole(node))]
@@ -100,14 +100,14 @@ def _finer(node: Node, piece: Piece) -> list[tuple[Node, Piece]]:
     return [(child, closer(child)) for child in node.children]
 
 
-def _whole(node: Node) -> Piece:
-    return Piece(node.first, node.last, node.level, node.summary.text, node.summary.words, node.made)
+def _whole(node: Node) -> Segment:
+    return Segment(node.first, node.last, node.level, node.summary.text, node.summary.words, node.made)
 
 
-def _line(node: Node) -> Piece:
+def _line(node: Node) -> Segment:
     """One line of the summary; all of it where it is no longer than that."""
     text = extract(node.summary.text, _LINE_WORDS)
     words = count_words(text)
     if words >= node.summary.words:
         return _whole(node)
-    return Piece(node.first, node.last, node.level, text, words, node.made, line=True)
+    return Segment(node.first, node.last, node.level, text, words, node.made, line=True)

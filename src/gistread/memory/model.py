@@ -12,9 +12,9 @@ from enum import StrEnum
 from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.derived import Derived
+from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
-from gistread.memory.focus import ANYTHING, GistFocus
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 
 
 class GistSource(StrEnum):
@@ -27,7 +27,7 @@ class GistSource(StrEnum):
     """The page is too short to be shortened: it is its own gist."""
 
 
-class Reading(StrEnum):
+class ReadingMode(StrEnum):
     """How a book is read."""
 
     CAREFUL = "careful"
@@ -36,7 +36,7 @@ class Reading(StrEnum):
     """Both over one growing text, of which each token is evaluated about once (design D4)."""
 
 
-DEFAULT_READING = Reading.SINGLE_PASS
+DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
 
 
 class Pauses(StrEnum):
@@ -67,7 +67,7 @@ class Gist:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MemoryEntry:
     """One page of the memory."""
 
     page: Page
@@ -83,7 +83,7 @@ class PageSize:
     max_words: int
 
 
-Sizes = PageSize | tuple[PageSize, ...]
+PageSizes = PageSize | tuple[PageSize, ...]
 """How large the pages of a book are; of a series those of each volume, where they are not all alike."""
 
 _PAGES_OF_DOUBT = 4
@@ -97,14 +97,14 @@ class GistMemory:
     book: Book
     size: PageSize
     model_name: str
-    entries: list[Entry] = field(default_factory=list)
-    reading: Reading = Reading.CAREFUL
-    derived: Derived = field(default_factory=Derived)
+    entries: list[MemoryEntry] = field(default_factory=list)
+    reading_mode: ReadingMode = ReadingMode.CAREFUL
+    derived: DerivedRecords = field(default_factory=DerivedRecords)
     """What was made of it beside the gists."""
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
     """False: what the model wrote is kept as it wrote it (ReadAgent's own way; D6 is the guard)."""
-    aim: GistFocus = ANYTHING
+    focus: GistFocus = DEFAULT_FOCUS
     """What its gists are made for."""
 
     @property
@@ -132,7 +132,7 @@ class GistMemory:
         share = self.read_until / len(self.book.text)
         return len(self.entries) + max(1, round(self.book.words * (1 - share) / mean))
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> MemoryEntry:
         """The page with this number, from 1. Raises IndexError when it is not read yet."""
         if not 1 <= number <= len(self.entries):
             raise IndexError(number)
@@ -175,8 +175,8 @@ class GistMemory:
         cut = self.page_at(offset)
         if cut is not None and self.book.text[cut.start : offset].strip():
             page = replace(cut, end=offset, words=count_words(book.text[cut.start : offset]))
-            gist = extract(book.text[page.start : page.end].strip(), CUT_PAGE_WORDS, self.aim.task)
-            entries.append(Entry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
+            gist = extract(book.text[page.start : page.end].strip(), CUT_PAGE_WORDS, self.focus.task)
+            entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
         return replace(self, book=book, entries=entries)
 
 
@@ -202,7 +202,7 @@ def _book_until(book: Book, offset: int) -> Book:
     )
 
 
-def _untitled(book: Book, entry: Entry) -> Entry:
+def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:
     """A page that is the title of a volume tells no more than the book that has lost it; others stay as they are."""
     page = entry.page
     if not book.is_title(page.start):

@@ -18,8 +18,8 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import EngineError
-from gistread.memory.check_results import RIGHT, Verdict, Worth
-from gistread.memory.gisting import Gisted, careful_attempts, gist_page
+from gistread.memory.check_results import RIGHT, CheckResult, Worth
+from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.model import GistSource
 from gistread.sample import story_path
 
@@ -60,7 +60,7 @@ class TooSlowError(EngineError):
     """Nothing was found out in the time there is."""
 
 
-async def try_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> Verdict:
+async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> CheckResult:
     """Try a loaded model. Takes a few seconds, on a slow machine up to `WITHIN_S`. Raises TooSlowError, EngineError."""
     began = time.monotonic()
     try:
@@ -74,17 +74,17 @@ async def try_model(engine: Engine, priority: Priority = Priority.BACKGROUND) ->
             "It is tried again at its next start, or with `gistread models check`.",
         ) from None
     seconds = time.monotonic() - began
-    return judge(chosen, turn, gisted, seconds, has_template=engine.info.has_template)
+    return assess(chosen, turn, gisted, seconds, has_template=engine.info.has_template)
 
 
-def judge(
+def assess(
     chosen: Sequence[tuple[int, int]],
     turn: Completion,
-    gisted: Sequence[Gisted],
+    gisted: Sequence[GistResult],
     seconds: float = 0.0,
     *,
     has_template: bool = True,
-) -> Verdict:
+) -> CheckResult:
     """The verdict. `chosen`: of each choice the place that was taken and the place of what was right."""
     right = sum(place == wanted for place, wanted in chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
@@ -113,7 +113,7 @@ def judge(
             said.append("it is a base model, without a chat template")
         if worth is Worth.READING and len(said) > 1:
             worth, said[0] = Worth.SOME, "its gists are good"
-    return Verdict(
+    return CheckResult(
         worth,
         "; ".join(said),
         chosen=right,
@@ -142,10 +142,10 @@ async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
     return chosen
 
 
-async def _shorten(engine: Engine, priority: Priority) -> list[Gisted]:
+async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     """Two side by side, and two more as long as there is time."""
     began = time.monotonic()
-    gisted: list[Gisted] = []
+    gisted: list[GistResult] = []
     for pair in _pairs(passages(_MOST_PASSAGES)):
         attempts = [await careful_attempts(text, engine) for text in pair]
         tasks = [gist_page(text, engine, tried, priority) for text, tried in zip(pair, attempts, strict=True)]

@@ -18,7 +18,7 @@ MOST_CHILDREN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PageRange:
     """A page, or neighbours that belong together."""
 
     level: int
@@ -26,10 +26,10 @@ class Stretch:
     first: int
     """Number of its first page."""
     last: int
-    children: tuple["Stretch", ...] = ()
+    children: tuple["PageRange", ...] = ()
 
 
-def outline(memory: GistMemory) -> Stretch:
+def outline(memory: GistMemory) -> PageRange:
     """All pages that have been read, from the whole book down; its top has children. There must be a page."""
     paths = _paths(memory.book)
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
@@ -38,7 +38,7 @@ def outline(memory: GistMemory) -> Stretch:
         top = _over([_volume(list(inside)) for _, inside in volumes])
     else:
         top = _section(pages, 0)
-    return top if top.children else Stretch(1, top.first, top.last, (top,))
+    return top if top.children else PageRange(1, top.first, top.last, (top,))
 
 
 def chapter_of(book: Book, page: Page) -> int:
@@ -46,15 +46,15 @@ def chapter_of(book: Book, page: Page) -> int:
     return book.chapter_index(max(page.start, page.end - 1))
 
 
-def inner(stretch: Stretch) -> Iterator[Stretch]:
+def inner_ranges(stretch: PageRange) -> Iterator[PageRange]:
     """The stretches of more than one page, each after those inside it."""
     for child in stretch.children:
-        yield from inner(child)
+        yield from inner_ranges(child)
     if stretch.children:
         yield stretch
 
 
-def spread(count: int) -> list[int]:
+def group_sizes(count: int) -> list[int]:
     """How many of `count` neighbours each of the fewest parents has: as even as can be, at most `MOST_CHILDREN`."""
     parents = -(-count // MOST_CHILDREN)
     return [count // parents + (index < count % parents) for index in range(parents)] if count else []
@@ -76,44 +76,44 @@ _Placed = tuple[int, tuple[int, ...]]
 """Number of a page, and the path of its chapter."""
 
 
-def _section(pages: Sequence[_Placed], depth: int) -> Stretch:
+def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
     """These neighbours, which share the first `depth` steps of their paths."""
-    children: list[Stretch] = []
+    children: list[PageRange] = []
     for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
         inside = list(group)
         if step:
             children.append(_section(inside, depth + 1))
         elif len(inside) == len(pages):
-            children = [Stretch(0, number, number) for number, _ in inside]
+            children = [PageRange(0, number, number) for number, _ in inside]
         else:  # what a part says before its first chapter
-            children.append(_over([Stretch(0, number, number) for number, _ in inside]))
+            children.append(_over([PageRange(0, number, number) for number, _ in inside]))
     return _over(children)
 
 
-def _volume(pages: Sequence[_Placed]) -> Stretch:
+def _volume(pages: Sequence[_Placed]) -> PageRange:
     """A volume of a series: as its own book has it, with the page of its title in front."""
     (title, _), *inside = pages
-    page = Stretch(0, title, title)
+    page = PageRange(0, title, title)
     if not inside:
         return page
     body = _section(inside, 1)
-    return Stretch(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
+    return PageRange(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
 
 
-def _over(neighbours: list[Stretch]) -> Stretch:
+def _over(neighbours: list[PageRange]) -> PageRange:
     """The one stretch above these, with as many in between as are needed."""
     while len(neighbours) > MOST_CHILDREN:
-        grouped: list[Stretch] = []
+        grouped: list[PageRange] = []
         at = 0
-        for size in spread(len(neighbours)):
+        for size in group_sizes(len(neighbours)):
             grouped.append(_parent(neighbours[at : at + size]))
             at += size
         neighbours = grouped
     return _parent(neighbours)
 
 
-def _parent(children: list[Stretch]) -> Stretch:
+def _parent(children: list[PageRange]) -> PageRange:
     if len(children) == 1:
         return children[0]
     level = 1 + max(child.level for child in children)
-    return Stretch(level, children[0].first, children[-1].last, tuple(children))
+    return PageRange(level, children[0].first, children[-1].last, tuple(children))

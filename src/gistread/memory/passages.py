@@ -22,7 +22,7 @@ Passage = tuple[int, int]
 """`book.text[start:end]`."""
 
 
-def cut(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
+def split_into_passages(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
     """The book from `start` to `end` in passages, in order; a heading goes with what follows it."""
     return list(_cut(book, start, len(book.text) if end is None else end))
 
@@ -68,7 +68,7 @@ def render(passages: Sequence[Passage], book: Book) -> str:
     return "\n\n".join(pieces)
 
 
-async def chunks(
+async def split_into_chunks(
     book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
 ) -> list[Passage]:
     """The whole book in pieces of at most `most_tokens` tokens, whole passages each, in order; or the `first` of these.

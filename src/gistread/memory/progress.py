@@ -7,13 +7,13 @@ from pathlib import Path
 
 from gistread import journal
 from gistread.errors import StorageError
-from gistread.memory.focus import ANYTHING, GistFocus, from_record
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record
 
 _SUFFIX = ".memory"
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBy:
+class BookProgress:
     """A memory of a book."""
 
     sha256: str
@@ -22,15 +22,15 @@ class ReadBy:
     read_until: int
     """Offset up to which it goes without a gap."""
     pages: int
-    aim: GistFocus = ANYTHING
+    focus: GistFocus = DEFAULT_FOCUS
 
 
-def furthest(directory: Path) -> dict[str, ReadBy]:
+def furthest_memories(directory: Path) -> dict[str, BookProgress]:
     """Of each book the memory that got furthest, by the SHA-256 of the text; one for a task comes after others.
 
     A file that cannot be read is none.
     """
-    best: dict[str, ReadBy] = {}
+    best: dict[str, BookProgress] = {}
     for memory in _memories(directory):
         other = best.get(memory.sha256)
         if other is None or _worth(memory) > _worth(other):
@@ -38,11 +38,11 @@ def furthest(directory: Path) -> dict[str, ReadBy]:
     return best
 
 
-def _worth(memory: ReadBy) -> tuple[int, bool]:
-    return memory.read_until, not memory.aim.task
+def _worth(memory: BookProgress) -> tuple[int, bool]:
+    return memory.read_until, not memory.focus.task
 
 
-def _memories(directory: Path) -> Iterator[ReadBy]:
+def _memories(directory: Path) -> Iterator[BookProgress]:
     try:
         files = sorted(directory.glob(f"*{_SUFFIX}"))
     except OSError:
@@ -59,4 +59,4 @@ def _memories(directory: Path) -> Iterator[ReadBy]:
                 while isinstance(end := ends.get(at), int) and end > at:
                     at, pages = end, pages + 1
                 with contextlib.suppress(ValueError):
-                    yield ReadBy(sha256, model, at, pages, from_record(records[0]))
+                    yield BookProgress(sha256, model, at, pages, focus_from_record(records[0]))

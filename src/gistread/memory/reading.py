@@ -1,7 +1,7 @@
 """The model reads a book: page after page is found, shortened and kept, as a stream of events.
 
 Chapters are read for themselves, several at once where the engine can do more than one thing well; within a chapter
-the gist of a page is made while the next page is being found. Reading goes on where the memory ends and may be
+the gist of a page is made while the next page is being found. ReadingMode goes on where the memory ends and may be
 stopped at any moment, by cancelling the task or killing the process: what was kept stays, and what was in flight
 is read again. Which prompts the model sees depends on nothing but the book, the page size and the pages before in
 the chapter, so it does not matter how many chapters are read at once.
@@ -16,7 +16,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
-from gistread.memory.model import Entry, GistMemory, Page, Reading
+from gistread.memory.model import GistMemory, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
@@ -44,10 +44,10 @@ class PageFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Gisted:
+class PageGisted:
     """The page is in the memory, and on disk where the disk allows."""
 
-    entry: Entry
+    entry: MemoryEntry
     faults: tuple[Fault, ...]
     """Of the model's attempts at this gist that were not kept."""
 
@@ -64,7 +64,7 @@ class Finished:
     memory: GistMemory
 
 
-ReadingEvent = Resumed | PageFound | Gisted | Finished
+ReadingEvent = Resumed | PageFound | PageGisted | Finished
 
 
 async def read_book(
@@ -169,7 +169,7 @@ class _Reading:
         if self._known_until(start) >= end:
             return
         single = None
-        if memory.reading is Reading.SINGLE_PASS:
+        if memory.reading_mode is ReadingMode.SINGLE_PASS:
             single = SinglePass(
                 memory.book,
                 start,
@@ -177,11 +177,11 @@ class _Reading:
                 self._engine,
                 self._priority,
                 memory.pauses,
-                memory.aim,
+                memory.focus,
             )
         at = start
         while at < end:
-            if known := self._kept.known(at):
+            if known := self._kept.entry_at(at):
                 if single is not None:
                     await single.follow(known.page)
                 at = known.page.end
@@ -197,7 +197,7 @@ class _Reading:
 
     def _known_until(self, start: int) -> int:
         """Where the pages end that are known from `start` on."""
-        while known := self._kept.known(start):
+        while known := self._kept.entry_at(start):
             start = known.page.end
         return start
 
@@ -205,12 +205,12 @@ class _Reading:
         if single is not None:
             return await single.next_page(start)
         memory = self._kept.memory
-        beside = await longer_task(self._engine, memory.aim.template("gist"), "pagination", TOKENS_BESIDE)
+        beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
         page, usage = await next_page(
             memory.book, start, self._kept.size_at(start), self._engine, self._priority, memory.pauses, beside
         )
         text = memory.text_of(page)
-        return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.aim), usage
+        return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
     async def _shorten(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         """Make the gist and keep it. Ends what was begun when the page was looked for."""
@@ -218,12 +218,12 @@ class _Reading:
             memory = self._kept.memory
             text = memory.text_of(page)
             gisted = await gist_page(
-                text, self._engine, attempts, self._priority, task=memory.aim.task, guarded=memory.guarded
+                text, self._engine, attempts, self._priority, task=memory.focus.task, guarded=memory.guarded
             )
         finally:
             self._under_way.end()
         self._read_more()
         self._faults[page.start] = gisted.faults
-        for entry in self._kept.keep(Entry(page, gisted.gist, usage + gisted.usage)):
+        for entry in self._kept.add(MemoryEntry(page, gisted.gist, usage + gisted.usage)):
             self._front = max(0, self._front - 1)
-            self._tell(Gisted(entry, self._faults.pop(entry.page.start, ())))
+            self._tell(PageGisted(entry, self._faults.pop(entry.page.start, ())))

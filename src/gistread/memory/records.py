@@ -10,12 +10,12 @@ from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import Usage
 from gistread.journal import Record
-from gistread.memory.model import Entry, Gist, GistSource, Page
+from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
 
 _SOURCES = frozenset(source.value for source in GistSource)
 
 
-def page_record(entry: Entry) -> Record:
+def page_record(entry: MemoryEntry) -> Record:
     """The record of one page."""
     page, gist, usage = entry.page, entry.gist, entry.usage
     return {
@@ -28,12 +28,12 @@ def page_record(entry: Entry) -> Record:
     }
 
 
-def entries_of(records: list[Record], book: Book) -> dict[int, Entry]:
+def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
     """The pages of these records by where they start, up to the first that cannot be: outside the text, no gist.
 
     They lie in the order in which they were finished. Of two with the same start the later counts.
     """
-    entries: dict[int, Entry] = {}
+    entries: dict[int, MemoryEntry] = {}
     for record in records:
         match record:
             case {
@@ -44,7 +44,7 @@ def entries_of(records: list[Record], book: Book) -> dict[int, Entry]:
                 "source": str(source),
                 "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
             } if 0 <= start < end <= len(book.text) and gist.strip() and source in _SOURCES:
-                entries[start] = Entry(
+                entries[start] = MemoryEntry(
                     Page(0, start, end, words),
                     Gist(gist, count_words(gist), GistSource(source)),
                     Usage(prefilled, reused, generated, float(seconds)),
@@ -54,9 +54,9 @@ def entries_of(records: list[Record], book: Book) -> dict[int, Entry]:
     return entries
 
 
-def chain(entries: Mapping[int, Entry], start: int = 0, number: int = 0) -> list[Entry]:
+def chain(entries: Mapping[int, MemoryEntry], start: int = 0, number: int = 0) -> list[MemoryEntry]:
     """The pages that follow one another without a gap from `start` on, numbered after page `number`."""
-    followed: list[Entry] = []
+    followed: list[MemoryEntry] = []
     while (entry := entries.get(start)) is not None:
         number += 1
         followed.append(replace(entry, page=replace(entry.page, number=number)))

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.book.words import count_words
-from gistread.memory.derived import Derived
-from gistread.memory.model import Entry, Gist, GistMemory, GistSource, Page, PageSize
+from gistread.memory.derived import DerivedRecords
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.records import chain
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 
@@ -48,19 +48,19 @@ def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, Me
         book=book,
         size=header.size,
         entries=chain(known),
-        derived=_DerivedOfVolumes(book, [one.derived if one else Derived() for one in loaded]),
+        derived=_DerivedOfVolumes(book, [one.derived if one else DerivedRecords() for one in loaded]),
     )
 
 
 def headers_of(book: Book, volumes: Sequence[Sequence[MemoryHeader]]) -> list[MemoryHeader]:
     """The memories of a series, from those of its volumes (of each the furthest first).
 
-    Those that one model made in one way, for one aim, are one; the pages of each volume have their own size.
+    Those that one model made in one way, for one focus, are one; the pages of each volume have their own size.
     """
     alike: dict[tuple[object, ...], list[MemoryHeader | None]] = {}
     for index, headers in enumerate(volumes):
         for header in headers:
-            key = (header.fingerprint, header.prompts, header.reading, header.pauses, header.guarded, header.aim)
+            key = (header.fingerprint, header.prompts, header.reading_mode, header.pauses, header.guarded, header.focus)
             parts = alike.setdefault(key, [None] * len(volumes))
             parts[index] = parts[index] or header
     return [_header(book, parts) for parts in alike.values()]
@@ -101,34 +101,34 @@ class _KeptSeries(MemoryWriter):
             entries=[],
             derived=_DerivedOfVolumes(book, [part.memory.derived for part in parts]),
         )
-        known = _in_series(book, [part.every() for part in parts])
+        known = _in_series(book, [part.all_entries() for part in parts])
         memory.entries.extend(chain(known))
         super().__init__(memory, None, "", (e for e in known.values() if e.page.start >= memory.read_until))
         for index in range(len(parts)):
             self._hear(index)
 
     @property
-    def kept(self) -> bool:
-        return all(part.kept for part in self._parts)
+    def is_saved(self) -> bool:
+        return all(part.is_saved for part in self._parts)
 
     def size_at(self, offset: int) -> PageSize:
         return self._parts[self.memory.book.volume_index(offset)].memory.size
 
-    def keep(self, entry: Entry) -> list[Entry]:
+    def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
         book = self.memory.book
         index = book.volume_index(entry.page.start)
         if entry.page.start == book.volumes[index].start:
             title = _title_page(book, index)
             self._ahead[title.page.start] = title
-        return super().keep(entry)
+        return super().add(entry)
 
     def close(self) -> None:
         for part in self._parts:
             part.close()
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: MemoryEntry) -> None:
         index = self.memory.book.volume_index(entry.page.start)
-        self._parts[index].keep(_from_series(self.memory.book, index, entry))
+        self._parts[index].add(_from_series(self.memory.book, index, entry))
         self._hear(index)
 
     def _hear(self, index: int) -> None:
@@ -137,21 +137,21 @@ class _KeptSeries(MemoryWriter):
             self.notice = f"{self.memory.book.volumes[index].title}: {notice}"
 
 
-class _DerivedOfVolumes(Derived):
+class _DerivedOfVolumes(DerivedRecords):
     """What is made of a memory is kept with the volume that it was made of; what is made of several, with the first."""
 
-    def __init__(self, book: Book, parts: Sequence[Derived]) -> None:
+    def __init__(self, book: Book, parts: Sequence[DerivedRecords]) -> None:
         super().__init__()
         self._headings = [volume.heading for volume in book.volumes]
         self._parts = parts
 
-    def at(self, offset: int) -> Derived:
+    def at(self, offset: int) -> DerivedRecords:
         return self._parts[max(0, bisect_right(self._headings, offset) - 1)]
 
 
-def _in_series(book: Book, volumes: Iterable[Iterable[Entry]]) -> dict[int, Entry]:
+def _in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
     """The pages of all volumes by where they start in the series, and those of their titles where they have begun."""
-    known: dict[int, Entry] = {}
+    known: dict[int, MemoryEntry] = {}
     for index, entries in enumerate(volumes):
         moved = {entry.page.start: entry for entry in (_to_series(book, index, one) for one in entries)}
         if book.volumes[index].start in moved:
@@ -161,13 +161,13 @@ def _in_series(book: Book, volumes: Iterable[Iterable[Entry]]) -> dict[int, Entr
     return known
 
 
-def _title_page(book: Book, index: int) -> Entry:
+def _title_page(book: Book, index: int) -> MemoryEntry:
     volume = book.volumes[index]
     words = count_words(volume.title)
-    return Entry(Page(0, volume.heading, volume.start, words), Gist(volume.title, words, GistSource.VERBATIM))
+    return MemoryEntry(Page(0, volume.heading, volume.start, words), Gist(volume.title, words, GistSource.VERBATIM))
 
 
-def _to_series(book: Book, index: int, entry: Entry) -> Entry:
+def _to_series(book: Book, index: int, entry: MemoryEntry) -> MemoryEntry:
     """A page of a volume; the last one takes the empty line behind the volume, as pages take the space after them."""
     volume, page = book.volumes[index], entry.page
     end = page.end + volume.start
@@ -175,7 +175,7 @@ def _to_series(book: Book, index: int, entry: Entry) -> Entry:
     return replace(entry, page=replace(page, number=0, start=page.start + volume.start, end=end))
 
 
-def _from_series(book: Book, index: int, entry: Entry) -> Entry:
+def _from_series(book: Book, index: int, entry: MemoryEntry) -> MemoryEntry:
     volume, page = book.volumes[index], entry.page
     end = min(page.end, volume.end) - volume.start
     return replace(entry, page=replace(page, number=0, start=page.start - volume.start, end=end))

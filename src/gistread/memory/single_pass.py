@@ -19,7 +19,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.extractive import CHARACTERS_PER_WORD
-from gistread.memory.focus import ANYTHING, GistFocus
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
@@ -77,14 +77,14 @@ class SinglePass:
         engine: Engine,
         priority: Priority,
         pauses: Pauses = Pauses.CHOSEN,
-        aim: GistFocus = ANYTHING,
+        focus: GistFocus = DEFAULT_FOCUS,
     ) -> None:
         self._book = book
         self._size = size
         self._pauses = pauses
         self._engine = engine
         self._priority = priority
-        self._gist = aim.template("single_pass_gist")
+        self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
         self._tokens = 0

@@ -2,7 +2,7 @@
 
 Small pages keep more detail, large pages leave a shorter memory (ReadAgent, Appendix A). A long book needs
 large pages so that its gists fit the model's window; a small window bounds how large a page may be, since at
-least two pages should stand open beside the gists. Sizes are in words; the estimate of tokens is only that,
+least two pages should stand open beside the gists. PageSizes are in words; the estimate of tokens is only that,
 and pagination measures every page that it makes.
 """
 
@@ -14,7 +14,7 @@ from gistread.book.model import Book
 from gistread.book.words import count_words
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
-from gistread.memory.model import PageSize, Sizes
+from gistread.memory.model import PageSize, PageSizes
 
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
     {
@@ -89,7 +89,7 @@ def choose_size(
 
 def choose_sizes(
     book: Book, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
-) -> Sizes:
+) -> PageSizes:
     """`choose_size` for this book; of a series for each volume as if it were alone: its memory is to be of use to both.
 
     Raises what that does.

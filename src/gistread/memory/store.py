@@ -17,9 +17,9 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
-from gistread.memory.derived import SUFFIX, Derived
-from gistread.memory.focus import ANYTHING, GistFocus, from_record, to_record
-from gistread.memory.model import GistMemory, PageSize, Pauses, Reading, Sizes
+from gistread.memory.derived import SUFFIX, DerivedRecords
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
+from gistread.memory.model import GistMemory, PageSize, PageSizes, Pauses, ReadingMode
 from gistread.memory.records import chain, entries_of, page_record
 from gistread.memory.writer import MemoryHeader, MemoryWriter, unkept
 
@@ -31,8 +31,8 @@ _LIMIT_BYTES = 256 * 2**20
 """All memories together; War and Peace takes 1 MB."""
 
 _PROMPTS = {
-    Reading.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
-    Reading.SINGLE_PASS: single_pass.PROMPTS,
+    ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
+    ReadingMode.SINGLE_PASS: single_pass.PROMPTS,
 }
 """Those that decide what a memory says: with other words it is another one."""
 
@@ -48,12 +48,12 @@ class MemoryStore:
         book: Book,
         model_name: str,
         fingerprint: str,
-        size: Sizes,
-        reading: Reading = Reading.CAREFUL,
+        size: PageSizes,
+        reading: ReadingMode = ReadingMode.CAREFUL,
         *,
         pauses: Pauses = Pauses.CHOSEN,
         guarded: bool = True,
-        aim: GistFocus = ANYTHING,
+        focus: GistFocus = DEFAULT_FOCUS,
     ) -> MemoryWriter:
         """The memory of this book by this model, as far as it got, ready to be read on.
 
@@ -64,8 +64,8 @@ class MemoryStore:
         self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
 
         def open_one(one: Book, its_size: PageSize) -> MemoryWriter:
-            header = _header(one, model_name, fingerprint, its_size, reading, pauses, aim, guarded=guarded)
-            memory = GistMemory(one, its_size, model_name, [], reading, Derived(), pauses, guarded, aim)
+            header = _header(one, model_name, fingerprint, its_size, reading, pauses, focus, guarded=guarded)
+            memory = GistMemory(one, its_size, model_name, [], reading, DerivedRecords(), pauses, guarded, focus)
             return self._open(one, header, memory)
 
         if not volumes:
@@ -78,7 +78,7 @@ class MemoryStore:
         """The memory of one book, in the file that its header names. Raises StorageError."""
         path = self._path(book, header)
         _refuse_later_version(path)
-        memory.derived = Derived(path.with_suffix(SUFFIX))
+        memory.derived = DerivedRecords(path.with_suffix(SUFFIX))
         try:
             file = Journal(path)
         except StorageError as error:
@@ -93,13 +93,13 @@ class MemoryStore:
             file.close()
             return MemoryWriter(memory, None, unkept(error))
 
-    def reopen(self, book: Book, header: MemoryHeader, sizes: Sizes) -> MemoryWriter | None:
+    def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
         """This memory, to be read on by the model that made it; None where the prompts have changed since.
 
         `sizes` are for volumes of a series that it has not got to. Raises StorageError as `open` does.
         """
-        reading = Reading(header.reading)
-        if header.aim.version(*_PROMPTS[reading]) != header.prompts:
+        reading = ReadingMode(header.reading_mode)
+        if header.focus.version(*_PROMPTS[reading]) != header.prompts:
             return None
         return self.open(
             book,
@@ -109,7 +109,7 @@ class MemoryStore:
             reading,
             pauses=header.pauses,
             guarded=header.guarded,
-            aim=header.aim,
+            focus=header.focus,
         )
 
     def find(self, book: Book) -> list[MemoryHeader]:
@@ -120,7 +120,7 @@ class MemoryStore:
         else:
             paths = self._files(f"{_book_key(book)}-*{_SUFFIX}")
             found = [header for path in paths if (header := _described(path, book)) is not None]
-        return sorted(found, key=lambda one: (one.read_until, not one.aim.task, one.modified_s), reverse=True)
+        return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
@@ -130,8 +130,8 @@ class MemoryStore:
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = chain(entries_of(records[1:], book))
-        derived = Derived(header.path.with_suffix(SUFFIX))
-        reading = Reading(header.reading)
+        derived = DerivedRecords(header.path.with_suffix(SUFFIX))
+        reading = ReadingMode(header.reading_mode)
         return GistMemory(
             book,
             header.size,
@@ -141,7 +141,7 @@ class MemoryStore:
             derived,
             header.pauses,
             header.guarded,
-            header.aim,
+            header.focus,
         )
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
@@ -210,7 +210,7 @@ _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "
 _KEY_LENGTH = 16
 
 
-def _kept_sizes(header: MemoryHeader, sizes: Sizes) -> Sizes:
+def _kept_sizes(header: MemoryHeader, sizes: PageSizes) -> PageSizes:
     """Of a series, for each volume the size that its memory has, or else the one of `sizes`."""
     others = (sizes,) * len(header.parts) if isinstance(sizes, PageSize) else sizes
     return tuple(part.size if part else other for part, other in zip(header.parts, others, strict=True))
@@ -225,9 +225,9 @@ def _header(
     model_name: str,
     fingerprint: str,
     size: PageSize,
-    reading: Reading,
+    reading: ReadingMode,
     pauses: Pauses,
-    aim: GistFocus,
+    focus: GistFocus,
     *,
     guarded: bool,
 ) -> Record:
@@ -240,7 +240,7 @@ def _header(
         "fingerprint": fingerprint,
         "min_words": size.min_words,
         "max_words": size.max_words,
-        "prompts": aim.version(*_PROMPTS[reading]),
+        "prompts": focus.version(*_PROMPTS[reading]),
         "reading": reading.value,
     }
     # Only what departs from the usual is named: the usual memories keep the names that they have.
@@ -248,7 +248,7 @@ def _header(
         header["pauses"] = pauses.value
     if not guarded:
         header["guarded"] = False
-    return header | to_record(aim)
+    return header | focus_record(focus)
 
 
 def _same_key(found: Record, header: Record) -> bool:
@@ -299,7 +299,7 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
             return None
     try:
         pauses = Pauses(records[0].get("pauses", Pauses.CHOSEN))
-        aim = from_record(records[0])
+        focus = focus_from_record(records[0])
     except ValueError:
         return None
     entries = chain(entries_of(records[1:], book))
@@ -310,12 +310,12 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         fingerprint=fingerprint,
         size=PageSize(min_words, max_words),
         prompts=prompts_version,
-        reading=reading,
+        reading_mode=reading,
         pages=len(entries),
         read_until=read_until,
         complete=read_until >= len(book.text),
         modified_s=modified_s,
         pauses=pauses,
         guarded=records[0].get("guarded", True) is not False,
-        aim=aim,
+        focus=focus,
     )

@@ -18,12 +18,12 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
-from gistread.memory.derived import Derived, Grown, key_of
-from gistread.memory.estimate import Left, unread
+from gistread.memory.derived import ArtifactProgress, DerivedRecords, key_of
+from gistread.memory.estimate import RemainingWork, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
-from gistread.memory.outline import MOST_CHILDREN, Stretch, chapter_of, inner, outline
+from gistread.memory.outline import MOST_CHILDREN, PageRange, chapter_of, inner_ranges, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "summary"
@@ -82,7 +82,7 @@ def _in_one(memory: GistMemory, node: Node, place_of: Callable[[Book, Page], int
     return [one for child in node.children for one in _in_one(memory, child, place_of)]
 
 
-def standing(memory: GistMemory) -> Node:
+def current_tree(memory: GistMemory) -> Node:
     """The tree as it stands: the summaries that were made, and sentences of those below in place of the others.
 
     No model is asked. There must be a page. War and Peace, with none made: under a second, for a thread.
@@ -90,18 +90,18 @@ def standing(memory: GistMemory) -> Node:
     return _stand(memory, outline(memory))
 
 
-def left(memory: GistMemory, *, whole: bool = False) -> Left:
+def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
     """What is left to make of the summaries below the top (and of the `whole`), those of unread pages too.
 
     For a thread, as `standing`.
     """
-    top = standing(memory) if memory.entries else None
+    top = current_tree(memory) if memory.entries else None
     inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
     done = len(inside) - len(wanted)
     gists = [wanted_words(words) for words in unread(memory)]
     wanted += [sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)]
-    return Left(
+    return RemainingWork(
         done,
         done + len(wanted),
         round(sum(words + _TASK_WORDS for words in wanted) * TOKENS_PER_WORD),
@@ -109,9 +109,9 @@ def left(memory: GistMemory, *, whole: bool = False) -> Left:
     )
 
 
-async def grow(
+async def build(
     memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND, *, whole: bool = False
-) -> AsyncGenerator[Grown | Node, None]:
+) -> AsyncGenerator[ArtifactProgress | Node, None]:
     """Make the summaries of all pages that have been read; the tree is the last thing yielded.
 
     There must be a page. The summary of the whole book is made only if it is wanted: nobody walks into it. Raises
@@ -119,11 +119,11 @@ async def grow(
     """
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    wanted = [stretch for stretch in inner(top) if whole or stretch is not top]
-    made: dict[Stretch, asyncio.Task[tuple[Gist, Usage]]] = {}
+    wanted = [stretch for stretch in inner_ranges(top) if whole or stretch is not top]
+    made: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
     places = ConcurrencyLimit(engine)
 
-    async def summary(stretch: Stretch) -> tuple[Gist, Usage]:
+    async def summary(stretch: PageRange) -> tuple[Gist, Usage]:
         below = [(await made[child])[0] if child.children else _gist(memory, child) for child in stretch.children]
         async with places:
             return await _summary(memory, stretch, _text(below), engine, priority)
@@ -134,7 +134,7 @@ async def grow(
     try:
         for done, ready in enumerate(asyncio.as_completed(made.values()), start=1):
             usage += (await ready)[1]
-            yield Grown(done, len(wanted), usage)
+            yield ArtifactProgress(done, len(wanted), usage)
     finally:
         for task in made.values():
             task.cancel()
@@ -142,7 +142,7 @@ async def grow(
     yield _grown(memory, top, {stretch: task.result()[0] for stretch, task in made.items()})
 
 
-def _grown(memory: GistMemory, stretch: Stretch, summaries: Mapping[Stretch, Gist]) -> Node:
+def _grown(memory: GistMemory, stretch: PageRange, summaries: Mapping[PageRange, Gist]) -> Node:
     if not stretch.children:
         return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
     children = tuple(_grown(memory, child, summaries) for child in stretch.children)
@@ -151,13 +151,13 @@ def _grown(memory: GistMemory, stretch: Stretch, summaries: Mapping[Stretch, Gis
     return _node(memory, stretch, children)
 
 
-def _stand(memory: GistMemory, stretch: Stretch) -> Node:
+def _stand(memory: GistMemory, stretch: PageRange) -> Node:
     if not stretch.children:
         return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
     return _node(memory, stretch, tuple(_stand(memory, child) for child in stretch.children))
 
 
-def _node(memory: GistMemory, stretch: Stretch, children: tuple[Node, ...]) -> Node:
+def _node(memory: GistMemory, stretch: PageRange, children: tuple[Node, ...]) -> Node:
     """With the summary that is known, or with what stands in for it."""
     text = _text([child.summary for child in children])
     known = _known(memory, stretch, text)
@@ -165,13 +165,13 @@ def _node(memory: GistMemory, stretch: Stretch, children: tuple[Node, ...]) -> N
         stretch.level,
         stretch.first,
         stretch.last,
-        known or _stand_in(text, memory.aim.task),
+        known or _stand_in(text, memory.focus.task),
         children,
         known is not None,
     )
 
 
-def _gist(memory: GistMemory, page: Stretch) -> Gist:
+def _gist(memory: GistMemory, page: PageRange) -> Gist:
     return memory.entry(page.first).gist
 
 
@@ -180,14 +180,14 @@ def _text(gists: list[Gist]) -> str:
 
 
 def _key(memory: GistMemory, text: str) -> str:
-    return key_of(memory.aim.version(*gisting.PROMPTS), text)
+    return key_of(memory.focus.version(*gisting.PROMPTS), text)
 
 
-def _derived(memory: GistMemory, stretch: Stretch) -> Derived:
+def _derived(memory: GistMemory, stretch: PageRange) -> DerivedRecords:
     return memory.derived.at(memory.entry(stretch.first).page.start)
 
 
-def _known(memory: GistMemory, stretch: Stretch, text: str) -> Gist | None:
+def _known(memory: GistMemory, stretch: PageRange, text: str) -> Gist | None:
     """The summary that was made of these words; what is too short to be shortened is its own."""
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
@@ -205,14 +205,14 @@ def _stand_in(text: str, task: str) -> Gist:
 
 
 async def _summary(
-    memory: GistMemory, stretch: Stretch, text: str, engine: Engine, priority: Priority
+    memory: GistMemory, stretch: PageRange, text: str, engine: Engine, priority: Priority
 ) -> tuple[Gist, Usage]:
     """The summary of these words: one that is known, or a new one."""
     if (known := _known(memory, stretch, text)) is not None:
         return known, NO_USAGE
     wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))
-    attempts = await careful_attempts(text, engine, memory.aim, wanted)
-    task = memory.aim.task
+    attempts = await careful_attempts(text, engine, memory.focus, wanted)
+    task = memory.focus.task
     try:
         made = await gist_page(text, engine, attempts, priority, task=task, guarded=memory.guarded, wanted=wanted)
         gist, usage = made.gist, made.usage

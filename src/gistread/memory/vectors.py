@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Embedder, EmbedderInfo, Priority, TextKind
-from gistread.memory.derived import Grown, key_of
-from gistread.memory.estimate import Left, unread
-from gistread.memory.model import Entry, GistMemory
-from gistread.memory.passages import Passage, cut
+from gistread.memory.derived import ArtifactProgress, key_of
+from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.model import GistMemory, MemoryEntry
+from gistread.memory.passages import Passage, split_into_passages
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "vectors"
@@ -65,12 +65,12 @@ class Vectors:
         return scores
 
 
-async def grow(
+async def build(
     memory: GistMemory, embedder: Embedder, unit: Unit = Unit.PASSAGE, priority: Priority = Priority.BACKGROUND
-) -> AsyncGenerator[Grown | Vectors, None]:
+) -> AsyncGenerator[ArtifactProgress | Vectors, None]:
     """The vectors of every page that has been read; `Vectors` is the last thing yielded.
 
-    Goes on where it was stopped. `Grown` counts pages. Loads the embedding model. Raises EngineError when it fails.
+    Resumes where it stopped. `ArtifactProgress` counts pages. Loads the embedding model. Raises EngineError.
     """
     info = await embedder.start()
     pages = [_Wanted(entry, memory, unit, info.fingerprint) for entry in list(memory.entries)]
@@ -83,7 +83,7 @@ async def grow(
         for page in batch:
             found[page.number] = page.keep(memory, made.vectors[at : at + len(page.texts)])
             at += len(page.texts)
-        yield Grown(len(found), len(pages), usage)
+        yield ArtifactProgress(len(found), len(pages), usage)
     rows = [found[page.number] for page in pages]
     yield Vectors(
         tuple(place for page in pages for place in page.places),
@@ -93,7 +93,7 @@ async def grow(
     )
 
 
-def left(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> Left:
+def remaining(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> RemainingWork:
     """What is left to make with this model, in pages; those that have not been read are counted too.
 
     Hashes the whole text: for a thread.
@@ -105,16 +105,16 @@ def left(memory: GistMemory, info: EmbedderInfo, unit: Unit = Unit.PASSAGE) -> L
     ]
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
-    return Left(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
+    return RemainingWork(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
 
 
-async def pace(memory: GistMemory, embedder: Embedder) -> float | None:
+async def tokens_per_second(memory: GistMemory, embedder: Embedder) -> float | None:
     """Tokens in a second. A model that has not been asked anything yet is tried on the first passages of the book.
 
     Raises EngineError.
     """
     if embedder.tokens_per_s is None:
-        texts = [memory.book.text[start:end] for start, end in cut(memory.book, 0, _TRIED_CHARACTERS)]
+        texts = [memory.book.text[start:end] for start, end in split_into_passages(memory.book, 0, _TRIED_CHARACTERS)]
         for _ in range(2):  # At first weights are read from disk, and everything is set up.
             await embedder.embed(texts, TextKind.DOCUMENT, Priority.BACKGROUND)
     return embedder.tokens_per_s
@@ -129,13 +129,13 @@ async def query_vector(question: str, embedder: Embedder) -> npt.NDArray[np.floa
 class _Wanted:
     """A page whose texts are to be vectors."""
 
-    def __init__(self, entry: Entry, memory: GistMemory, unit: Unit, fingerprint: str) -> None:
+    def __init__(self, entry: MemoryEntry, memory: GistMemory, unit: Unit, fingerprint: str) -> None:
         page = entry.page
         self.number = page.number
         self._start = page.start
         self.places: list[Passage] = [(page.start, page.end)]
         if unit is Unit.PASSAGE:
-            self.places = cut(memory.book, page.start, page.end) or self.places
+            self.places = split_into_passages(memory.book, page.start, page.end) or self.places
         texts = [memory.book.text[start:end] for start, end in self.places]
         self.texts = [entry.gist.text] if unit is Unit.GIST else texts
         self._key = key_of(fingerprint, *self.texts)

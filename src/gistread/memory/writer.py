@@ -11,8 +11,8 @@ from typing import Self
 
 from gistread.errors import StorageError
 from gistread.journal import Journal
-from gistread.memory.focus import ANYTHING, GistFocus
-from gistread.memory.model import Entry, GistMemory, PageSize, Pauses
+from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
+from gistread.memory.model import GistMemory, MemoryEntry, PageSize, Pauses
 from gistread.memory.records import chain, page_record
 
 
@@ -25,7 +25,7 @@ class MemoryHeader:
     fingerprint: str
     size: PageSize
     prompts: str
-    reading: str
+    reading_mode: str
     pages: int
     read_until: int
     """Offset up to which the book has been read."""
@@ -34,20 +34,20 @@ class MemoryHeader:
     """When it was last opened for reading on or written, in seconds since the epoch."""
     pauses: Pauses = Pauses.CHOSEN
     guarded: bool = True
-    aim: GistFocus = ANYTHING
+    focus: GistFocus = DEFAULT_FOCUS
     parts: tuple["MemoryHeader | None", ...] = ()
     """Of a series: the memory of each volume, as far as there is one. `path` and `size` are those of one of them."""
 
     def describes(self, memory: GistMemory) -> bool:
         """Whether this is the header of that memory, as far as both tell."""
         size = memory.size if self.parts else self.size
-        return (self.model_name, size, self.reading, self.pauses, self.guarded, self.aim) == (
+        return (self.model_name, size, self.reading_mode, self.pauses, self.guarded, self.focus) == (
             memory.model_name,
             memory.size,
-            memory.reading,
+            memory.reading_mode,
             memory.pauses,
             memory.guarded,
-            memory.aim,
+            memory.focus,
         )
 
 
@@ -58,7 +58,9 @@ class MemoryWriter:
     `keep`.
     """
 
-    def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[MemoryEntry] = ()
+    ) -> None:
         self.memory = memory
         self.notice = notice
         self._file = file
@@ -66,7 +68,7 @@ class MemoryWriter:
         """Pages that were finished before one in front of them."""
 
     @property
-    def kept(self) -> bool:
+    def is_saved(self) -> bool:
         """Whether what is read is still written to disk."""
         return self._file is not None
 
@@ -75,7 +77,7 @@ class MemoryWriter:
         """How many have been read, those that the memory has not got to yet included."""
         return len(self.memory.entries) + len(self._ahead)
 
-    def every(self) -> list[Entry]:
+    def all_entries(self) -> list[MemoryEntry]:
         """All of these pages."""
         return [*self.memory.entries, *self._ahead.values()]
 
@@ -83,14 +85,14 @@ class MemoryWriter:
         """How large the pages are there."""
         return self.memory.size
 
-    def known(self, start: int) -> Entry | None:
+    def entry_at(self, start: int) -> MemoryEntry | None:
         """The page that begins at this offset, if it has been read, also where the memory has not got to yet."""
         if start in self._ahead:
             return self._ahead[start]
         page = self.memory.page_at(start)
         return self.memory.entry(page.number) if page is not None and page.start == start else None
 
-    def keep(self, entry: Entry) -> list[Entry]:
+    def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
         """Add a page, on disk first; what is in the memory by that, in order, with its number in the book.
 
         A page may come before those in front of it: it waits for them. Never fails for the disk: see `notice`.
@@ -105,7 +107,7 @@ class MemoryWriter:
         self.memory.entries.extend(followed)
         return followed
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: MemoryEntry) -> None:
         """Bring it to disk, or say in `notice` that it is not."""
         if self._file is not None:
             try:

@@ -43,7 +43,7 @@ _KEYS = ("title", "summary", "keep", "ask")
 
 
 @cache
-def packaged() -> dict[str, Preset]:
+def built_in_presets() -> dict[str, Preset]:
     """The presets that come with gistread, by name; fiction, which suits most books, first."""
     files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
     found = sorted(map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name))
@@ -53,15 +53,15 @@ def packaged() -> dict[str, Preset]:
 def read_presets(folder: Path) -> tuple[dict[str, Preset], list[str]]:
     """Every preset by name, ours and those in the person's folder, and one line for each file there that is none."""
     found, broken = _own(folder)
-    return packaged() | found, list(broken.values())
+    return built_in_presets() | found, list(broken.values())
 
 
-def preset_named(name: str, folder: Path) -> Preset:
+def find_preset(name: str, folder: Path) -> Preset:
     """The preset of this name. Raises UsageError where there is none, or where its file cannot be used."""
     found, broken = _own(folder)
     if name in broken:
         raise UsageError(broken[name], f"The file is in {folder}.")
-    known = packaged() | found
+    known = built_in_presets() | found
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)
@@ -113,5 +113,5 @@ def _entry(table: dict[str, Any], key: str, otherwise: str) -> str:
     return value.rstrip(".") if key == "keep" else value
 
 
-FICTION = packaged()["fiction"]
+FICTION = built_in_presets()["fiction"]
 """Its words are those that were asked with before there were presets, so memories of that time are its memories."""

@@ -1,7 +1,7 @@
 """The answer, whichever reader asks for it: in free text, streamed, ended when it turns in circles, and recognised as
 "the book does not say" where that is what it says; or, of a question with options, one of them.
 
-What stands before the model (`Basis`) is the reader's affair; that it is counted, cited and told, is done here.
+What stands before the model (`AnswerContext`) is the reader's affair; that it is counted, cited and told, is done here.
 """
 
 import re
@@ -14,7 +14,7 @@ from gistread import prompts
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
 from gistread.memory.guard import clean
-from gistread.readers.choices import LETTERS, alone
+from gistread.readers.choices import LETTERS, without_options
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
 
@@ -25,7 +25,7 @@ _STOP = ("\nQuestion:", "\n---", "\n(Page ")
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class AnswerContext:
     """What an answer is given from."""
 
     text: str
@@ -63,11 +63,11 @@ async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
     """An answer in a few words, for a notebook or a leader, and what it cost; empty where it tells nothing."""
     said = await engine.complete(prompt, Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
-    return "" if says_nothing(answer) else answer, said.usage
+    return "" if says_not_found(answer) else answer, said.usage
 
 
 async def answer_from(
-    basis: Basis, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+    basis: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     """The answer to a question as events; the last is `Answered`. What was streamed before that is a draft."""
     tokens = await engine.count(basis.text) if basis.text else 0
@@ -81,7 +81,7 @@ async def answer_from(
             yield Answered(
                 answer=event.text,
                 found=found,
-                citations=basis.cite(event.text, alone(question)) if found else (),
+                citations=basis.cite(event.text, without_options(question)) if found else (),
                 lookups=basis.lookups,
                 expanded=basis.expanded,
                 compression_rate=basis.compression_rate,
@@ -123,7 +123,7 @@ async def _written(
                 case TextDelta(piece, usage):
                     text += piece
                     yield AnswerDelta(piece)
-                    if turns_in_circles(text):
+                    if is_looping(text):
                         finish = "length"
                         break
                 case protocol.Restarted(reason):
@@ -133,10 +133,10 @@ async def _written(
                     text, finish, usage = event.text, event.finish, event.usage
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
     answer, _ = clean(answer, cut_off=finish == "length")
-    yield _Said(answer, bool(answer) and not says_nothing(answer), usage)
+    yield _Said(answer, bool(answer) and not says_not_found(answer), usage)
 
 
-def turns_in_circles(text: str) -> bool:
+def is_looping(text: str) -> bool:
     """Whether a text ends with the same piece again and again: three times, and for thirty characters."""
     for length in range(1, min(160, len(text) // 3) + 1):
         times = max(3, -(-30 // length))
@@ -181,7 +181,7 @@ _IN_OTHER_LANGUAGES = (
 )
 
 
-def says_nothing(answer: str) -> bool:
+def says_not_found(answer: str) -> bool:
     """Whether an answer is "the book does not say", in these or near words, or in another language."""
     first = re.split(r"(?<=[.!?。！？])\s*", answer.strip(), maxsplit=1)[0]
     if _DOES_NOT_SAY.search(first):
@@ -190,9 +190,9 @@ def says_nothing(answer: str) -> bool:
     return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
 
 
-def doubt(answer: str, *, found: bool) -> str:
+def not_found_note(answer: str, *, found: bool) -> str:
     """What a person is told beside an answer that does not count as found, where it does not say so itself."""
-    if found or says_nothing(answer):
+    if found or says_not_found(answer):
         return ""
     return "The book does not bear this out." if answer.strip() else "The model gave no answer."
 
@@ -200,5 +200,5 @@ def doubt(answer: str, *, found: bool) -> str:
 def adds_nothing(note: str) -> bool:
     """Whether a note says that there is nothing to note, as the prompts for notes ask for it, or as an answer would."""
     return (
-        says_nothing(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
+        says_not_found(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
     )

@@ -12,7 +12,7 @@ from gistread.errors import UsageError
 LETTERS = string.ascii_uppercase
 
 
-def posed(question: str, choices: Sequence[str]) -> str:
+def with_options(question: str, choices: Sequence[str]) -> str:
     """The question in one line, each option in one more. Raises UsageError for options that are none."""
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
@@ -25,6 +25,6 @@ def posed(question: str, choices: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def alone(question: str) -> str:
+def without_options(question: str) -> str:
     """The question as it was put, without its options: what nobody claims is no evidence of anything."""
     return question.partition("\n")[0]

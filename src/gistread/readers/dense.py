@@ -11,7 +11,7 @@ from contextlib import aclosing
 from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory import vectors
-from gistread.memory.derived import Grown
+from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
 from gistread.memory.vectors import Unit, Vectors
 from gistread.readers.events import Prepared, ReaderEvent, Started, Steering
@@ -32,10 +32,10 @@ async def dense(
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     found: Vectors | None = None
     unit = Unit.GIST if options.dense_gists else Unit.PASSAGE
-    async with aclosing(vectors.grow(memory, options.embedder, unit, Priority.INTERACTIVE)) as growing:
+    async with aclosing(vectors.build(memory, options.embedder, unit, Priority.INTERACTIVE)) as growing:
         async for event in growing:
             match event:
-                case Grown(done=done, total=total):
+                case ArtifactProgress(done=done, total=total):
                     yield Prepared("vectors", done, total)
                 case Vectors():
                     found = event

@@ -10,7 +10,7 @@ from enum import StrEnum
 from gistread.engine.protocol import Usage
 
 
-class Who(StrEnum):
+class OpenedBy(StrEnum):
     AGENT = "agent"
     PERSON = "person"
 
@@ -28,7 +28,7 @@ class StopReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SegmentLevel:
     """What stands for pages `first` to `last` before the model."""
 
     first: int
@@ -51,7 +51,7 @@ class Started:
     pages_total: int
     """Pages of the book, an estimate while it is still being read."""
     complete: bool
-    told: tuple[Told, ...] = ()
+    told: tuple[SegmentLevel, ...] = ()
     """How the memory is told when it outgrows the window: of every page that was read, in the order of the book. Empty
     where each is told by its own gist."""
     share_shown: float | None = None
@@ -77,7 +77,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TreeBranch:
     """A stretch of the book that a reader can go down to."""
 
     level: int
@@ -92,7 +92,7 @@ class Part:
 class Branched:
     """The reader stands before these parts of where it is and chooses among them."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TreeBranch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ class Expanded:
     """A page now stands in the memory in place of its gist."""
 
     page: int
-    by: Who
+    by: OpenedBy
 
 
 @dataclass(frozen=True, slots=True)

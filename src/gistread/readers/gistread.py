@@ -19,22 +19,22 @@ from dataclasses import dataclass, replace
 from gistread.engine.protocol import Engine, Usage
 from gistread.memory.guard import Draft, foreign_names
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, cut
-from gistread.readers.answering import says_nothing
-from gistread.readers.choices import alone
+from gistread.memory.passages import Passage, split_into_passages
+from gistread.readers.answering import says_not_found
+from gistread.readers.choices import without_options
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
     Expanded,
     LookedUp,
+    OpenedBy,
     ReaderEvent,
     Restarted,
     Steering,
     Stopped,
     StopReason,
-    Who,
 )
-from gistread.readers.lookups import answer, begin, heed, started
+from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.options import ReaderOptions
 from gistread.readers.text_readers import DOS_TOKENS, BookText, opened_or_not, overlaps, places_of
 from gistread.search.relevance import Relevance
@@ -62,7 +62,7 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     # The book may be read on meanwhile: what counts is what was read when the question was asked.
     memory = replace(memory, entries=list(memory.entries))
-    ranked = await asyncio.to_thread(rank, alone(question), memory, options.choices)
+    ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices)
     told = _from_passages if ranked.telling or not memory.entries else _from_gists
     async with aclosing(told(question, ranked, memory, engine, steering, options)) as events:
         async for event in events:
@@ -77,7 +77,9 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
     book = memory.book
     pages = [entry.page for entry in memory.entries]
     # No passage crosses the end of a page, so that a page is worth what the best of its passages is worth.
-    found = [place for page in pages for place in cut(book, page.start, page.end)] + cut(book, memory.read_until)
+    found = [
+        place for page in pages for place in split_into_passages(book, page.start, page.end)
+    ] + split_into_passages(book, memory.read_until)
     relevance = Relevance([book.text[start:end] for start, end in found], book.language)
     scores = relevance.scores(question, choices)
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
@@ -103,7 +105,7 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     """Before it is said that the book does not say."""
     if options.choices:
         return (_Look(),)
-    if not options.weighs:
+    if not options.is_reliable:
         return _Look(), _Look(insisting=True)
     # A budget that was asked for is kept: what is seen in doubt is seen beside what was seen before.
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
@@ -139,12 +141,12 @@ async def _from_passages(
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
-                    yield opened_or_not(number, place, shown, Who.PERSON)
+                    yield opened_or_not(number, place, shown, OpenedBy.PERSON)
         room = options.max_pages - len(opened)
         for number in _pages_in(shown, ranked, memory, {*opened, *pinned})[:room]:
             opened.append(number)
             yield LookedUp(number, len(opened), "")
-            yield Expanded(number, Who.AGENT)
+            yield Expanded(number, OpenedBy.AGENT)
         everything = all(overlaps(shown, place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, insisting=look.insisting)
@@ -192,7 +194,7 @@ async def _unless_nothing(
             match event:
                 case AnswerDelta(piece):
                     draft += piece
-                    tells = tells or (len(draft) >= _TELLING_CHARACTERS and not says_nothing(draft))
+                    tells = tells or (len(draft) >= _TELLING_CHARACTERS and not says_not_found(draft))
                 case Restarted():
                     draft = ""
                 case Answered(found=found, usage=usage):
@@ -209,15 +211,15 @@ async def _unless_nothing(
 async def _from_gists(
     question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    search = await begin(question, memory, engine, steering, options, max_pages=0)
-    for said in started(NAME, search):
+    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+    for said in opening_events(NAME, search):
         yield said
-    async for opened in heed(search, steering):
+    async for opened in apply_steering(search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     nothing = False
     told = answer(search)
-    async with aclosing(told if options.weighs else _unless_nothing(told, steering)) as events:
+    async with aclosing(told if options.is_reliable else _unless_nothing(told, steering)) as events:
         async for event in events:
             if isinstance(event, _Nothing):
                 nothing, search.usage = True, event.usage
@@ -241,6 +243,6 @@ def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
     """
     if not answered.found or answered.choice is not None:
         return answered
-    foreign, named = foreign_names(Draft(answered.answer, memory.book.text, before=alone(question)))
+    foreign, named = foreign_names(Draft(answered.answer, memory.book.text, before=without_options(question)))
     names = {name for name in named if not name[0].isdigit()}
     return replace(answered, found=False, citations=()) if names and names <= foreign else answered

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent, Steering, Stopped, StopReason
-from gistread.readers.lookups import answer, begin, heed, started
+from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
 
@@ -20,10 +20,10 @@ async def gists(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the gists. See `registry.Reader`."""
-    search = await begin(question, memory, engine, steering, options, max_pages=0)
-    for said in started(NAME, search):
+    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+    for said in opening_events(NAME, search):
         yield said
-    async for opened in heed(search, steering):
+    async for opened in apply_steering(search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     async for event in answer(search):

@@ -21,7 +21,7 @@ from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing
-from gistread.readers.choices import alone
+from gistread.readers.choices import without_options
 from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Unfit, Visited
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
@@ -271,7 +271,7 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, fro
     note = " ".join(said.text.split())
     if not note or adds_nothing(note):
         return ""
-    known = words_of(" ".join([search.plan, alone(search.question), *(one.text for one in path.notes)]))
+    known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
     if words_of(note) <= known:  # the plan said again, or the notebook
         return ""
     path.notes.append(Note(note, place, from_text))

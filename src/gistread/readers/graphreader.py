@@ -15,12 +15,12 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
-from gistread.memory.facts import Facts, gather
-from gistread.memory.graph import Element, build
+from gistread.memory.facts import Facts, build
+from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.readers.agreement import clusters
-from gistread.readers.answering import Basis, answer_from, answer_prompt, short_answer
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, short_answer
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Agreed,
@@ -61,12 +61,12 @@ async def graphreader(
     graph: Mapping[str, Element] = {}
     search = Search(question, memory, engine, graph)
     # The first page may take a minute: what is being waited for is said before.
-    if not (left := await asyncio.to_thread(facts.left, memory)).complete:
+    if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield Prepared("facts", left.done, left.total)
-    async with aclosing(gather(memory, engine, Priority.INTERACTIVE)) as growing:
+    async with aclosing(build(memory, engine, Priority.INTERACTIVE)) as growing:
         async for growth in growing:
             if isinstance(growth, Facts):
-                search.graph = await asyncio.to_thread(build, growth.facts, memory.book.language)
+                search.graph = await asyncio.to_thread(build_graph, growth.facts, memory.book.language)
             else:
                 search.usage = growth.usage
                 yield Prepared("facts", growth.done, growth.total)
@@ -87,7 +87,7 @@ async def graphreader(
 def _of_facts(search: Search, steering: Steering) -> Path:
     """A notebook for who will not wait for one: the facts that have been made, the nearest to the question."""
     memory = search.memory
-    made = facts.made(memory).facts
+    made = facts.known_facts(memory).facts
     shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
     notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
     return Path(1, Element("", "", tuple(shown), ()), notes)
@@ -178,7 +178,7 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
         text = _notebooks(filled, given)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
-    basis = Basis(
+    basis = AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
         cite=lambda said, question: cite_passages(said, question, memory, places),

@@ -18,12 +18,19 @@ from gistread import prompts
 from gistread.book.words import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
-from gistread.memory.chunks import TASK_TOKENS, held, part_tokens, text_of
+from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, chunks, join
+from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers.agreement import agree, clusters
-from gistread.readers.answering import SHORT_TOKENS, Basis, answer_from, answer_prompt, says_nothing, short_answer
-from gistread.readers.choices import alone
+from gistread.readers.answering import (
+    SHORT_TOKENS,
+    AnswerContext,
+    answer_from,
+    answer_prompt,
+    says_not_found,
+    short_answer,
+)
+from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Agreed,
@@ -72,12 +79,12 @@ class _Team:
     """Each question that was put to the members, and what is left of their reports."""
 
     def text(self, *parts: int) -> str:
-        return text_of((self.parts[part] for part in parts), self.memory.book)
+        return chunk_text((self.parts[part] for part in parts), self.memory.book)
 
     def findings(self) -> str:
         lines = []
         for asked, reports in self.history:
-            lines.append(f"Asked: {alone(asked)}")
+            lines.append(f"Asked: {without_options(asked)}")
             lines += [f"Part {report.part + 1}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
@@ -100,9 +107,9 @@ async def longagent(
     """Answer `question` from the whole book, part by part. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
     answer_tokens = max(SHORT_TOKENS, options.answer_tokens)
-    team.part_tokens = part_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
+    team.part_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
     team.most_reports = max(2, team.part_tokens // (ROUNDS * SHORT_TOKENS))
-    team.parts = await chunks(memory.book, team.part_tokens, engine.count)
+    team.parts = await split_into_chunks(memory.book, team.part_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield TeamFormed(tuple(team.parts))
 
@@ -150,7 +157,7 @@ async def _ask_members(
         async with places:
             return None if steering.stop else await _ask(team, question, part)
 
-    there = await held(team.parts, team.memory.book, team.engine)
+    there = await pinned(team.parts, team.memory.book, team.engine)
     order = sorted(range(len(team.parts)), reverse=from_end)
     order.sort(key=lambda part: not there[part])
     tasks = [asyncio.create_task(member(part)) for part in order]
@@ -223,7 +230,7 @@ async def _next_question(team: _Team) -> str:
     team.usage += said.usage
     question = " ".join(said.text.split()).strip('"“” ')
     known = any(agree(question, asked) for asked, _ in team.history)
-    return "" if not question or known or says_nothing(question) else question
+    return "" if not question or known or says_not_found(question) else question
 
 
 async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
@@ -233,7 +240,7 @@ async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
     reports = team.reported()
     places = [team.parts[part] for part in sorted({report.part for report in reports})]
     text = team.findings() if reports else ""
-    basis = Basis(
+    basis = AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),

@@ -13,18 +13,18 @@ from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.levels import coarsest, page_by_page
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.memory.tree import standing
-from gistread.readers.answering import Basis, answer_from, answer_prompt
+from gistread.memory.tree import current_tree
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite, without_false_references
 from gistread.readers.events import (
     Answered,
     Expanded,
+    OpenedBy,
     ReaderEvent,
+    SegmentLevel,
     Started,
     Steering,
-    Told,
     Unfit,
-    Who,
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.window import Window, lay_out, render
@@ -72,7 +72,7 @@ class Search:
         return needed <= self.engine.info.context_tokens
 
 
-async def begin(
+async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay the memory out for a question, with room for `max_pages`. It has a page, and none is added later.
@@ -88,7 +88,7 @@ async def begin(
     here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
     window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
     if not window.pieces and not window.opened:
-        text = render(memory, [coarsest(standing(memory))])
+        text = render(memory, [coarsest(current_tree(memory))])
         needed, context_tokens = await engine.count(text), engine.info.context_tokens
         if 0 < options.budget_tokens < needed:
             raise BudgetTooSmallError(needed, options.budget_tokens)
@@ -96,12 +96,12 @@ async def begin(
     return Search(question, window, engine, options)
 
 
-def started(name: str, search: Search) -> list[Started | Expanded]:
+def opening_events(name: str, search: Search) -> list[Started | Expanded]:
     """What a reader says first."""
     window, memory = search.window, search.window.memory
-    told = () if window.whole else tuple(Told(p.first, p.last, p.level, p.made, p.line) for p in window.pieces)
+    told = () if window.whole else tuple(SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.pieces)
     first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
-    return [first, *(Expanded(page, Who.PERSON) for page in sorted(window.opened))]
+    return [first, *(Expanded(page, OpenedBy.PERSON) for page in sorted(window.opened))]
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
@@ -116,7 +116,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
 
 
-async def heed(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
+async def apply_steering(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
     """Do what the person has asked for since: close what is refused, open what is pinned and fits."""
     window = search.window
     if window.opened & steering.refused:
@@ -127,13 +127,13 @@ async def heed(search: Search, steering: Steering) -> AsyncGenerator[Expanded | 
             continue
         if await search.fits(page):
             window.opened.add(page)
-            yield Expanded(page, Who.PERSON)
+            yield Expanded(page, OpenedBy.PERSON)
         else:
             search.unfit.add(page)
             yield Unfit(page)
 
 
-async def fitting(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
+async def pages_that_fit(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
     """The pages that can still be opened, these `named` ones aside: those that fit the window beside what is in it,
     as far as can be told without opening them."""
     window = search.window
@@ -166,7 +166,7 @@ async def answer(search: Search, *, insisting: bool = False) -> AsyncGenerator[R
     """The answer over what stands open now, as events; the last is `Answered`. `insisting`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     pages = [memory.entry(number).page for number in window.opened]
-    basis = Basis(
+    basis = AnswerContext(
         window.text(),
         window.compression_rate,
         cite=lambda said, question: cite(said, question, memory, window.opened, window.detailed or window.shown),

@@ -20,16 +20,16 @@ from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
-from gistread.memory.tree import Node, grow
+from gistread.memory.tree import Node, build
 from gistread.readers import passages
-from gistread.readers.answering import Basis, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
     Branched,
     LookedUp,
-    Part,
+    OpenedBy,
     Prepared,
     ReaderEvent,
     Restarted,
@@ -37,10 +37,10 @@ from gistread.readers.events import (
     Steering,
     Stopped,
     StopReason,
+    TreeBranch,
     TurnedBack,
     Unfit,
     Walked,
-    Who,
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
@@ -147,9 +147,9 @@ async def memwalker(
     await walk.at_page(least.page)  # where no page could be read, that is known before a tree is made
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     # The first summary may take a minute: what is being waited for is said before.
-    if not (left := await asyncio.to_thread(tree.left, memory)).complete:
+    if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
         yield Prepared("summaries", left.done, left.total)
-    async with aclosing(grow(memory, engine, Priority.INTERACTIVE)) as growing:
+    async with aclosing(build(memory, engine, Priority.INTERACTIVE)) as growing:
         async for growth in growing:
             if isinstance(growth, Node):
                 walk.path.append(growth)
@@ -178,7 +178,7 @@ async def memwalker(
             yield Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opened_or_not(page.number, (page.start, page.end), [place], Who.AGENT)
+        yield opened_or_not(page.number, (page.start, page.end), [place], OpenedBy.AGENT)
         if await _tells(walk, place, passed):
             yield Stopped(StopReason.ENOUGH)
             async for event in _answer(walk, page, place, passed):
@@ -191,7 +191,7 @@ async def memwalker(
 
 
 def _branched(node: Node) -> Branched:
-    parts = (Part(child.level, child.first, child.last, child.summary.text) for child in node.children)
+    parts = (TreeBranch(child.level, child.first, child.last, child.summary.text) for child in node.children)
     return Branched(tuple(parts))
 
 
@@ -237,7 +237,7 @@ async def _answer(
     walk: _Walk, page: Page, place: Passage, memory: str
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     text = walk.text(place)
-    basis = Basis(
+    basis = AnswerContext(
         _together(text, memory),
         _compression_rate(walk, count_words(text) + count_words(memory)),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
@@ -270,7 +270,7 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | An
         summaries.pop()
     text = "\n\n".join(summaries)
     rate = _compression_rate(walk, count_words(text))
-    basis = Basis(text, rate, lookups=lookups, usage=walk.usage, tells=False)
+    basis = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, tells=False)
     async for event in answer_from(basis, task(text), walk.question, engine, options):
         yield event
 

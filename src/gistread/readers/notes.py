@@ -12,8 +12,8 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, chunks, join
-from gistread.readers.answering import Basis, adds_nothing, answer_from, answer_prompt
+from gistread.memory.passages import Passage, join, split_into_chunks
+from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
@@ -58,7 +58,7 @@ async def notes(
         raise PromptTooLongError(window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window)
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
-    parts = await chunks(book, chunk_tokens, engine.count)
+    parts = await split_into_chunks(book, chunk_tokens, engine.count)
     notebook = _Notebook(min(room - chunk_tokens, CHUNK_TOKENS, options.budget_tokens or CHUNK_TOKENS))
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
 
@@ -84,7 +84,7 @@ async def notes(
     yield Stopped(reason)
 
     places = [place for _, place in notebook.notes]
-    basis = Basis(
+    basis = AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, asked: cite_passages(said, asked, memory, places),

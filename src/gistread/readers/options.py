@@ -21,7 +21,7 @@ class ReaderOptions:
     a time."""
     choices: tuple[str, ...] = ()
     """Of a question with options: all of them, in the order in which they are shown. The answer is one of them."""
-    weighs: bool = True
+    is_reliable: bool = True
     """The model chooses by what it has read (`memory/check_results.py`), so that it is believed when it says that
     the book
     does not say. False: it says so at random."""

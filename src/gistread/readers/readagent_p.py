@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator
 
 from gistread.engine.protocol import Engine, Message
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Who
-from gistread.readers.lookups import STOP, Search, answer, begin, fitting, heed, started
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.lookups import STOP, Search, answer, apply_steering, opening_events, pages_that_fit, start_search
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
 
@@ -22,10 +22,10 @@ async def readagent_p(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from what has been read so far. See `registry.Reader`."""
-    search = await begin(question, memory, engine, steering, options, options.max_pages)
-    for said in started(NAME, search):
+    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+    for said in opening_events(NAME, search):
         yield said
-    async for opened in heed(search, steering):
+    async for opened in apply_steering(search, steering):
         yield opened
 
     named: list[int] = []
@@ -38,8 +38,8 @@ async def readagent_p(
     for page in named:
         if page not in steering.refused and page not in search.window.opened:
             search.window.opened.add(page)
-            yield Expanded(page, Who.AGENT)
-    async for opened in heed(search, steering):
+            yield Expanded(page, OpenedBy.AGENT)
+    async for opened in apply_steering(search, steering):
         yield opened
     async for event in answer(search):
         yield event
@@ -55,7 +55,7 @@ async def _next_name(search: Search, steering: Steering, named: list[int]) -> in
             return StopReason.LIMIT
         if not window.shown - window.opened - steering.refused - set(named):
             return StopReason.NOTHING_LEFT
-        offered = await fitting(search, steering, named)
+        offered = await pages_that_fit(search, steering, named)
         if not offered:
             return StopReason.WINDOW
         prompt = search.prompt("lookup_parallel")

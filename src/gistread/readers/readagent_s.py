@@ -14,8 +14,17 @@ from collections.abc import AsyncGenerator
 from gistread import prompts
 from gistread.engine.protocol import Engine, Message, Sampling
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Expanded, LookedUp, ReaderEvent, Steering, Stopped, StopReason, Who
-from gistread.readers.lookups import REASON_TOKENS, STOP, Search, answer, begin, fitting, heed, started
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.lookups import (
+    REASON_TOKENS,
+    STOP,
+    Search,
+    answer,
+    apply_steering,
+    opening_events,
+    pages_that_fit,
+    start_search,
+)
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
 
@@ -27,12 +36,12 @@ async def readagent_s(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from what has been read so far. See `registry.Reader`."""
-    search = await begin(question, memory, engine, steering, options, options.max_pages)
-    for said in started(NAME, search):
+    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+    for said in opening_events(NAME, search):
         yield said
 
     while True:
-        async for opened in heed(search, steering):
+        async for opened in apply_steering(search, steering):
             yield opened
         step = await _next_step(search, steering)
         if isinstance(step, StopReason):
@@ -43,9 +52,9 @@ async def readagent_s(
         yield LookedUp(step, len(search.lookups), reason)
         if step not in steering.refused and step not in search.window.opened:
             search.window.opened.add(step)
-            yield Expanded(step, Who.AGENT)
+            yield Expanded(step, OpenedBy.AGENT)
 
-    async for opened in heed(search, steering):
+    async for opened in apply_steering(search, steering):
         yield opened
     async for event in answer(search):
         yield event
@@ -61,7 +70,7 @@ async def _next_step(search: Search, steering: Steering) -> int | StopReason:
             return StopReason.LIMIT
         if not window.shown - window.opened - steering.refused:
             return StopReason.NOTHING_LEFT
-        offered = await fitting(search, steering)
+        offered = await pages_that_fit(search, steering)
         if not offered:
             return StopReason.WINDOW
         labels = [*(f"Page {page}" for page in offered), STOP]

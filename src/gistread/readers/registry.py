@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from gistread.errors import NoEmbeddingModelError
-from gistread.readers.choices import posed
+from gistread.readers.choices import with_options
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
@@ -50,7 +50,7 @@ class Method:
     """False: it reads the book's own text, and can be asked before a page has been read."""
     names_pages: bool = False
     """Without a memory it reads the book's own text; where there is one, it says which of its pages it looked up."""
-    needs: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
     """What is made of a memory for it beside the gists, by the names of `memory/artifacts.py`. It makes what is missing
     when it is asked, or does with less; it answers sooner, or better, where that has been made before."""
 
@@ -75,7 +75,7 @@ class Method:
         ) -> "AsyncGenerator[ReaderEvent, None]":
             if self.needs_embedder and options.embedder is None:
                 raise NoEmbeddingModelError(self.name)
-            return reader(posed(question, options.choices), memory, engine, steering, options)
+            return reader(with_options(question, options.choices), memory, engine, steering, options)
 
         return ask
 
@@ -95,36 +95,36 @@ _METHODS = (
         "readagent-s",
         "opens one page after another, and looks each time again",
         "readagent_s:readagent_s",
-        needs=_WHEN_LONG,
+        artifacts=_WHEN_LONG,
     ),
-    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p", needs=_WHEN_LONG),
+    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p", artifacts=_WHEN_LONG),
     Method(
         "memwalker",
         "walks a tree of summaries down to the page that tells",
         "memwalker:memwalker",
-        needs=("summaries",),
+        artifacts=("summaries",),
     ),
     Method(
         "graphreader",
         "five paths through a graph of what is named, and a vote",
         "graphreader:graphreader",
-        needs=("facts",),
+        artifacts=("facts",),
     ),
     Method(
         "longagent",
         "a leader asks members who have read a part each",
         "longagent:longagent",
         needs_memory=False,
-        needs=("members",),
+        artifacts=("members",),
     ),
     Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
-    Method("gists", "the gist memory alone", "gists:gists", needs=_WHEN_LONG),
+    Method("gists", "the gist memory alone", "gists:gists", artifacts=_WHEN_LONG),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
     Method(
         "dense",
         "the pages nearest in meaning, by an embedding model",
         "dense:dense",
-        needs=("vectors",),
+        artifacts=("vectors",),
         needs_embedder=True,
     ),
     Method("dos", "passages by relevance, in the order of the book", "text_readers:dos", needs_memory=False),

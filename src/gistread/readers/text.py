@@ -11,20 +11,20 @@ from gistread.readers.events import (
     LookedUp,
     MembersAsked,
     Noted,
+    OpenedBy,
     Planned,
     ReaderEvent,
     Reported,
     Restarted,
+    SegmentLevel,
     Shared,
     Started,
     Stopped,
     StopReason,
-    Told,
     TurnedBack,
     Unfit,
     Visited,
     Walked,
-    Who,
 )
 
 _STOPPED = {
@@ -36,7 +36,7 @@ _STOPPED = {
 }
 
 
-def said(event: ReaderEvent) -> str:
+def describe(event: ReaderEvent) -> str:
     """What is told of a step; empty where nothing is."""
     match event:
         case Started():
@@ -60,10 +60,10 @@ def said(event: ReaderEvent) -> str:
             return f"   {len(by)} say: {answer}"
         case LookedUp(page=page, step=step, reason=reason):
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
-        case Expanded(page=page, by=Who.PERSON):
+        case Expanded(page=page, by=OpenedBy.PERSON):
             return f"   page {page}, opened by you"
         case Unfit():
-            return f"   {unfit(event)}"
+            return f"   {describe_unfit(event)}"
         case Noted(text=text, path=path):
             return f"   path {path}: {text}" if path else f"   {text}"
         case Stopped(reason=reason):
@@ -73,7 +73,7 @@ def said(event: ReaderEvent) -> str:
     return ""
 
 
-def unfit(event: Unfit) -> str:
+def describe_unfit(event: Unfit) -> str:
     """That a page does not fit, and what of it is read all the same."""
     if not event.shown:
         return f"page {event.page} does not fit the model's window"
@@ -90,7 +90,7 @@ def _scope(started: Started) -> str:
     if not started.complete:
         lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
     if started.told:
-        lines.append(at_levels(started.told))
+        lines.append(describe_segments(started.told))
     return "\n".join(lines)
 
 
@@ -100,7 +100,7 @@ def _share(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else "Less than 1%"
 
 
-def at_levels(told: Sequence[Told]) -> str:
+def describe_segments(told: Sequence[SegmentLevel]) -> str:
     """In one sentence, how many pages are told at which level."""
     own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
     summaries = [one for one in told if one.level and not one.line]

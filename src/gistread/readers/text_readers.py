@@ -13,13 +13,14 @@ from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, cut, render
+from gistread.memory.passages import Passage, render, split_into_passages
 from gistread.readers import passages
-from gistread.readers.answering import Basis, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     Expanded,
     LookedUp,
+    OpenedBy,
     ReaderEvent,
     Shown,
     Started,
@@ -27,7 +28,6 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     Unfit,
-    Who,
 )
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
@@ -71,11 +71,11 @@ async def pages_in_full(
     if tell_share:
         yield text.started(shown)
     for number in pinned:
-        yield opened_or_not(number, places[number], shown, Who.PERSON)
+        yield opened_or_not(number, places[number], shown, OpenedBy.PERSON)
     opened = [number for number in wanted if overlaps(shown, places[number])]
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
-        yield opened_or_not(number, places[number], shown, Who.AGENT)
+        yield opened_or_not(number, places[number], shown, OpenedBy.AGENT)
     if len(opened) < len(wanted):
         reason = StopReason.WINDOW
     else:
@@ -91,7 +91,7 @@ async def dos(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Passages nearest to the question, as many as the budget takes, in the order of the book."""
     text = BookText("dos", question, memory, engine, options)
-    all_passages = cut(memory.book)
+    all_passages = split_into_passages(memory.book)
     pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
     ranked = await passages.ranked(question, all_passages, memory.book)
     # What shares no word with the question comes last, from the start: readers are compared at equal budgets.
@@ -109,7 +109,7 @@ async def full(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
     text = BookText("full", question, memory, engine, options)
-    shown = await text.fit(cut(memory.book), options.budget_tokens)
+    shown = await text.fit(split_into_passages(memory.book), options.budget_tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):
@@ -204,7 +204,7 @@ class BookText:
         seen = tuple(shown or ())
         yield Shown(seen)
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
-        basis = Basis(
+        basis = AnswerContext(
             text or "",
             100.0 * (1.0 - words / max(1, memory.book.words)),
             cite=lambda said, question: cite_passages(said, question, memory, seen),
@@ -241,7 +241,7 @@ def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
 
 
-def opened_or_not(number: int, place: Passage, shown: Sequence[Passage], by: Who) -> Expanded | Unfit:
+def opened_or_not(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
     """What is told of a page that was asked for."""
     share = share_of(place, shown)
     return Expanded(number, by) if share == 1.0 else Unfit(number, share)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Engine
 from gistread.errors import PromptTooLongError
-from gistread.memory.levels import Piece, cut, nearness, page_by_page
+from gistread.memory.levels import Segment, choose_segments, page_by_page, page_weights
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGES_OPEN
-from gistread.memory.tree import Node, standing
+from gistread.memory.tree import Node, current_tree
 from gistread.search.ranked import Ranker
 
 _TAG_TOKENS = 16
@@ -31,7 +31,7 @@ class Window:
     """What stands before the model. The pieces stay; pages open and close."""
 
     memory: GistMemory
-    pieces: Sequence[Piece]
+    pieces: Sequence[Segment]
     """In the order of the book; of every page that has been read there is one that tells."""
     opened: set[int] = field(default_factory=set)
     """Pages whose own text stands in place of their gist, or behind the piece that tells of them."""
@@ -68,7 +68,7 @@ class Window:
         return render(self.memory, self.pieces, self.opened if opened is None else opened)
 
 
-def render(memory: GistMemory, pieces: Iterable[Piece], opened: Iterable[int] = ()) -> str:
+def render(memory: GistMemory, pieces: Iterable[Segment], opened: Iterable[int] = ()) -> str:
     """These pieces, each under a tag that names its pages, and the open pages where they belong."""
     left = sorted(opened, reverse=True)
     written: list[str] = []
@@ -122,13 +122,13 @@ async def lay_out(
     top, near = await asyncio.to_thread(_looked_at, question, memory, here)
     per_word = await _tokens_per_word(memory, engine)
 
-    def cost(piece: Piece) -> float:
+    def cost(piece: Segment) -> float:
         return 0.0 if _is_open(piece, opened) else piece.words * per_word + _TAG_TOKENS
 
     # First with room for pages to open; in a window that is too small for that, without.
     for budget in (room - min(max_pages * typical, room // 2), room):
         for _ in range(_TRIES):
-            pieces = cut(top, near, budget, cost)
+            pieces = choose_segments(top, near, budget, cost)
             if not pieces:
                 break
             # Tokens of pieces add up to about those of the whole, not exactly: what counts is measured.
@@ -144,10 +144,10 @@ async def lay_out(
 def _looked_at(question: str, memory: GistMemory, here: int | None) -> tuple[Node, list[float]]:
     """The tree as it stands, and how much each page matters for this question. For a thread."""
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
-    return standing(memory), nearness(Ranker(documents, memory.book.language).scores(question), here)
+    return current_tree(memory), page_weights(Ranker(documents, memory.book.language).scores(question), here)
 
 
-async def _all_fit(pieces: Sequence[Piece], room: int, memory: GistMemory, engine: Engine) -> bool:
+async def _all_fit(pieces: Sequence[Segment], room: int, memory: GistMemory, engine: Engine) -> bool:
     # Two words a token is more than any vocabulary does: a long memory need not be counted to be known as long.
     if sum(piece.words for piece in pieces) / 2 > room:
         return False
@@ -169,12 +169,12 @@ async def _typical_page_tokens(memory: GistMemory, engine: Engine) -> int:
     return round(tokens * mean / max(1, middle.words)) + _TAG_TOKENS
 
 
-def _is_open(piece: Piece, opened: Iterable[int]) -> bool:
+def _is_open(piece: Segment, opened: Iterable[int]) -> bool:
     """Whether a page's own text stands in place of this piece, its gist."""
     return piece.first == piece.last and piece.first in opened
 
 
-def _tag(piece: Piece) -> str:
+def _tag(piece: Segment) -> str:
     if piece.first == piece.last:
         return f"(Page {piece.first})"
     return f"(Pages {piece.first}-{piece.last}, shortened together)"

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Priority
 from gistread.errors import GistreadError
-from gistread.memory.artifacts import ARTIFACTS, Models
-from gistread.memory.estimate import Left
+from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProgress, Crashed, Notice, SessionEvent
 
@@ -53,7 +53,7 @@ class ArtifactTask:
         await self._cancel()
         self._set(None)
 
-    def go_on(self, memory: GistMemory, models: Models) -> None:
+    def go_on(self, memory: GistMemory, models: ArtifactModels) -> None:
         """Make what is wanted and missing, if anything is and it is not being made."""
         if not self.running and self._wanted:
             self._task = asyncio.create_task(self._run(memory, models), name="making")
@@ -76,7 +76,7 @@ class ArtifactTask:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _run(self, memory: GistMemory, models: Models) -> None:
+    async def _run(self, memory: GistMemory, models: ArtifactModels) -> None:
         try:
             while self._wanted:
                 name = next(iter(self._wanted))
@@ -90,7 +90,7 @@ class ArtifactTask:
             self._tell(Crashed(error))
         self._set(None)
 
-    async def _make(self, name: str, memory: GistMemory, models: Models) -> None:
+    async def _make(self, name: str, memory: GistMemory, models: ArtifactModels) -> None:
         need = ARTIFACTS[name]
         left = await need.left(memory, models)
         if left.complete:
@@ -112,7 +112,7 @@ class ArtifactTask:
             self._tell(ActivityChanged())
 
 
-def _seconds_left(left: Left, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
+def _seconds_left(left: RemainingWork, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
     """By the pace since it began; before there is one, as expected."""
     made = done - left.done
     if made <= 0:

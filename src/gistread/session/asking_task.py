@@ -45,13 +45,13 @@ class AskingTask:
         max_pages: int,
         reader: str = "",
         embedder: Embedder | None = None,
-        weighs: Callable[[str], bool] = lambda _: True,
+        is_reliable: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`weighs`: from a model's fingerprint to what is known of it, see `ReaderOptions`; called in a thread."""
+        """`is_reliable`: from a model's fingerprint to what is known of it, see `ReaderOptions`; called in a thread."""
         self._tell = tell
         self._task: asyncio.Task[None] | None = None
         self._options = ReaderOptions(max_pages=max_pages, embedder=embedder)
-        self._weighs = weighs
+        self._is_reliable = is_reliable
         self.reader = reader if reader in METHODS else DEFAULT_READER
         self.state = AskingState.IDLE
         self.steering = Steering()
@@ -100,7 +100,8 @@ class AskingTask:
             memory, engine = await ready()
             self._tell(QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
             self._set(AskingState.PAGE)
-            options = replace(self._options, weighs=await asyncio.to_thread(self._weighs, engine.info.fingerprint))
+            reliable = await asyncio.to_thread(self._is_reliable, engine.info.fingerprint)
+            options = replace(self._options, is_reliable=reliable)
             async for event in METHODS[self.reader].reader()(question, memory, engine, self.steering, options):
                 if (state := _doing(event, self.state)) is not self.state:
                     self._set(state)

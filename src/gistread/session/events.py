@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gistread.engine.protocol import EngineInfo, EngineState
-from gistread.memory.model import Entry, GistMemory, Page
+from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import ReaderEvent
 
 
@@ -145,7 +145,7 @@ class PageStarted:
 class PageRead:
     """The memory has grown by this entry."""
 
-    entry: Entry
+    entry: MemoryEntry
     retries: int = 0
     """How often the model was asked again for the gist."""
 

@@ -10,7 +10,7 @@ from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.choosing import aim_to_go_on_with, begun_as
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING, GistMemory, Reading
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, ReadingMode
 from gistread.memory.sizes import choose_sizes
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
@@ -58,13 +58,13 @@ class MemoryChoice:
             case MemoryHeader() as header if header.fingerprint in (info.fingerprint, *info.aliases):
                 if (kept := self._store.reopen(self._book, header, sizes)) is not None:
                     return kept
-                aim = header.aim
-            case MemoryHeader(aim=aim) | (GistFocus() as aim):
+                focus = header.focus
+            case MemoryHeader(focus=focus) | (GistFocus() as focus):
                 pass
             case None:
-                aim = aim_to_go_on_with(self._config.preset, self._presets, self._book, self._store, fingerprint)
-        reading = Reading(self._config.reading or DEFAULT_READING)
-        return self._store.open(self._book, info.name, fingerprint, sizes, reading, aim=aim)
+                focus = aim_to_go_on_with(self._config.preset, self._presets, self._book, self._store, fingerprint)
+        reading = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
+        return self._store.open(self._book, info.name, fingerprint, sizes, reading, focus=focus)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether the memory on screen, which is not this model's `own`, is to stay there and be asked over.

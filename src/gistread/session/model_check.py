@@ -13,7 +13,7 @@ from gistread.engine.model_source import find_source
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResults
-from gistread.memory.model_check import try_model
+from gistread.memory.model_check import check_model
 from gistread.session.events import Notice, PageRead, QuestionAsked, SessionEvent
 
 
@@ -51,14 +51,14 @@ class Trying:
         # An engine that is closed meanwhile fails, and one that is too slow is tried another time.
         with contextlib.suppress(EngineError):
             info = engine.info
-            known = await asyncio.to_thread(self._verdicts.of, info.fingerprint)
+            known = await asyncio.to_thread(self._verdicts.get, info.fingerprint)
             if info.placement is None or known is not None:
                 self._done = True
                 return
-            verdict = await try_model(engine)
+            verdict = await check_model(engine)
             self._done = True
             path = await asyncio.to_thread(_file_of, model)
-            await asyncio.to_thread(self._verdicts.keep, info.fingerprint, path, verdict)
+            await asyncio.to_thread(self._verdicts.save, info.fingerprint, path, verdict)
             self._listener(Notice(f"{info.name}: {verdict.line}."))
 
 

@@ -14,7 +14,7 @@ from gistread.engine.model_source import fits_in_memory, is_local, same_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
-from gistread.memory.artifacts import Models
+from gistread.memory.artifacts import ArtifactModels
 
 MakeEngine = Callable[[str], Engine]
 """A model's path or name becomes an engine that is not loaded yet. Called in a thread; raises GistreadError."""
@@ -118,10 +118,10 @@ class ModelPair:
         """Whether one of two would slow the other down. Only those on this machine do."""
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
-    def at_hand(self, embedder: Embedder | None) -> Models | None:
+    def at_hand(self, embedder: Embedder | None) -> ArtifactModels | None:
         """What is made of a memory with. None while the model that reads has no engine."""
         engine = self.reading.engine
-        return Models(engine, embedder, answers=not self.apart) if engine is not None else None
+        return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose_reading(self, spec: str) -> None:
         """Raises GistreadError when there is none of this name: none is chosen then."""

@@ -11,7 +11,7 @@ from gistread.engine.protocol import Engine, Priority
 from gistread.errors import GistreadError
 from gistread.memory.estimate import UNKNOWN_PACE, estimate, expected_pace, pace_of
 from gistread.memory.model import GistMemory, Page
-from gistread.memory.reading import Finished, Gisted, PageFound, Resumed, read_book
+from gistread.memory.reading import Finished, PageFound, PageGisted, Resumed, read_book
 from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.lookups import prepare
@@ -51,7 +51,7 @@ class ReadingTask:
         `prepare_questions`: the same engine will be asked over the memory.
         """
         self.problem = ""
-        self._expected = expected_pace(engine.info, kept.memory.reading, self.tokens_per_word)
+        self._expected = expected_pace(engine.info, kept.memory.reading_mode, self.tokens_per_word)
         self._estimate(kept.memory)
         self._set(ReadingState.DONE if kept.memory.complete else ReadingState.RUNNING)
         self._task = asyncio.create_task(self._run(kept, engine, then, prepare_questions), name="reading")
@@ -86,7 +86,7 @@ class ReadingTask:
                         self._found.append(page)
                         if len(self._found) == 1:
                             self._begin_next()
-                    case Gisted(entry=entry):
+                    case PageGisted(entry=entry):
                         self._found = [page for page in self._found if page.start >= entry.page.end]
                         self.page = None
                         self._estimate(kept.memory)
@@ -122,7 +122,7 @@ class ReadingTask:
         if memory.complete:
             return
         self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
-        self._expected = expected_pace(engine.info, memory.reading, self.tokens_per_word)
+        self._expected = expected_pace(engine.info, memory.reading_mode, self.tokens_per_word)
         self._estimate(memory)
         self._tell(ActivityChanged())
 

@@ -15,10 +15,10 @@ from gistread.engine.model_source import same_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ARTIFACTS
-from gistread.memory.estimate import Left, estimate, expected_pace, pace_of
+from gistread.memory.estimate import RemainingWork, estimate, expected_pace, pace_of
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING, GistMemory, PageSize
-from gistread.memory.model import Reading as ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize
+from gistread.memory.model import ReadingMode as ReadingMode
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
@@ -58,11 +58,11 @@ class Session:
         *,
         presets: Path,
         make_asking_engine: MakeEngine | None = None,
-        weighs: Callable[[str], bool] = lambda _: True,
+        is_reliable: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`embedder`: for readers that search by meaning; it is loaded when one first does, and closed with this.
         `presets`: the folder of the person's own. `make_asking_engine`: of the model that answers, if not the same.
-        `weighs`: see `AskingTask`."""
+        `is_reliable`: see `AskingTask`."""
         self.book = book
         self._config = config
         self._presets = presets
@@ -84,7 +84,7 @@ class Session:
         self._waits = False
         """The model that reads was being loaded when that question came."""
         self.reading = ReadingTask(self._tell)
-        self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder, weighs)
+        self.asking = AskingTask(self._tell, config.max_pages, config.reader, embedder, is_reliable)
         self.making = ArtifactTask(self._tell)
 
     @property
@@ -190,9 +190,9 @@ class Session:
         """Of this book, those with a page at least. Reads the disk."""
         return self._choice.memories()
 
-    async def use_focus(self, aim: GistFocus) -> None:
+    async def use_focus(self, focus: GistFocus) -> None:
         """Read the book for this, beside the memories that there are."""
-        await self._want(aim)
+        await self._want(focus)
 
     async def use_memory(self, header: MemoryHeader) -> None:
         """Show this memory of the book, and read on in it where it is the model's own."""
@@ -223,7 +223,7 @@ class Session:
         if (info := self.info) is None:
             return None
         empty = GistMemory(self.book, PageSize(1, 1), info.name)
-        reading = ReadingMode(self._config.reading or DEFAULT_READING)
+        reading = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         expected = expected_pace(info, reading, self.reading.tokens_per_word)
         return estimate(empty, pace_of(self._memory or empty, expected)).seconds_left
 
@@ -245,7 +245,7 @@ class Session:
         if self.reading.state is ReadingState.DONE:
             return
         if self.reading.state is ReadingState.OFFERED and self._kept is not None:
-            self._choice.want(self._kept.memory.aim)
+            self._choice.want(self._kept.memory.focus)
         self._begin()
 
     def question_obstacle(self) -> Obstacle | None:
@@ -314,7 +314,7 @@ class Session:
         if self.reading.state in (ReadingState.DONE, ReadingState.OFFERED) and not self.asking.running:
             self._make_needs()
 
-    async def artifacts_left(self, *names: str) -> dict[str, Left]:
+    async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
         """How much of these artifacts (by default of all that readers use) is still missing, by name.
 
         Empty where that cannot be known, without a model. An embedding model is not loaded for this.
@@ -325,7 +325,7 @@ class Session:
         if models is None or self.loading or memory is None:
             return {}
         try:
-            wanted = names or [name for method in METHODS.values() for name in method.needs]
+            wanted = names or [name for method in METHODS.values() for name in method.artifacts]
             return {name: await ARTIFACTS[name].left(memory, models) for name in dict.fromkeys(wanted)}
         except GistreadError:
             return {}
@@ -343,7 +343,7 @@ class Session:
     def _make_needs(self) -> None:
         """Begin with what the chosen reader needs, unless that is to wait for a question."""
         if self._config.prepare == "auto" and self._memory is not None and self._memory.complete:
-            self.making.want(*METHODS[self.asking.reader].needs)
+            self.making.want(*METHODS[self.asking.reader].artifacts)
         if not self.asking.running:
             self._make_on()
 

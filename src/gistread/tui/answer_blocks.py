@@ -8,7 +8,7 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from gistread.readers.answering import doubt
+from gistread.readers.answering import not_found_note
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -16,6 +16,7 @@ from gistread.readers.events import (
     Expanded,
     LookedUp,
     Noted,
+    OpenedBy,
     Prepared,
     ReaderEvent,
     Restarted,
@@ -24,9 +25,8 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
     Unfit,
-    Who,
 )
-from gistread.readers.text import at_levels, unfit
+from gistread.readers.text import describe_segments, describe_unfit
 from gistread.tui.text.document import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
 from gistread.tui.work.whole import Work
@@ -110,10 +110,10 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
         case LookedUp(page=page, step=step, reason=reason):
             because = f", {reason}" if reason else ""
             return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
-        case Expanded(page=page, by=Who.PERSON):
+        case Expanded(page=page, by=OpenedBy.PERSON):
             return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
         case Unfit():
-            return replace(exchange, steps=(*exchange.steps, f"◇ {unfit(event)}"))
+            return replace(exchange, steps=(*exchange.steps, f"◇ {describe_unfit(event)}"))
         case Noted(text=text):
             return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
         case Stopped(reason=StopReason.NOTHING_LEFT) if not exchange.steps:
@@ -149,7 +149,7 @@ def scope_of(started: Started) -> str:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
         said.append(f"Over the {first} of ~{started.pages_total} pages.")
     if started.told:
-        said.append(at_levels(started.told))
+        said.append(describe_segments(started.told))
     return " ".join(said)
 
 
@@ -191,7 +191,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
     over = not (exchange.running or exchange.problem)
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    if over and (doubted := doubt(exchange.answer, found=exchange.found)):
+    if over and (doubted := not_found_note(exchange.answer, found=exchange.found)):
         drawn.add(_said(doubted, None, "muted"))
     if not exchange.found and exchange.lookups:
         pages = ", ".join(map(str, exchange.lookups))

@@ -1,11 +1,11 @@
 """What a reader needs beside the gists, in words: whether it is there, and how long it takes to make. Pure."""
 
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.estimate import Left
+from gistread.memory.estimate import RemainingWork
 from gistread.tui.status import minutes
 
 
-def need_words(name: str, left: Left | None, info: EngineInfo | None) -> str:
+def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
     """`needs facts: about 12 min`, `facts are there`, `facts: 12 of 46 are there, about 8 min more`.
 
     `left` None: not known yet. Empty where it is not needed.

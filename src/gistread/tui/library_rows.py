@@ -6,7 +6,7 @@ from rich.cells import cell_len, set_cell_size
 
 from gistread.library.model import Entry
 from gistread.library.text import bar, percent, time_left, when
-from gistread.memory.progress import ReadBy
+from gistread.memory.progress import BookProgress
 from gistread.tui.text.cells import clean
 
 ONE_LINE = 100
@@ -52,12 +52,12 @@ def heading(width: int) -> str:
     return " " * _MARGIN + (" " * _GAP).join(cells)
 
 
-def lines(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+def lines(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     """The row of a book, each line at most `width` columns wide."""
     return _one_line(entry, read, now_s, width) if width >= ONE_LINE else _two_lines(entry, now_s, width)
 
 
-def about(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[str, str]:
+def about(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
     """What is known of a book beyond its row, and where its file is."""
     brief = width < ONE_LINE  # the row says the rest in two lines
     facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
@@ -83,7 +83,7 @@ def about(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[
     return clean(" · ".join(filter(None, facts))), clean(where)
 
 
-def _one_line(entry: Entry, read: ReadBy | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+def _one_line(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     title, author, columns = _widths(width)
     texts = {
         PROGRESS: Cell(_progress(entry), "accent"),
@@ -143,7 +143,7 @@ def _last(entry: Entry, now_s: float) -> Cell:
     return Cell(when(entry.opened_at, now_s) if entry.was_opened else "not opened yet", "muted")
 
 
-def _model(entry: Entry, read: ReadBy | None) -> str:
+def _model(entry: Entry, read: BookProgress | None) -> str:
     if read is None or not read.pages or not entry.length:
         return ""
     share = read.read_until / entry.length

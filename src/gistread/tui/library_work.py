@@ -15,7 +15,7 @@ from gistread.library.catalogue import Catalogue, look_at
 from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, Entry
 from gistread.library.series import write_series
-from gistread.memory.progress import ReadBy, furthest
+from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.user_data import Shelf
@@ -33,7 +33,7 @@ class Books:
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
-        self.read_by: Mapping[str, ReadBy] = {}
+        self.read_by: Mapping[str, BookProgress] = {}
         """The memory of each book that got furthest, by the SHA-256 of its text."""
 
     def entries(self) -> tuple[list[Entry], str]:
@@ -47,7 +47,7 @@ class Books:
         return entries, problem
 
     def look_at_memories(self) -> None:
-        self.read_by = furthest(self._memories)
+        self.read_by = furthest_memories(self._memories)
 
     def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
         """A folder or a file. Raises FolderError, BookError."""

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
-from gistread.memory.model import Entry, GistMemory, GistSource, Page
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.outline import chapter_of
-from gistread.readers.events import Who
+from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text.document import Block, Span
 
@@ -57,7 +57,7 @@ def levels_of(book: Book) -> list[Zoom]:
 class Opening:
     """Who opened a page and what for."""
 
-    by: Who
+    by: OpenedBy
     reason: str = ""
 
 
@@ -79,7 +79,7 @@ class View:
     zoom: Zoom = Zoom.PAGE
 
 
-def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
+def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
     """The blocks of one page: its chapter's title where one begins, then its gist, or its text when open.
 
     Zoomed in, its text, which has the title in it.
@@ -148,7 +148,7 @@ def entry_blocks(memory: GistMemory, entry: Entry, view: View) -> list[Block]:
     return blocks
 
 
-def _title_block(memory: GistMemory, entry: Entry, view: View) -> Block:
+def _title_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
     """The page that stands in front of a volume."""
     number = entry.page.number
     here = "← you" if number == view.here else ""
@@ -258,7 +258,7 @@ def _work_ends(memory: GistMemory, begun: Page | None) -> int:
     return begun.end if begun else memory.read_until + len(memory.book.text) // memory.estimated_pages
 
 
-def _tail(entry: Entry, view: View) -> str:
+def _tail(entry: MemoryEntry, view: View) -> str:
     number = entry.page.number
     words = []
     if view.zoom is Zoom.TEXT and number not in view.opened:
@@ -277,7 +277,7 @@ def _tail(entry: Entry, view: View) -> str:
 
 
 def _opened_by(opening: Opening) -> str:
-    who = "opened by the agent" if opening.by is Who.AGENT else "opened by you"
+    who = "opened by the agent" if opening.by is OpenedBy.AGENT else "opened by you"
     return f"{who}: {opening.reason}" if opening.reason else who
 
 

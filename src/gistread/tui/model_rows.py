@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gistread.engine.model_files import Availability, MemoryFit, ModelFile, availability_of, memory_fit_of
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
-from gistread.memory.check_results import Verdict, Worth
+from gistread.memory.check_results import CheckResult, Worth
 
 NO_MODEL = "\0none"
 """Id of the row for no model of its own."""
@@ -90,7 +90,7 @@ def sections(
     current: str,
     starter: Path | None,
     role: Role = Role.READING,
-    tried: Mapping[Path, Verdict] | None = None,
+    tried: Mapping[Path, CheckResult] | None = None,
 ) -> list[Section]:
     """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out.
 

@@ -84,7 +84,7 @@ def make_session(
         make_embedder(),
         presets=paths.user_presets,
         make_asking_engine=make_engine,
-        weighs=verdicts.weighs,
+        is_reliable=verdicts.is_reliable,
     )
 
 

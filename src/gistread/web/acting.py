@@ -13,7 +13,7 @@ from gistread.book.words import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
 from gistread.errors import EngineError, PromptTooLongError, UsageError
-from gistread.memory.derived import Derived, Grown, key_of
+from gistread.memory.derived import ArtifactProgress, DerivedRecords, key_of
 from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
 from gistread.search.ranked import Ranker
 from gistread.web.model import Action, Element, Operation, Snippet, WebPage
@@ -36,7 +36,7 @@ _LONGEST_TASK = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class SnippetOpened:
     """The model asks for a snippet."""
 
     snippet: int
@@ -44,7 +44,7 @@ class Opened:
     """From 1."""
 
 
-ActEvent = Grown | Opened | Action
+ActEvent = ArtifactProgress | SnippetOpened | Action
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ async def act(
     task: str,
     done: Sequence[str],
     engine: Engine,
-    derived: Derived | None = None,
+    derived: DerivedRecords | None = None,
     max_snippets: int = MAX_SNIPPETS,
 ) -> AsyncGenerator[ActEvent, None]:
     """Choose the next step of `task` after those that are `done`. The last event is the `Action`.
@@ -111,10 +111,12 @@ async def act(
     near = _nearest(page, task)
     gists: dict[int, str] = {}
     long = [number for number in sorted(near) if not is_short(page.snippet(number).text)]
-    async for number, gist, cost in _gists([page.snippet(number) for number in long], engine, derived or Derived()):
+    async for number, gist, cost in _gists(
+        [page.snippet(number) for number in long], engine, derived or DerivedRecords()
+    ):
         gists[number] = gist
         usage += cost
-        yield Grown(len(gists), len(long), usage)
+        yield ArtifactProgress(len(gists), len(long), usage)
     window = await _laid_out(page, near, gists, asked)
     lookups: list[int] = []
     while len(lookups) < max_snippets or not window.can_act(lookups):
@@ -123,7 +125,7 @@ async def act(
         if wanted is None:
             break
         lookups.append(wanted)
-        yield Opened(wanted, len(lookups))
+        yield SnippetOpened(wanted, len(lookups))
     window.opened.update(lookups)
     element, operation, value, cost = await asked.step(window)
     shown = tuple(window.shown)
@@ -142,7 +144,7 @@ def _nearest(page: WebPage, task: str) -> list[int]:
 
 
 async def _gists(
-    snippets: Sequence[Snippet], engine: Engine, derived: Derived
+    snippets: Sequence[Snippet], engine: Engine, derived: DerivedRecords
 ) -> AsyncGenerator[tuple[int, str, Usage], None]:
     """(number, gist, cost) of each, as soon as it is there; as many at a time as pay."""
     places = ConcurrencyLimit(engine)

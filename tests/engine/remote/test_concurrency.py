@@ -11,7 +11,7 @@ from gistread.engine.protocol import Message, Priority, Prompt, Sampling
 from gistread.engine.remote.concurrency import AdaptiveLimit
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.semaphore import RequestSlots
-from gistread.memory.model import PageSize, Reading
+from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryStore
 from tests.engine.remote.conftest import Connect, until
@@ -207,7 +207,9 @@ async def index(connect: Connect, server: Server, folder: Path, connections: int
     engine = connect(server.url, connections=connections)
     info = await engine.start()
     began = time.monotonic()
-    with MemoryStore(folder).open(book, info.name, info.fingerprint, PageSize(100, 300), Reading.SINGLE_PASS) as kept:  # type: ignore[arg-type]
+    with MemoryStore(folder).open(
+        book, info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS
+    ) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, engine):
             pass
         assert kept.memory.complete

@@ -9,8 +9,8 @@ import pytest
 from gistread.engine.protocol import Completion, Message, Priority, Prompt, Restarted, Sampling, TextDelta
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.errors import EngineError
-from gistread.memory.model import PageSize, Reading
-from gistread.memory.reading import Gisted, read_book
+from gistread.memory.model import PageSize, ReadingMode
+from gistread.memory.reading import PageGisted, read_book
 from gistread.memory.store import MemoryStore
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Asked, Failure, Kind, Server, Status
@@ -183,10 +183,10 @@ async def read(
     """Pages kept, and why it ended before the end of the book."""
     engine = connect(url)
     info = await engine.start()
-    with store.open(BOOK, info.name, info.fingerprint, PageSize(100, 300), Reading.CAREFUL) as kept:
+    with store.open(BOOK, info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL) as kept:
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
-                if isinstance(event, Gisted) and event.entry.page.number >= stop_after:
+                if isinstance(event, PageGisted) and event.entry.page.number >= stop_after:
                     break
         except EngineError as error:
             return len(kept.memory.entries), error

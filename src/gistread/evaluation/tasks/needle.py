@@ -24,7 +24,7 @@ from gistread.evaluation.tasks.musique import musique_problem
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_records
-from gistread.evaluation.tasks.squad import Asked, Paragraph, squad_articles
+from gistread.evaluation.tasks.squad import Paragraph, SquadQuestion, squad_articles
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _TITLE = "Miscellany"
@@ -68,7 +68,7 @@ def _hay(passages: Iterable[Passage], options: TaskOptions) -> Hay:
     return hay_of_book(options.haystack, options.count) if options.haystack else hay_of(passages, options.count)
 
 
-def _problem(paragraph: Paragraph, asked: Asked) -> Problem:
+def _problem(paragraph: Paragraph, asked: SquadQuestion) -> Problem:
     start = asked.starts[0]
     end = start + len(asked.answers[0])
     bounds = [(first, last) for first, last in sentence_spans(paragraph.text) if first < end and start < last]

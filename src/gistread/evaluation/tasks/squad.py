@@ -22,7 +22,7 @@ _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SquadQuestion:
     """A question about one paragraph."""
 
     id: str
@@ -38,14 +38,14 @@ class Paragraph:
     title: str
     """Of the article."""
     text: str
-    asked: tuple[Asked, ...]
+    asked: tuple[SquadQuestion, ...]
 
 
 def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
     """An article a document. See `Loader`."""
     for title, paragraphs in squad_articles(path):
         builder = BookBuilder()
-        found: list[tuple[Asked, Place]] = []
+        found: list[tuple[SquadQuestion, Place]] = []
         for paragraph in paragraphs:
             place = add_text(builder, paragraph.text)
             found += [(asked, place) for asked in paragraph.asked if place]
@@ -76,7 +76,7 @@ def _paragraph(record: Record, title: str) -> Paragraph:
     return Paragraph(title, text, tuple(_asked(qa, text) for qa in record.records("qas")))
 
 
-def _asked(qa: Record, text: str) -> Asked:
+def _asked(qa: Record, text: str) -> SquadQuestion:
     answerable = not qa.flag("is_impossible", default=False)
     answers, starts = [], []
     for answer in qa.records("answers"):
@@ -89,10 +89,10 @@ def _asked(qa: Record, text: str) -> Asked:
         starts.append(start)
     if answerable and not answers:
         raise qa.wrong("`answers` is empty")
-    return Asked(qa.label("id"), qa.text("question").strip(), tuple(answers), tuple(starts), answerable)
+    return SquadQuestion(qa.label("id"), qa.text("question").strip(), tuple(answers), tuple(starts), answerable)
 
 
-def _question(id_: str, asked: Asked, place: Place) -> Question:
+def _question(id_: str, asked: SquadQuestion, place: Place) -> Question:
     if not asked.answerable:
         return Question(id_, asked.question, answerable=False)
     return Question(id_, asked.question, references=references(asked.answers), gold_places=(place,))

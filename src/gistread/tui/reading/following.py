@@ -5,7 +5,7 @@ A part of the reading screen. What leads where is known by the answers pane.
 
 from textual import on
 
-from gistread.readers.events import Citation, Who
+from gistread.readers.events import Citation, OpenedBy
 from gistread.tui.answer_blocks import ToSource, Unfold
 from gistread.tui.layout import Pane
 from gistread.tui.marking.layers import Layer, Layers
@@ -101,7 +101,7 @@ class Following(Moving):
         memory = self.memory_pane.memory
         if memory is not None and 1 <= citation.page <= len(memory.entries):
             if citation.page not in self.memory_pane.view.opened:
-                self.memory_pane.open_page(citation.page, Who.PERSON, "a source of the answer")
+                self.memory_pane.open_page(citation.page, OpenedBy.PERSON, "a source of the answer")
             self.memory_pane.scroll_to_offset(citation.start, top=0.3)
             self._memory_stays = True
         self.mark_layers.set(Layer.CITED, [Mark(citation.start, citation.end, "cited")])

@@ -30,26 +30,26 @@ class MemoryPicker(Moving):
 
     async def action_choose_preset(self) -> None:
         """What the book is read as."""
-        from gistread.memory.detecting import detect
+        from gistread.memory.preset_detection import detect_preset
         from gistread.tui.screens.preset import PresetScreen
 
         session = self._session_with_model()
         if session is None:
             return
         presets, problems = await asyncio.to_thread(session.presets)
-        suits = await asyncio.to_thread(detect, session.book)
+        suits = await asyncio.to_thread(detect_preset, session.book)
         for problem in problems:
             self.warn(problem)
-        aim = session.memory.aim if session.memory is not None else None
+        focus = session.memory.focus if session.memory is not None else None
 
         async def use(name: str | None) -> None:
             from gistread.memory.focus import GistFocus
 
-            if name is not None and (aim is None or presets[name] != aim.preset):
-                await self._read_for(session, GistFocus(presets[name], aim.task if aim is not None else ""))
+            if name is not None and (focus is None or presets[name] != focus.preset):
+                await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
 
         note = f"Another one makes another memory, and the one there is stays.{_time(session)}"
-        await self.app.push_screen(PresetScreen(presets.values(), aim.preset.name if aim else "", suits, note), use)
+        await self.app.push_screen(PresetScreen(presets.values(), focus.preset.name if focus else "", suits, note), use)
 
     async def action_choose_memory(self) -> None:
         """Every memory of the book."""
@@ -66,10 +66,10 @@ class MemoryPicker(Moving):
         parts = []
         if self.session is not None and (reader := self.session.read_by):
             parts.append(f"read by {reader}")
-        if memory is not None and memory.aim.preset != FICTION:
-            parts.append(f"as {memory.aim.preset.title}")
-        if memory is not None and memory.aim.task:
-            parts.append(f"to find out: {memory.aim.task}")
+        if memory is not None and memory.focus.preset != FICTION:
+            parts.append(f"as {memory.focus.preset.title}")
+        if memory is not None and memory.focus.task:
+            parts.append(f"to find out: {memory.focus.task}")
         self.set_class(bool(parts), "-aim")
         self.query_one("#memory-aim", Line).show(parts, Content(clean(" · ".join(parts))))
 
@@ -104,21 +104,21 @@ class MemoryPicker(Moving):
         )
 
     async def _read_for_task(self, session: "Session", text: str) -> None:
-        from gistread.memory.focus import ANYTHING, GistFocus, task_of
+        from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task
 
         if self._session_with_model() is None:
             return
         try:
-            task = task_of(text)
+            task = parse_task(text)
         except GistreadError as error:
             self.warn(str(error))
             return
-        of_book = session.memory.aim if session.memory is not None else ANYTHING
+        of_book = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
         await self._read_for(session, GistFocus(of_book.preset, task))
 
-    async def _read_for(self, session: "Session", aim: "GistFocus") -> None:
-        await session.use_focus(aim)
-        self.notify(f"The book is read {aim.said}. C leads to the other memories.")
+    async def _read_for(self, session: "Session", focus: "GistFocus") -> None:
+        await session.use_focus(focus)
+        self.notify(f"The book is read {focus.description}. C leads to the other memories.")
 
     def _session_with_model(self) -> "Session | None":
         if self.session is None or not self.session.has_model:

@@ -108,9 +108,9 @@ class MemoryZoom(Moving):
     async def _parts(self, memory: "GistMemory", zoom: Zoom) -> tuple[Sequence["Node"], str]:
         """What stands for the pages, and what the model could do about it."""
         from gistread.memory import tree  # not before a book is on the screen
-        from gistread.memory.artifacts import COARSER
+        from gistread.memory.artifacts import ALL_SUMMARIES
 
-        top = await asyncio.to_thread(tree.standing, memory)
+        top = await asyncio.to_thread(tree.current_tree, memory)
         match zoom:
             case Zoom.BOOK:
                 parts = [top]
@@ -125,7 +125,7 @@ class MemoryZoom(Moving):
         if self.session and self.session.building:
             return parts, f"{told} told in sentences of the gists. The model is shortening them."
         key = keys_of(BY_ID["make-coarser"], cast("GistreadApp", self.app).keymap)[0]
-        seconds = await self.session.seconds_to_build(COARSER) if self.session else None
+        seconds = await self.session.seconds_to_build(ALL_SUMMARIES) if self.session else None
         about = f" ({minutes(seconds)})" if seconds else ""
         return parts, f"{told} told in sentences of the gists. {key} lets the model shorten them{about}."
 
@@ -133,11 +133,11 @@ class MemoryZoom(Moving):
 
     def action_make_coarser(self) -> None:
         """Let the model make the gists of chapters, parts and the book that are missing."""
-        from gistread.memory.artifacts import COARSER
+        from gistread.memory.artifacts import ALL_SUMMARIES
 
         if self.session is None:
             self.warn("The book is still being opened.")
-        elif obstacle := self.session.build_artifacts(COARSER):
+        elif obstacle := self.session.build_artifacts(ALL_SUMMARIES):
             self.warn(obstacle_message(obstacle, cast("GistreadApp", self.app).keymap))
         else:
             self.look_again()

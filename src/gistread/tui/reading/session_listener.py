@@ -6,7 +6,7 @@ pages are drawn as they come.
 
 from typing import TYPE_CHECKING
 
-from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, ReaderEvent, Who
+from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
 from gistread.session import events
 from gistread.tui.answer_blocks import put_to, strip_lines
 from gistread.tui.layout import STRIP_ROWS, Pane
@@ -102,11 +102,11 @@ class SessionListener:
             case LookedUp(reason=reason):
                 self._reason = reason
             case Expanded(page=page, by=by):
-                if by is Who.AGENT:
+                if by is OpenedBy.AGENT:
                     self.asked.append(page)
-                    memory.open_page(page, Who.AGENT, self._reason)
+                    memory.open_page(page, OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
-                    memory.open_page(page, Who.PERSON, "pinned for the question")
+                    memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
                 memory.bring_into_view(page)
             case Answered():
                 self._keep(event)

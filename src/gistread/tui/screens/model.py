@@ -23,7 +23,7 @@ from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_search import SUFFIX, starter_path
 from gistread.engine.model_text import size_words
 from gistread.engine.models import each_model
-from gistread.memory.check_results import CheckResults, Verdict
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
@@ -77,7 +77,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._rows: dict[str, ModelRow] = {}
         self._verdicts = verdicts
         self._loaded = loaded
-        self._tried: dict[Path, Verdict] = {}
+        self._tried: dict[Path, CheckResult] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
@@ -120,11 +120,11 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
         def read() -> None:
             self._free_bytes, self._starter = available_bytes(), starter_path()
-            tried = self._verdicts.of_files() if self._verdicts else None
+            tried = self._verdicts.by_file() if self._verdicts else None
             for model in each_model():
                 if not self._reading:
                     return
-                if tried and (verdict := tried.of(model.path)):
+                if tried and (verdict := tried.get(model.path)):
                     self._tried[model.path] = verdict
                 self._found.append(model)
             self._free_bytes = free_for_models()  # a graphics card takes a second to be asked about

@@ -7,7 +7,7 @@ from gistread.tui.artifact_rows import need_words
 from gistread.tui.screens.listing import ListScreen, Row
 
 if TYPE_CHECKING:
-    from gistread.memory.estimate import Left
+    from gistread.memory.estimate import RemainingWork
     from gistread.session.session import Session
 
 
@@ -29,13 +29,13 @@ class ReaderScreen(ListScreen):
         if left := await session.artifacts_left():
             self._show(left)
 
-    def _show(self, left: "dict[str, Left]") -> None:
+    def _show(self, left: "dict[str, RemainingWork]") -> None:
         rows = [self._row(method, left) for method in METHODS.values()]
         at = self.chosen or self._current
         self.show_rows(rows, next((index for index, row in enumerate(rows) if row.id == at), 0))
 
-    def _row(self, method: Method, left: "dict[str, Left]") -> Row:
+    def _row(self, method: Method, left: "dict[str, RemainingWork]") -> Row:
         info = self._session.info if self._session is not None else None
         about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
-        about += filter(None, (need_words(name, left.get(name), info) for name in method.needs))
+        about += filter(None, (need_words(name, left.get(name), info) for name in method.artifacts))
         return Row(method.name, ("● " if method.name == self._current else "") + method.name, " · ".join(about))

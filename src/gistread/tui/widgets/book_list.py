@@ -17,7 +17,7 @@ from textual.strip import Strip
 
 from gistread.library.memories import read_by
 from gistread.library.model import Entry
-from gistread.memory.progress import ReadBy
+from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Place, bindings
 from gistread.tui.library_rows import ONE_LINE, lines
 
@@ -56,7 +56,7 @@ class BookList(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._entries: Sequence[Entry] = ()
-        self._read: Mapping[str, ReadBy] = {}
+        self._read: Mapping[str, BookProgress] = {}
         self._at = 0
         self.now_s = time.time()
 
@@ -77,7 +77,7 @@ class BookList(ScrollView, can_focus=True):
         return 1 if self._columns >= ONE_LINE else 2
 
     def show(
-        self, entries: Sequence[Entry], read: Mapping[str, ReadBy], *, at: Entry | None = None, index: int = 0
+        self, entries: Sequence[Entry], read: Mapping[str, BookProgress], *, at: Entry | None = None, index: int = 0
     ) -> None:
         """Replace the list; the cursor stands on `at`, or else on the one with this index."""
         wanted = set(at.ids) if at else set()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from gistread.memory.model import Entry, GistMemory, Page
-from gistread.readers.events import Who
+from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.readers.events import OpenedBy
 from gistread.tui.commands import Place, bindings
 from gistread.tui.memory_blocks import (
     Opening,
@@ -87,7 +87,7 @@ class MemoryPane(LongText):
             self.scroll_to_key(self._key_of(number), top=0.3)
         self.post_message(self.Changed())
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: MemoryEntry) -> None:
         """The memory has grown by this entry. Zoomed out, the parts that it belongs to are given later."""
         if self.memory is None:
             return
@@ -129,7 +129,7 @@ class MemoryPane(LongText):
         key = self.cursor_key
         return key[1] if isinstance(key, tuple) and key[0] == "page" else None
 
-    def open_page(self, number: int, by: Who, reason: str = "") -> None:
+    def open_page(self, number: int, by: OpenedBy, reason: str = "") -> None:
         """Show its own text, from near enough for that."""
         self.view.opened[number] = Opening(by, reason)
         if self.view.zoom.coarse:
@@ -150,7 +150,7 @@ class MemoryPane(LongText):
         if number in self.view.opened:
             self.close_page(number)
         else:
-            self.open_page(number, Who.PERSON)
+            self.open_page(number, OpenedBy.PERSON)
         self.bring_into_view(number)
 
     def toggle_pin(self, number: int) -> None:

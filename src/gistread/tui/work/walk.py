@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from gistread.readers.events import Branched, Part, ReaderEvent, Stopped, TurnedBack, Unfit, Walked
+from gistread.readers.events import Branched, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
 from gistread.tui.text.document import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
 
@@ -18,7 +18,7 @@ _SUMMARY = 54
 class Walk:
     """How far a walk has come."""
 
-    parts: dict[Node, tuple[Part, ...]] = field(default_factory=dict)
+    parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)
     """Of each node that was stood at, what it is made of."""
     path: tuple[Node, ...] = (_TOP,)
     """From the top to where the walk is."""
@@ -68,7 +68,7 @@ class Walk:
 
     def _below(self, node: Node, depth: int) -> Iterator[WorkLine]:
         here = node == self.path[-1] and not self.over
-        passed: list[Part] = []
+        passed: list[TreeBranch] = []
         for part in self.parts.get(node, ()):
             key = part.level, part.first, part.last
             if key in self.walked or here:
@@ -82,7 +82,7 @@ class Walk:
             pages = "page" if said.isdecimal() else "pages"
             yield WorkLine(("passed", *node), f"{pages} {said}, not gone into", "·", depth, ToPage(passed[0].first))
 
-    def _line(self, key: Node, part: Part, depth: int) -> WorkLine:
+    def _line(self, key: Node, part: TreeBranch, depth: int) -> WorkLine:
         sign, state = self._state(key)
         pages = ", ".join(filter(None, (pages_words(part.first, part.last), state)))
         text = f"{pages}  {short(part.summary, _SUMMARY - 2 * depth - len(state))}"

@@ -8,11 +8,11 @@ import pytest
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
 from gistread.memory.choosing import choose_preset
-from gistread.memory.detecting import detect
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import PageSize
+from gistread.memory.preset_detection import detect_preset
 from gistread.memory.store import MemoryStore
-from gistread.presets import AUTO, packaged
+from gistread.presets import AUTO, built_in_presets
 from tests.memory.test_model import make_memory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ def test_real_meetings_are_meetings_whether_lines_are_parted_or_not() -> None:
     for number, line in enumerate(data("qmsum/qmsum_val.jsonl").read_text().splitlines()):
         turns = [f"{turn['speaker']}: {turn['content']}" for turn in json.loads(line)["meeting_transcripts"]]
         for separator in ("\n", "\n\n"):
-            assert detect(open_bytes(separator.join(turns).encode(), "m.txt")) == "meeting", number
+            assert detect_preset(open_bytes(separator.join(turns).encode(), "m.txt")) == "meeting", number
 
 
 @pytest.mark.parametrize(
@@ -42,33 +42,33 @@ def test_real_meetings_are_meetings_whether_lines_are_parted_or_not() -> None:
     ["35_The-Time-Machine", "1342_Pride-and-Prejudice", "11_Alice-s-Adventures-in-Wonderland", "2500_Siddhartha"],
 )
 def test_real_novels_are_fiction(name: str) -> None:
-    assert detect(open_book(data(f"books/{name}.txt"))) == "fiction"
+    assert detect_preset(open_book(data(f"books/{name}.txt"))) == "fiction"
 
 
 def test_real_stories_are_fiction() -> None:
     for line in data("quality/quality_2opt_dev.jsonl").read_text().splitlines()[::30]:
-        assert detect(open_bytes(json.loads(line)["article"].encode(), "story.txt")) == "fiction"
+        assert detect_preset(open_bytes(json.loads(line)["article"].encode(), "story.txt")) == "fiction"
 
 
 def test_a_real_paper_is_a_paper_and_a_novel_as_pdf_is_not() -> None:
-    assert detect(open_book(data("pdf/single_turn_debate_paper.pdf"))) == "paper"
-    assert detect(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
+    assert detect_preset(open_book(data("pdf/single_turn_debate_paper.pdf"))) == "paper"
+    assert detect_preset(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
 
 
 @pytest.mark.parametrize("name", ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"])
 def test_other_scripts_and_verse_are_fiction(name: str) -> None:
-    assert detect(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
+    assert detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
 
 
 @pytest.mark.parametrize("name", ["docs/settings.md", "CHANGELOG.md", "README.md"])
 def test_our_own_documents_are_manuals(name: str) -> None:
-    assert detect(open_book(ROOT / name)) == "manual"
+    assert detect_preset(open_book(ROOT / name)) == "manual"
 
 
 @pytest.mark.parametrize("name", ["memory/store.py", "tui/app.py", "book/sniff.py"])
 def test_our_own_source_is_code(name: str) -> None:
     source = (ROOT / "src" / "gistread" / name).read_bytes()
-    assert detect(open_bytes(source, "source.txt")) == "code"
+    assert detect_preset(open_bytes(source, "source.txt")) == "code"
 
 
 @pytest.mark.parametrize(
@@ -84,37 +84,46 @@ def test_our_own_source_is_code(name: str) -> None:
 )
 def test_a_transcript_is_known_however_its_turns_are_written(turn: str) -> None:
     speakers = ("Frau Abt", "Herr Östlund", "田中")
-    assert detect(text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18)))) == "meeting"
+    assert detect_preset(text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18)))) == "meeting"
 
 
 def test_a_play_has_speakers_and_is_no_meeting() -> None:
     play = "\n\n".join(f"{('Nora', 'Helmer')[n % 2]}: Ja, Torvald, das war es wohl." for n in range(20))
-    assert detect(open_bytes(f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(), "p.md")) == "fiction"
+    assert (
+        detect_preset(open_bytes(f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(), "p.md"))
+        == "fiction"
+    )
 
 
 def test_a_story_with_much_talk_is_no_meeting() -> None:
-    assert detect(text(*(f"“Well,” said Ada: “that makes {n} of them.” And she went." for n in range(20)))) == "fiction"
+    assert (
+        detect_preset(text(*(f"“Well,” said Ada: “that makes {n} of them.” And she went." for n in range(20))))
+        == "fiction"
+    )
 
 
 @pytest.mark.parametrize("heading", ["References", "7. Literatur", "参考文献", "Список литературы"])
 def test_citations_and_a_list_of_references_make_a_paper_in_any_language(heading: str) -> None:
     body = [f"Es wurde gezeigt [{n}], und anderswo bezweifelt (Meier, 19{n}; Abt, 2001)." for n in range(10, 20)]
-    assert detect(text("Über die Dinge", *body, heading, "Meier (1910): Dinge.")) == "paper"
-    assert detect(text("Über die Dinge", *body)) == "fiction"
+    assert detect_preset(text("Über die Dinge", *body, heading, "Meier (1910): Dinge.")) == "paper"
+    assert detect_preset(text("Über die Dinge", *body)) == "fiction"
 
 
 def test_a_list_of_steps_is_a_manual() -> None:
-    assert detect(text("Der Einbau", *(f"{n}. Schrauben Sie Teil {n} an die Wand." for n in range(1, 12)))) == "manual"
+    assert (
+        detect_preset(text("Der Einbau", *(f"{n}. Schrauben Sie Teil {n} an die Wand." for n in range(1, 12))))
+        == "manual"
+    )
 
 
 def test_a_novel_that_somebody_made_preformatted_is_no_code() -> None:
     novel = "\n\n".join(f"<pre>Es war einmal ein König, der {n} Töchter\nund keinen Sohn.</pre>" for n in range(9))
-    assert detect(open_bytes(f"<html><body>{novel}</body></html>".encode(), "n.html")) == "fiction"
+    assert detect_preset(open_bytes(f"<html><body>{novel}</body></html>".encode(), "n.html")) == "fiction"
 
 
 @pytest.mark.parametrize("words", ["One.", "a: b\n\nc: d"])
 def test_what_is_too_short_to_show_a_form_is_fiction(words: str) -> None:
-    assert detect(text(words)) == "fiction"
+    assert detect_preset(text(words)) == "fiction"
 
 
 def test_a_named_preset_is_taken_whatever_the_book_looks_like(tmp_path: Path) -> None:
@@ -127,13 +136,13 @@ def test_a_named_preset_is_taken_whatever_the_book_looks_like(tmp_path: Path) ->
 def test_auto_goes_on_with_a_book_as_this_model_began_it(tmp_path: Path) -> None:
     memory = make_memory(2)
     store, size = MemoryStore(tmp_path / "memories"), PageSize(50, 150)
-    for fingerprint, aim in (
-        ("f", GistFocus(packaged()["paper"])),
-        ("other", GistFocus(packaged()["code"])),
+    for fingerprint, focus in (
+        ("f", GistFocus(built_in_presets()["paper"])),
+        ("other", GistFocus(built_in_presets()["code"])),
         ("g", GistFocus(task="x")),
     ):
-        with store.open(memory.book, "fake", fingerprint, size, aim=aim) as kept:
-            kept.keep(memory.entries[0])
+        with store.open(memory.book, "fake", fingerprint, size, focus=focus) as kept:
+            kept.add(memory.entries[0])
     chosen = [choose_preset(AUTO, tmp_path, memory.book, store, *who).name for who in (("f",), ("f", "x"), ("other",))]
     assert chosen == ["paper", "paper", "code"]
     assert choose_preset(AUTO, tmp_path, memory.book, store, "nobody").name == "fiction"

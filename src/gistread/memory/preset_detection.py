@@ -89,7 +89,7 @@ _PAPER_HEADINGS = frozenset(
 )
 
 
-def detect(book: Book) -> str:
+def detect_preset(book: Book) -> str:
     """The name of the preset that suits the book's form."""
     body = [
         paragraph
