@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.figures import Target, Skipped, Spread, Table, as_json, as_text
+from tests.benchmarks.figures import Skipped, Spread, Table, Target, as_json, as_text
 from tests.benchmarks.recall import DATA
 
 ROOT = Path(__file__).parents[1]

@@ -118,7 +118,9 @@ async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
         ArtifactModels(holding(100_000)),  # nobody will ask this engine
         ArtifactModels(holding(0), answers=True),  # it holds nothing
         ArtifactModels(holding(EACH - 1), answers=True),
-        ArtifactModels(FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True),  # no team can be asked in it
+        ArtifactModels(
+            FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True
+        ),  # no team can be asked in it
     ):
         assert (await MEMBERS.left(memory, models)).needless
         assert await read_ahead(memory, models) == []
