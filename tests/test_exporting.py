@@ -6,11 +6,11 @@ import orjson
 import pytest
 from markdown_it import MarkdownIt
 
-from gistread.exporting import Export, Format, as_json, as_markdown, document, file_name
+from gistread.exporting import Export, ExportFormat, as_json, as_markdown, file_name, render_export
 from gistread.marking.model import Color, Mark, MarkKind
-from gistread.marking.places import place_in
+from gistread.marking.text_quote import quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.user_data import KeptCitation, KeptQuestion
+from gistread.user_data import SavedCitation, SavedQuestion
 from tests.tui.books import small_book
 
 BOOK = small_book()
@@ -19,7 +19,7 @@ NOON = 1_700_000_000.0
 
 def mark(kind: MarkKind, words: str, **fields: object) -> Mark:
     start = BOOK.text.index(words)
-    return Mark(f"id-{start}", kind, place_in(BOOK.text, start, start + len(words)), made_at=NOON, **fields)
+    return Mark(f"id-{start}", kind, quote_at(BOOK.text, start, start + len(words)), made_at=NOON, **fields)
 
 
 MARKS = [
@@ -27,12 +27,14 @@ MARKS = [
     mark(MarkKind.LETTER, "The boy ate like a dog", letter="a"),
     mark(MarkKind.BOOKMARK, "Nobody ever asked"),
     mark(MarkKind.NOTE, "Finch relit it", note="*bold* [link](x) <b> # head"),
-    Mark("lost", MarkKind.NOTE, place_in("Words of another edition", 0, 24), note="Where is it?", lost=True),
+    Mark("lost", MarkKind.NOTE, quote_at("Words of another edition", 0, 24), note="Where is it?", lost=True),
 ]
 START = BOOK.text.index("Finch relit it")
 QUESTIONS = [
-    KeptQuestion("Who lit the lamp?", "Finch did [2].", True, (KeptCitation(2, START, START + 14, "Finch relit it"),)),
-    KeptQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
+    SavedQuestion(
+        "Who lit the lamp?", "Finch did [2].", True, (SavedCitation(2, START, START + 14, "Finch relit it"),)
+    ),
+    SavedQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
 ]
 MEMORY = GistMemory(
     BOOK,
@@ -73,12 +75,12 @@ def test_markdown_has_questions_with_sources_and_gists() -> None:
     ],
 )
 def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> None:
-    marked = Mark("x", MarkKind.NOTE, place_in(words, 0, len(words)), note=words)
+    marked = Mark("x", MarkKind.NOTE, quote_at(words, 0, len(words)), note=words)
     html = (
         MarkdownIt("commonmark")
         .enable("table")
         .enable("strikethrough")
-        .render(as_markdown(Export(BOOK, [marked], [KeptQuestion(words.replace("\n", " "), words, True)])))
+        .render(as_markdown(Export(BOOK, [marked], [SavedQuestion(words.replace("\n", " "), words, True)])))
     )
     inside = html.split("<blockquote>", 1)[1]
     assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3)\b)[a-z!]", inside)
@@ -93,7 +95,7 @@ def test_a_book_without_anything_says_so() -> None:
 
 
 def test_json_has_every_field_and_offsets_into_the_text() -> None:
-    table = orjson.loads(document(EVERYTHING, Format.JSON))
+    table = orjson.loads(render_export(EVERYTHING, ExportFormat.JSON))
     assert set(table) == {"version", "book", "marks", "questions", "gists"}
     assert table["book"]["sha256"] == BOOK.sha256
     first, *_, lost = table["marks"]
@@ -109,7 +111,7 @@ def test_json_has_every_field_and_offsets_into_the_text() -> None:
 
 
 def test_text_is_the_books_own_to_the_byte() -> None:
-    assert document(EVERYTHING, Format.TEXT) == BOOK.text
+    assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text
 
 
 @pytest.mark.parametrize(
@@ -123,4 +125,4 @@ def test_text_is_the_books_own_to_the_byte() -> None:
     ],
 )
 def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -> None:
-    assert file_name(title, Format.MARKDOWN) == name
+    assert file_name(title, ExportFormat.MARKDOWN) == name

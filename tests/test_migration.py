@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.joining import join
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.open import open_book
+from gistread.book.series import join
 from gistread.marking.model import Color, MarkKind, changed, new_mark
-from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
-from gistread.migration import carry_over
+from gistread.marking.text_quote import quote_at
+from gistread.migration import migrate_user_data
 from gistread.sample import story_path
-from gistread.user_data import KeptCitation, KeptQuestion, Shelf
+from gistread.user_data import SavedCitation, SavedQuestion, UserData
 
 FILE = "f" * 64
 PATH = Path("/books/story.epub")
@@ -29,8 +29,8 @@ NEW = as_book("A note of the editor.\n\n" + OLD.text.replace("—", " – ").rep
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "books")
+def user_data(tmp_path: Path) -> UserData:
+    return UserData(tmp_path / "books")
 
 
 @pytest.fixture
@@ -39,17 +39,17 @@ def marks(tmp_path: Path) -> MarkStore:
 
 
 @pytest.fixture
-def kept(shelf: Shelf, marks: MarkStore) -> list[str]:
+def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     """Marks, a position and a question of the old text; the words of the marks."""
     text = OLD.text
-    shelf.opened(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
-    shelf.set_position(OLD.sha256, 7000, place_in(text, 7000))
+    user_data.opened(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
+    user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
     quote = text[3000:3050]
-    shelf.add_question(OLD.sha256, KeptQuestion("Who?", "He.", True, (KeptCitation(2, 3000, 3050, quote),)))
+    user_data.add_question(OLD.sha256, SavedQuestion("Who?", "He.", True, (SavedCitation(2, 3000, 3050, quote),)))
     starts = [match.start() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ ", text)][::17]
     for start in starts:
-        marks.put(OLD.sha256, new_mark(MarkKind.HIGHLIGHT, place_in(text, start, start + 40), color=Color.BLUE))
-    marks.put(OLD.sha256, new_mark(MarkKind.LETTER, place_in(text, 5000), letter="q"))
+        marks.put(OLD.sha256, new_mark(MarkKind.HIGHLIGHT, quote_at(text, start, start + 40), color=Color.BLUE))
+    marks.put(OLD.sha256, new_mark(MarkKind.LETTER, quote_at(text, 5000), letter="q"))
     return [text[start : start + 40] for start in starts]
 
 
@@ -57,16 +57,18 @@ def letters(text: str) -> str:
     return "".join(re.findall(r"\w+", text.casefold()))
 
 
-def test_position_marks_and_citations_come_over_by_their_words(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
-    carried = carry_over(NEW, shelf, marks, file=FILE, path=Path("/elsewhere/renamed.epub"))
+def test_position_marks_and_citations_come_over_by_their_words(
+    user_data: UserData, marks: MarkStore, kept: list[str]
+) -> None:
+    carried = migrate_user_data(NEW, user_data, marks, file=FILE, path=Path("/elsewhere/renamed.epub"))
     assert carried is not None
     assert (carried.marks, carried.lost, carried.questions) == (len(kept) + 1, 0, 1)
     came = [mark for mark in marks.marks(NEW.sha256) if mark.kind is MarkKind.HIGHLIGHT]
     assert [letters(NEW.text[mark.start : mark.end]) for mark in came] == [letters(words) for words in kept]
-    assert all(mark.place == place_in(NEW.text, mark.start, mark.end) for mark in came)
-    here = shelf.position(NEW.sha256)
+    assert all(mark.place == quote_at(NEW.text, mark.start, mark.end) for mark in came)
+    here = user_data.position(NEW.sha256)
     assert letters(NEW.text[here : here + 200])[:80] == letters(OLD.text[7000:7200])[:80]
-    (question,) = shelf.questions(NEW.sha256)
+    (question,) = user_data.questions(NEW.sha256)
     (citation,) = question.citations
     assert letters(NEW.text[citation.start : citation.end]) == letters(citation.quote)
 
@@ -75,74 +77,76 @@ def test_position_marks_and_citations_come_over_by_their_words(shelf: Shelf, mar
     ("file", "path"), [(FILE, None), ("", PATH), ("e" * 64, PATH), ("", None), ("e" * 64, Path("/else"))]
 )
 def test_the_earlier_text_is_found_by_file_by_path_and_by_title_and_authors(
-    shelf: Shelf, marks: MarkStore, kept: list[str], file: str, path: Path | None
+    user_data: UserData, marks: MarkStore, kept: list[str], file: str, path: Path | None
 ) -> None:
-    carried = carry_over(NEW, shelf, marks, file=file, path=path)
+    carried = migrate_user_data(NEW, user_data, marks, file=file, path=path)
     assert carried is not None
     assert carried.marks == len(kept) + 1
 
 
-def test_doing_it_again_adds_nothing_and_brings_nothing_back(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
-    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+def test_doing_it_again_adds_nothing_and_brings_nothing_back(
+    user_data: UserData, marks: MarkStore, kept: list[str]
+) -> None:
+    migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     first, second, *_ = marks.marks(NEW.sha256)
     marks.remove(NEW.sha256, first)
     marks.put(NEW.sha256, changed(second, note="mine"), second)
-    shelf.set_position(NEW.sha256, 11)
-    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+    user_data.set_position(NEW.sha256, 11)
+    migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     after = marks.marks(NEW.sha256)
     assert len(after) == len(kept)
     assert first.id not in {mark.id for mark in after}
     assert "mine" in {mark.note for mark in after}
-    assert len(shelf.questions(NEW.sha256)) == 1
-    assert shelf.position(NEW.sha256) == 11
+    assert len(user_data.questions(NEW.sha256)) == 1
+    assert user_data.position(NEW.sha256) == 11
 
 
-def test_what_cannot_be_placed_is_kept_and_called_lost(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+def test_what_cannot_be_placed_is_kept_and_called_lost(user_data: UserData, marks: MarkStore, kept: list[str]) -> None:
     half = as_book(OLD.text[: len(OLD.text) // 2])
-    carried = carry_over(half, shelf, marks, file=FILE, path=PATH)
+    carried = migrate_user_data(half, user_data, marks, file=FILE, path=PATH)
     assert carried is not None
     assert carried.marks == len(kept) + 1
     assert 0.3 * len(kept) < carried.lost < 0.7 * len(kept)
     lost = [mark for mark in marks.marks(half.sha256) if mark.lost]
     assert [mark.place.exact for mark in lost] == [words for words in kept if words not in half.text]
     # In a later text that has the words again, the marks have their places again.
-    shelf.opened(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
-    carry_over(NEW, shelf, marks, file=FILE, path=PATH)
+    user_data.opened(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
+    migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     assert not [mark for mark in marks.marks(NEW.sha256) if mark.lost]
 
 
-def test_another_book_with_the_same_title_gets_nothing(shelf: Shelf, marks: MarkStore, kept: list[str]) -> None:
+def test_another_book_with_the_same_title_gets_nothing(user_data: UserData, marks: MarkStore, kept: list[str]) -> None:
     words = OLD.text.split()
     random.Random(3).shuffle(words)
     other = as_book(" ".join(words))
-    assert carry_over(other, shelf, marks, file="e" * 64, path=PATH) is None
+    assert migrate_user_data(other, user_data, marks, file="e" * 64, path=PATH) is None
     assert marks.marks(other.sha256) == []
-    assert shelf.position(other.sha256) == 0
+    assert user_data.position(other.sha256) == 0
 
 
-def test_a_book_never_opened_in_any_version_has_nothing_to_carry(shelf: Shelf, marks: MarkStore) -> None:
-    assert carry_over(NEW, shelf, marks, file=FILE, path=PATH) is None
+def test_a_book_never_opened_in_any_version_has_nothing_to_carry(user_data: UserData, marks: MarkStore) -> None:
+    assert migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH) is None
 
 
-def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(shelf: Shelf, kept: list[str]) -> None:
+def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(user_data: UserData, kept: list[str]) -> None:
     facts = {"title": NEW.title, "authors": NEW.authors, "length": len(NEW.text), "path": PATH, "file": FILE}
-    shelf.opened(NEW.sha256, **facts)
-    assert [book.sha256 for book in shelf.recent()] == [NEW.sha256]
-    assert {book.sha256 for book in shelf.every()} == {OLD.sha256, NEW.sha256}
+    user_data.opened(NEW.sha256, **facts)
+    assert [book.sha256 for book in user_data.recent()] == [NEW.sha256]
+    assert {book.sha256 for book in user_data.every()} == {OLD.sha256, NEW.sha256}
 
 
-def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(shelf: Shelf, marks: MarkStore) -> None:
+def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(user_data: UserData, marks: MarkStore) -> None:
     second, third = (as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three"))
     before, after = join("Saga", (), [OLD, second]), join("Saga", (), [OLD, third, second])
     path = Path("/books/saga.series")
-    shelf.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
+    user_data.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
     here = before.volumes[1].start + 200
-    shelf.set_position(before.sha256, 7000, place_in(before.text, 7000))
-    shelf.add_question(before.sha256, KeptQuestion("Who?", "He.", True))
-    marks.put(before.sha256, new_mark(MarkKind.HIGHLIGHT, place_in(before.text, here, here + 21), color=Color.BLUE))
-    carried = carry_over(after, shelf, marks, file="b" * 64, path=path)
+    user_data.set_position(before.sha256, 7000, quote_at(before.text, 7000))
+    user_data.add_question(before.sha256, SavedQuestion("Who?", "He.", True))
+    marks.put(before.sha256, new_mark(MarkKind.HIGHLIGHT, quote_at(before.text, here, here + 21), color=Color.BLUE))
+    carried = migrate_user_data(after, user_data, marks, file="b" * 64, path=path)
     assert carried is not None
     assert (carried.marks, carried.lost, carried.questions) == (1, 0, 1)
-    assert shelf.position(after.sha256) == 7000
+    assert user_data.position(after.sha256) == 7000
     (mark,) = marks.marks(after.sha256)
     assert after.volume_title(mark.place.start) == "Volume Two"

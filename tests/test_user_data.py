@@ -11,16 +11,16 @@ import pytest
 from gistread import journal
 from gistread.errors import StorageError
 from gistread.journal import Journal
-from gistread.user_data import KeptCitation, KeptQuestion, Shelf
+from gistread.user_data import SavedCitation, SavedQuestion, UserData
 from tests.permissions import obey_permissions
 
 BOOK = "a" * 64
 OTHER = "b" * 64
-QUESTION = KeptQuestion(
+QUESTION = SavedQuestion(
     question="Who is at the door?",
     answer="Nobody.\nOnly snow.",
     found=True,
-    citations=(KeptCitation(3, 1200, 1215, "nobody was there"),),
+    citations=(SavedCitation(3, 1200, 1215, "nobody was there"),),
     lookups=(3, 7),
     reader="readagent-s",
     model="SmolLM2",
@@ -29,75 +29,77 @@ QUESTION = KeptQuestion(
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "books")
+def user_data(tmp_path: Path) -> UserData:
+    return UserData(tmp_path / "books")
 
 
-def put(shelf: Shelf, sha256: str = BOOK, title: str = "The Door", path: Path | None = Path("/books/door.txt")) -> None:
-    shelf.opened(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
+def put(
+    user_data: UserData, sha256: str = BOOK, title: str = "The Door", path: Path | None = Path("/books/door.txt")
+) -> None:
+    user_data.opened(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
 
 
-def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(shelf: Shelf, tmp_path: Path) -> None:
-    assert shelf.position(BOOK) == 0
-    assert shelf.questions(BOOK) == []
-    assert shelf.recent() == []
+def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(user_data: UserData, tmp_path: Path) -> None:
+    assert user_data.position(BOOK) == 0
+    assert user_data.questions(BOOK) == []
+    assert user_data.recent() == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_keeps_the_position(shelf: Shelf, tmp_path: Path) -> None:
-    put(shelf)
-    shelf.set_position(BOOK, 1234)
-    shelf.set_position(BOOK, 987)
-    assert Shelf(tmp_path / "books").position(BOOK) == 987
-    assert shelf.position(OTHER) == 0
+def test_keeps_the_position(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data)
+    user_data.set_position(BOOK, 1234)
+    user_data.set_position(BOOK, 987)
+    assert UserData(tmp_path / "books").position(BOOK) == 987
+    assert user_data.position(OTHER) == 0
 
 
-def test_keeps_questions_in_their_order(shelf: Shelf) -> None:
-    put(shelf)
-    shelf.add_question(BOOK, QUESTION)
-    shelf.add_question(BOOK, KeptQuestion("And then?", "", found=False))
-    first, second = shelf.questions(BOOK)
+def test_keeps_questions_in_their_order(user_data: UserData) -> None:
+    put(user_data)
+    user_data.add_question(BOOK, QUESTION)
+    user_data.add_question(BOOK, SavedQuestion("And then?", "", found=False))
+    first, second = user_data.questions(BOOK)
     assert first == QUESTION
     assert (second.question, second.found, second.citations) == ("And then?", False, ())
     assert second.asked_at > 1_700_000_000
 
 
-def test_recent_books_come_last_opened_first(shelf: Shelf) -> None:
-    put(shelf, BOOK, "The Door")
-    put(shelf, OTHER, "The Window", path=None)
-    put(shelf, BOOK, "The Door, again", path=Path("relative.txt"))
-    shelf.set_position(BOOK, 42)
-    door, window = shelf.recent()
+def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
+    put(user_data, BOOK, "The Door")
+    put(user_data, OTHER, "The Window", path=None)
+    put(user_data, BOOK, "The Door, again", path=Path("relative.txt"))
+    user_data.set_position(BOOK, 42)
+    door, window = user_data.recent()
     assert (door.sha256, door.title, door.authors) == (BOOK, "The Door, again", ("A. Author", "雪"))
     assert (door.path, door.position, door.length) == (Path.cwd() / "relative.txt", 42, 5000)
     assert (window.title, window.path, window.position) == ("The Window", None, 0)
     assert door.opened_at > window.opened_at
 
 
-def test_the_name_of_a_file_may_hold_bytes_that_are_no_text(shelf: Shelf) -> None:
+def test_the_name_of_a_file_may_hold_bytes_that_are_no_text(user_data: UserData) -> None:
     path = Path(os.fsdecode(b"/books/caf\xe9 % \xff.txt"))
-    put(shelf, path=path)
-    assert shelf.recent()[0].path == path
+    put(user_data, path=path)
+    assert user_data.recent()[0].path == path
 
 
-def test_many_positions_do_not_make_a_large_file(shelf: Shelf, tmp_path: Path) -> None:
-    put(shelf)
-    shelf.add_question(BOOK, QUESTION)
+def test_many_positions_do_not_make_a_large_file(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data)
+    user_data.add_question(BOOK, QUESTION)
     for offset in range(1, 501):
-        shelf.set_position(BOOK, offset)
-        shelf.set_position(BOOK, offset)
+        user_data.set_position(BOOK, offset)
+        user_data.set_position(BOOK, offset)
     records, _ = journal.read(tmp_path / "books" / f"{BOOK}.jsonl")
     assert len(records) < 250
-    assert shelf.position(BOOK) == 500
-    assert shelf.questions(BOOK) == [QUESTION]
-    assert shelf.recent()[0].title == "The Door"
+    assert user_data.position(BOOK) == 500
+    assert user_data.questions(BOOK) == [QUESTION]
+    assert user_data.recent()[0].title == "The Door"
 
 
-def test_a_damaged_line_costs_that_line_alone(shelf: Shelf, tmp_path: Path) -> None:
-    put(shelf)
-    shelf.set_position(BOOK, 10)
-    shelf.add_question(BOOK, QUESTION)
-    shelf.set_position(BOOK, 20)
+def test_a_damaged_line_costs_that_line_alone(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data)
+    user_data.set_position(BOOK, 10)
+    user_data.add_question(BOOK, QUESTION)
+    user_data.set_position(BOOK, 20)
     file = tmp_path / "books" / f"{BOOK}.jsonl"
     whole = file.read_bytes()
     for lost in range(whole.count(b"\n")):
@@ -105,72 +107,72 @@ def test_a_damaged_line_costs_that_line_alone(shelf: Shelf, tmp_path: Path) -> N
         lines[lost] = lines[lost].replace(b":", b";")
         file.write_bytes(b"".join(lines) + b"torn")
         for _ in range(2):  # as it is read, and when it has been repaired by writing
-            assert shelf.position(BOOK) == (10 if lost == 4 else 20)
-            assert shelf.questions(BOOK) == ([] if lost == 3 else [QUESTION])
-            assert [book.title for book in shelf.recent()] == ([] if lost == 1 else ["The Door"])
-            shelf.add_question(OTHER, QUESTION)
-            shelf.set_position(BOOK, shelf.position(BOOK))
+            assert user_data.position(BOOK) == (10 if lost == 4 else 20)
+            assert user_data.questions(BOOK) == ([] if lost == 3 else [QUESTION])
+            assert [book.title for book in user_data.recent()] == ([] if lost == 1 else ["The Door"])
+            user_data.add_question(OTHER, QUESTION)
+            user_data.set_position(BOOK, user_data.position(BOOK))
 
 
-def test_two_gistreads_with_the_same_book_both_keep_what_they_have(shelf: Shelf, tmp_path: Path) -> None:
+def test_two_gistreads_with_the_same_book_both_keep_what_they_have(user_data: UserData, tmp_path: Path) -> None:
     script = textwrap.dedent(
         """
         import sys
         from pathlib import Path
-        from gistread.user_data import KeptQuestion, Shelf
-        shelf, sha256, name = Shelf(Path(sys.argv[1])), sys.argv[2], sys.argv[3]
+        from gistread.user_data import SavedQuestion, UserData
+        user_data, sha256, name = UserData(Path(sys.argv[1])), sys.argv[2], sys.argv[3]
         for number in range(30):
             for offset in range(10):
-                shelf.set_position(sha256, offset)
-            shelf.add_question(sha256, KeptQuestion(f"{name} {number}", "", found=True))
+                user_data.set_position(sha256, offset)
+            user_data.add_question(sha256, SavedQuestion(f"{name} {number}", "", found=True))
         """
     )
     command = [sys.executable, "-c", script, str(tmp_path / "books"), BOOK]
     running = [subprocess.Popen([*command, name]) for name in ("left", "right")]
     assert [process.wait(timeout=60) for process in running] == [0, 0]
-    asked = [question.question for question in shelf.questions(BOOK)]
+    asked = [question.question for question in user_data.questions(BOOK)]
     assert [one for one in asked if one.startswith("left")] == [f"left {number}" for number in range(30)]
     assert [one for one in asked if one.startswith("right")] == [f"right {number}" for number in range(30)]
 
 
 def test_a_gistread_that_holds_the_file_for_long_is_an_error_and_not_a_hang(
-    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    user_data: UserData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.user_data._WAIT_S", 0.1)
-    put(shelf)
+    put(user_data)
     with Journal(tmp_path / "books" / f"{BOOK}.jsonl"), pytest.raises(StorageError, match="Another gistread"):
-        shelf.set_position(BOOK, 5)
+        user_data.set_position(BOOK, 5)
 
 
-def test_a_file_of_a_later_gistread_is_left_as_it_is(shelf: Shelf, tmp_path: Path) -> None:
-    put(shelf, OTHER)
+def test_a_file_of_a_later_gistread_is_left_as_it_is(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data, OTHER)
     file = tmp_path / "books" / f"{BOOK}.jsonl"
     with Journal(file) as later:
         later.append({"kind": "shelf", "version": 2}, {"kind": "position", "offset": {"page": 3}})
     before = file.read_bytes()
     with pytest.raises(StorageError, match="a later gistread"):
-        shelf.position(BOOK)
+        user_data.position(BOOK)
     with pytest.raises(StorageError, match="a later gistread"):
-        shelf.set_position(BOOK, 5)
-    assert [book.sha256 for book in shelf.recent()] == [OTHER]
+        user_data.set_position(BOOK, 5)
+    assert [book.sha256 for book in user_data.recent()] == [OTHER]
     assert file.read_bytes() == before
 
 
-def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(shelf: Shelf, tmp_path: Path) -> None:
-    put(shelf)
-    shelf.set_position(BOOK, 77)
+def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data)
+    user_data.set_position(BOOK, 77)
     script = textwrap.dedent(
         """
         import sys
         from pathlib import Path
         from gistread.errors import StorageError
-        from gistread.user_data import Shelf
-        shelf = Shelf(Path(sys.argv[1]))
+        from gistread.user_data import UserData
+        user_data = UserData(Path(sys.argv[1]))
         for sha256 in sys.argv[2:]:
             try:
-                shelf.set_position(sha256, 5)
+                user_data.set_position(sha256, 5)
             except StorageError as error:
-                print(error.message.rpartition(": ")[2], shelf.position(sha256), len(shelf.recent()))
+                print(error.message.rpartition(": ")[2], user_data.position(sha256), len(user_data.recent()))
         """
     )
     (tmp_path / "books" / f"{BOOK}.jsonl").chmod(0o444)

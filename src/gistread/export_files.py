@@ -12,7 +12,7 @@ class ExistsError(GistreadError):
     """There is a file of that name already."""
 
 
-def plain_name(title: str) -> str:
+def safe_file_name(title: str) -> str:
     """What a file may be called that has to do with a book, or with an author."""
     plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
     return " ".join(plain.split())[:80].strip() or "book"

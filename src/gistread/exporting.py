@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.export_files import plain_name
+from gistread.export_files import safe_file_name
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
-from gistread.user_data import KeptQuestion
+from gistread.user_data import SavedQuestion
 
 Json = dict[str, Any]
 JSON_VERSION = 1
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     MARKDOWN = "md"
     JSON = "json"
     TEXT = "txt"
@@ -34,31 +34,31 @@ class Export:
 
     book: Book
     marks: Sequence[Mark] = ()
-    questions: Sequence[KeptQuestion] = ()
+    questions: Sequence[SavedQuestion] = ()
     memory: GistMemory | None = None
 
 
-def document(export: Export, form: Format) -> str:
+def render_export(export: Export, form: ExportFormat) -> str:
     """The document. The text of a book is exactly that: its SHA-256 is the one that the book is known by."""
     match form:
-        case Format.TEXT:
+        case ExportFormat.TEXT:
             return export.book.text
-        case Format.JSON:
+        case ExportFormat.JSON:
             import orjson
 
             return orjson.dumps(as_json(export), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-        case Format.MARKDOWN:
+        case ExportFormat.MARKDOWN:
             return as_markdown(export)
 
 
-def file_name(title: str, form: Format) -> str:
+def file_name(title: str, form: ExportFormat) -> str:
     """A name for the document that every system takes."""
-    return f"{plain_name(title)}{'' if form is Format.TEXT else ' – notes'}.{form}"
+    return f"{safe_file_name(title)}{'' if form is ExportFormat.TEXT else ' – notes'}.{form}"
 
 
-def format_of(path: Path) -> Format | None:
+def format_of(path: Path) -> ExportFormat | None:
     """What the name of a file asks for."""
-    return next((form for form in Format if path.suffix.lower() == f".{form}"), None)
+    return next((form for form in ExportFormat if path.suffix.lower() == f".{form}"), None)
 
 
 # JSON
@@ -114,7 +114,7 @@ def _mark_json(book: Book, mark: Mark) -> Json:
     }
 
 
-def _question_json(book: Book, asked: KeptQuestion) -> Json:
+def _question_json(book: Book, asked: SavedQuestion) -> Json:
     return {
         "question": asked.question,
         "answer": asked.answer,
@@ -198,7 +198,7 @@ def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
     yield f"— *{name}{where}{day}*"
 
 
-def _question_markdown(book: Book, asked: KeptQuestion) -> Iterator[str]:
+def _question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
     yield f"### {_inline(asked.question)}"
     yield _block(asked.answer) if asked.answer.strip() else "No answer was given."
     for one in asked.citations:

@@ -12,16 +12,16 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.marking.anchors import Text, anchor
 from gistread.marking.model import Mark
-from gistread.marking.places import Place, place_in
 from gistread.marking.store import MarkStore
-from gistread.user_data import KeptCitation, KeptQuestion, Shelf, ShelfBook
+from gistread.marking.text_quote import TextQuote, quote_at
+from gistread.user_data import OpenedBook, SavedCitation, SavedQuestion, UserData
 
 _SAME_WORK = 0.5
 """Share of the places that have to be found in a text that is taken for the same work by its name alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class MigratedData:
     """What came over."""
 
     title: str
@@ -31,22 +31,24 @@ class Carried:
     questions: int
 
 
-def carry_over(book: Book, shelf: Shelf, marks: MarkStore, *, file: str, path: Path | None) -> Carried | None:
+def migrate_user_data(
+    book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
+) -> MigratedData | None:
     """Bring what is kept of an earlier version of this book to this one; None where there was none.
 
     For a book whose text was not opened before, before it is called opened. `file` is the SHA-256 of the file's
     bytes. Raises StorageError when it cannot be written; then it can be done again.
     """
-    for old in predecessors(shelf, book, file=file, path=path):
-        if (carried := _carry(book, old, shelf, marks, certain=bool(file) and old.file == file)) is not None:
+    for old in earlier_versions(user_data, book, file=file, path=path):
+        if (carried := _carry(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
             return carried
     return None
 
 
-def predecessors(shelf: Shelf, book: Book, *, file: str, path: Path | None) -> list[ShelfBook]:
+def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
     """Other texts of what is likely the same book: of the same file, at the same path, with its title and authors."""
     where = path.absolute() if path else None
-    others = [other for other in shelf.every() if other.sha256 != book.sha256]
+    others = [other for other in user_data.every() if other.sha256 != book.sha256]
     by_file = [other for other in others if file and other.file == file]
     by_path = [other for other in others if where and other.path == where]
     name = (_plain(book.title), sorted(map(_plain, book.authors)))
@@ -61,38 +63,38 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _carry(book: Book, old: ShelfBook, shelf: Shelf, store: MarkStore, *, certain: bool) -> Carried | None:
+def _carry(book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool) -> MigratedData | None:
     """Raises StorageError. None where the two texts are not of one work, or nothing was kept."""
     text = Text(book.text)
     marks = [_anchored(mark, text, old.length) for mark in store.marks(old.sha256)]
-    place = shelf.place(old.sha256)
+    place = user_data.place(old.sha256)
     here = anchor(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
     sought = len(marks) + (place is not None)
     if not certain and found < max(1, _SAME_WORK * sought):
         return None
-    questions = [_with_places(question, text, old.length) for question in shelf.questions(old.sha256)]
+    questions = [_with_places(question, text, old.length) for question in user_data.questions(old.sha256)]
     new = store.put_new(book.sha256, marks) if marks else []
-    asked = shelf.add_questions(book.sha256, questions) if questions else 0
-    if old.position and not shelf.position(book.sha256):
+    asked = user_data.add_questions(book.sha256, questions) if questions else 0
+    if old.position and not user_data.position(book.sha256):
         offset = here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
-        shelf.set_position(book.sha256, offset, place_in(book.text, offset))
-    return Carried(old.title, len(new), sum(mark.lost for mark in new), asked)
+        user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
+    return MigratedData(old.title, len(new), sum(mark.lost for mark in new), asked)
 
 
 def _anchored(mark: Mark, text: Text, length: int) -> Mark:
     found = anchor(mark.place, text, length)
     if found is None:
         return replace(mark, lost=True)
-    return replace(mark, place=place_in(text.raw, *found), lost=False)
+    return replace(mark, place=quote_at(text.raw, *found), lost=False)
 
 
-def _with_places(question: KeptQuestion, text: Text, length: int) -> KeptQuestion:
+def _with_places(question: SavedQuestion, text: Text, length: int) -> SavedQuestion:
     return replace(question, citations=tuple(_cited(one, text, length) for one in question.citations))
 
 
-def _cited(citation: KeptCitation, text: Text, length: int) -> KeptCitation:
-    found = anchor(Place(citation.start, citation.end, citation.quote, "", ""), text, length)
+def _cited(citation: SavedCitation, text: Text, length: int) -> SavedCitation:
+    found = anchor(TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length)
     if found is None:
         near = _proportional(citation.start, text, length)
         found = near, near

@@ -10,7 +10,7 @@ from pathlib import Path
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
 
-USUAL = 230.0
+DEFAULT_WPM = 230.0
 """Words a minute until more is known: silent reading of English prose (Brysbaert 2019: 238 to 260)."""
 SLOWEST, FASTEST = 60.0, 800.0
 """Words a minute. Below, the person was away; above, they were leafing."""
@@ -24,7 +24,7 @@ _WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SpeedSample:
     """Words that were read in a time."""
 
     words: float
@@ -40,18 +40,18 @@ class Sample:
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 
-def pace(samples: list[Sample]) -> float:
-    """Words a minute: the median of the last samples, each weighing as much as its words; `USUAL` while too few."""
+def estimate_speed(samples: list[SpeedSample]) -> float:
+    """Words a minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
     last = sorted((one for one in samples[-_LAST:] if one.credible), key=lambda one: one.words_per_minute)
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
-        return USUAL
+        return DEFAULT_WPM
     passed = 0.0
     for one in last:
         passed += one.words
         if 2 * passed >= total:
             return one.words_per_minute
-    return USUAL
+    return DEFAULT_WPM
 
 
 class ReadingSpeedFile:
@@ -60,19 +60,19 @@ class ReadingSpeedFile:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def samples(self, language: str) -> list[Sample]:
+    def samples(self, language: str) -> list[SpeedSample]:
         """In the order in which they were taken. Raises StorageError."""
         records, _ = read(self._file, independent=True)
         return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
 
     def words_per_minute(self, language: str) -> float:
-        """This person's pace; `USUAL` also where the file cannot be read."""
+        """This person's pace; `DEFAULT_WPM` also where the file cannot be read."""
         try:
-            return pace(self.samples(language))
+            return estimate_speed(self.samples(language))
         except StorageError:
-            return USUAL
+            return DEFAULT_WPM
 
-    def add(self, language: str, samples: list[Sample]) -> None:
+    def add(self, language: str, samples: list[SpeedSample]) -> None:
         """Raises StorageError."""
         new = [
             {
@@ -107,8 +107,8 @@ def _last_of_each(records: list[Record]) -> list[Record]:
     return [record for those in by_language.values() for record in those[-_LAST:]]
 
 
-def _sample(record: Record) -> Sample:
-    return Sample(float(record["words"]), float(record["seconds"]))
+def _sample(record: Record) -> SpeedSample:
+    return SpeedSample(float(record["words"]), float(record["seconds"]))
 
 
 def _primary(language: str) -> str:

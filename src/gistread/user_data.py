@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
-from gistread.marking.places import Place
+from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
 _WAIT_S = 2.0
@@ -28,7 +28,7 @@ _SUPERSEDED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfBook:
+class OpenedBook:
     """A book that was opened before."""
 
     sha256: str
@@ -47,7 +47,7 @@ class ShelfBook:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCitation:
+class SavedCitation:
     """A quote at `[start, end)` of the book's text. Where another version of the text lacks it, `start == end`."""
 
     page: int
@@ -57,14 +57,14 @@ class KeptCitation:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptQuestion:
+class SavedQuestion:
     """A question and what came of it."""
 
     question: str
     answer: str
     found: bool
     """False: the book did not say."""
-    citations: tuple[KeptCitation, ...] = ()
+    citations: tuple[SavedCitation, ...] = ()
     lookups: tuple[int, ...] = ()
     """Pages that the agent asked for, in that order."""
     reader: str = ""
@@ -76,7 +76,7 @@ class KeptQuestion:
     """Seconds since the epoch."""
 
 
-class Shelf:
+class UserData:
     """The person's books, in a directory that may not exist yet."""
 
     def __init__(self, directory: Path) -> None:
@@ -95,16 +95,16 @@ class Shelf:
         """Offset where the person was, 0 for a book they never opened. Raises StorageError."""
         return _position(self._read(sha256))
 
-    def set_position(self, sha256: str, offset: int, words: Place | None = None) -> None:
+    def set_position(self, sha256: str, offset: int, words: TextQuote | None = None) -> None:
         """`words` are those that stand there, to find them in another version of the text. Raises StorageError."""
         place = {"words": asdict(words)} if words else {}
         self._append(sha256, {"kind": "position", "offset": offset, **place})
 
-    def place(self, sha256: str) -> Place | None:
+    def place(self, sha256: str) -> TextQuote | None:
         """The position with the words that stand there; None where these are not known. Raises StorageError."""
         records = [record for record in self._read(sha256) if record["kind"] == "position"]
         words = records[-1].get("words") if records else None
-        return Place(**words) if words else None
+        return TextQuote(**words) if words else None
 
     def zoom(self, sha256: str) -> str:
         """From how far away they looked at the book's memory; empty where they never chose. Raises StorageError."""
@@ -119,13 +119,13 @@ class Shelf:
         """Whether the book was opened before. Raises StorageError."""
         return any(record["kind"] == "opened" for record in self._read(sha256))
 
-    def add_question(self, sha256: str, question: KeptQuestion) -> None:
+    def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Raises StorageError. An `asked_at` of 0 becomes now."""
         record = asdict(question)
         record["asked_at"] = question.asked_at or time.time()
         self._append(sha256, {"kind": "question", **record})
 
-    def add_questions(self, sha256: str, questions: Iterable[KeptQuestion]) -> int:
+    def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
         """Those of them that are not there yet, by when they were asked; how many. Raises StorageError."""
         known = {(one.asked_at, one.question) for one in self.questions(sha256)}
         new = [one for one in questions if (one.asked_at, one.question) not in known]
@@ -133,13 +133,13 @@ class Shelf:
             self.add_question(sha256, one)
         return len(new)
 
-    def questions(self, sha256: str) -> list[KeptQuestion]:
+    def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order in which they were asked. Raises StorageError."""
         asked = (_question(record) for record in self._read(sha256) if record["kind"] == "question")
         # Two gistreads may have carried them over from another text at once.
         return list({(one.asked_at, one.question): one for one in asked}.values())
 
-    def recent(self) -> list[ShelfBook]:
+    def recent(self) -> list[OpenedBook]:
         """The books that were opened, the last first. A file that cannot be read is passed over.
 
         Of two texts that were taken from the same file, by other versions of gistread, the later one.
@@ -152,7 +152,7 @@ class Shelf:
             seen.add(book.file)
         return books
 
-    def every(self) -> list[ShelfBook]:
+    def every(self) -> list[OpenedBook]:
         """As `recent`, with every text that was ever taken from a file."""
         books = []
         try:
@@ -228,14 +228,14 @@ def _position(records: Iterable[Record]) -> int:
     return offset
 
 
-def _book(sha256: str, records: list[Record]) -> ShelfBook | None:
+def _book(sha256: str, records: list[Record]) -> OpenedBook | None:
     opened: dict[str, Any] | None = None
     for record in records:
         if record["kind"] == "opened":
             opened = record
     if opened is None:
         return None
-    return ShelfBook(
+    return OpenedBook(
         sha256=sha256,
         title=opened["title"],
         authors=tuple(opened["authors"]),
@@ -247,9 +247,9 @@ def _book(sha256: str, records: list[Record]) -> ShelfBook | None:
     )
 
 
-def _question(record: Record) -> KeptQuestion:
+def _question(record: Record) -> SavedQuestion:
     fields = {name: record[name] for name in _FIELDS["question"]}
-    fields["citations"] = tuple(KeptCitation(**citation) for citation in record["citations"])
+    fields["citations"] = tuple(SavedCitation(**citation) for citation in record["citations"])
     fields["lookups"] = tuple(record["lookups"])
     fields["memory"] = record.get("memory", "")
-    return KeptQuestion(**fields)
+    return SavedQuestion(**fields)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import Engine, Priority
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.registry import TASKS

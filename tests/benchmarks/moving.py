@@ -13,7 +13,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.paths import Paths
 from gistread.sample import story_path
-from gistread.search.in_book import BookSearch, Mode
+from gistread.search.book_search import BookSearch, SearchMode
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.benchmarks.figures import Finding, Spread, Table, Target
@@ -29,13 +29,13 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     long = WAR_AND_PEACE.exists() and not setting.quick
     book = open_book(WAR_AND_PEACE if long else story_path())
     search = BookSearch(book)
-    first = [(mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000) for mode in Mode]
+    first = [(mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000) for mode in SearchMode]
     yield Table(f"What a first search of {book.title} makes ready", ("search", "[ms]"), tuple(first))
-    keys = {mode: list(_per_key(search, mode)) for mode in (Mode.EXACT, Mode.RANKED)}
+    keys = {mode: list(_per_key(search, mode)) for mode in (SearchMode.EXACT, SearchMode.RANKED)}
     rows = tuple((mode.value, Spread.of(times)) for mode, times in keys.items())
     yield Table("A key of a search, until its hits are known", ("search", "[ms]"), rows)
-    yield Target("a key of an exact search [ms]", statistics.median(keys[Mode.EXACT]), at_most=EXACT_MS)
-    yield Target("a key of a ranked search [ms]", statistics.median(keys[Mode.RANKED]), at_most=RANKED_MS)
+    yield Target("a key of an exact search [ms]", statistics.median(keys[SearchMode.EXACT]), at_most=EXACT_MS)
+    yield Target("a key of a ranked search [ms]", statistics.median(keys[SearchMode.RANKED]), at_most=RANKED_MS)
     idle, jumps, shown = await _on_screen(book, setting.folder / "moving", 5 if setting.quick else _JUMPS)
     screen_rows = (
         ("nothing: Textual's own turn", Spread.of(idle)),
@@ -53,7 +53,7 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _per_key(search: BookSearch, mode: Mode) -> Iterator[float]:
+def _per_key(search: BookSearch, mode: SearchMode) -> Iterator[float]:
     """Milliseconds of each key, as words are typed letter by letter."""
     for words in _TYPED:
         for end in range(1, len(words) + 1):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.model import PageSize
 from gistread.memory.sizes import PAGE_SIZES
 from tests.benchmarks import texts

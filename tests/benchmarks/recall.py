@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import covered, pages_with

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gistread.book import open_book
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import Engine, Message, Prompt
 from gistread.sample import story_path
 

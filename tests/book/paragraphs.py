@@ -1,10 +1,10 @@
 """A book as tests look at it: its paragraphs with their kinds, its chapters, what its links lead to."""
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.model import Style
 
 
-def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+def paragraphs(book: Book) -> list[tuple[ParagraphKind, str]]:
     return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
 
 

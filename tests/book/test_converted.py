@@ -10,7 +10,7 @@ import pytest
 
 from gistread.book import open_book
 from gistread.book.cache import open_cached
-from gistread.book.formats import converted
+from gistread.book.formats import calibre
 from gistread.book.open import open_bytes, open_file, read_book
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
@@ -122,7 +122,7 @@ def test_a_converter_that_fails_is_quoted(book: Path, install: Install, script: 
 def test_one_that_does_not_end_is_stopped_with_all_that_it_started(
     book: Path, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converted, "LIMIT_SECONDS", 0.5)
+    monkeypatch.setattr(calibre, "LIMIT_SECONDS", 0.5)
     install(f"sleep 60 & echo $! > {install.folder}/child; wait")
     with pytest.raises(BookError, match="stopped after"):
         open_book(book)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from gistread.book import Kind
+from gistread.book import ParagraphKind
 from gistread.book.formats.docx import package as docx_package
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
@@ -33,22 +33,26 @@ class TestParagraphs:
         )
         assert_keeps_promises(book)
         assert paragraphs(book) == [
-            (Kind.HEADING, "Rain"),
-            (Kind.TEXT, "It rained."),
-            (Kind.QUOTE, "Said he."),
-            (Kind.CODE, "let a\n  b"),
-            (Kind.VERSE, "Roses are\nred"),
-            (Kind.BREAK, "* * *"),
-            (Kind.TEXT, "It went on."),
+            (ParagraphKind.HEADING, "Rain"),
+            (ParagraphKind.TEXT, "It rained."),
+            (ParagraphKind.QUOTE, "Said he."),
+            (ParagraphKind.CODE, "let a\n  b"),
+            (ParagraphKind.VERSE, "Roses are\nred"),
+            (ParagraphKind.BREAK, "* * *"),
+            (ParagraphKind.TEXT, "It went on."),
         ]
 
     def test_a_style_inherits_what_it_is_and_may_inherit_from_itself(self) -> None:
         book = read(p("Rain", "MyChapter"), p("It rained.", "Loop"), p("And.", "gone"))
-        assert paragraphs(book) == [(Kind.HEADING, "Rain"), (Kind.TEXT, "It rained."), (Kind.TEXT, "And.")]
+        assert paragraphs(book) == [
+            (ParagraphKind.HEADING, "Rain"),
+            (ParagraphKind.TEXT, "It rained."),
+            (ParagraphKind.TEXT, "And."),
+        ]
 
     def test_an_outline_level_makes_a_heading(self) -> None:
         book = read(p("Rain", properties='<w:outlineLvl w:val="1"/>'), p("It."))
-        assert [(q.kind, q.level) for q in book.paragraphs] == [(Kind.HEADING, 2), (Kind.TEXT, 0)]
+        assert [(q.kind, q.level) for q in book.paragraphs] == [(ParagraphKind.HEADING, 2), (ParagraphKind.TEXT, 0)]
 
     def test_line_breaks_and_tabs(self) -> None:
         assert texts(p("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:br w:type='page'/></w:r>")) == [
@@ -69,7 +73,7 @@ class TestParagraphs:
             f"<w:tr>{cell('', '<w:vMerge/>')}{cell('2 mm')}</w:tr></w:tbl>",
             f"<w:tbl><w:tr>{cell('A frame.')}</w:tr></w:tbl>",
         )
-        assert paragraphs(book) == [(Kind.TABLE, "Day | Rain\n2 mm"), (Kind.TEXT, "A frame.")]
+        assert paragraphs(book) == [(ParagraphKind.TABLE, "Day | Rain\n2 mm"), (ParagraphKind.TEXT, "A frame.")]
 
     def test_text_boxes_and_content_controls_are_read_once(self) -> None:
         box = f"<w:txbxContent>{p('In a box.')}</w:txbxContent>"
@@ -107,14 +111,14 @@ class TestLists:
             parts={"numbering": numbering(("decimal", "%1."), ("lowerLetter", "%1%2)"))},
         )
         assert paragraphs(book) == [
-            (Kind.LIST, "1. Bread"),
-            (Kind.LIST, "1a) hard"),
-            (Kind.LIST, "1b) soft"),
-            (Kind.LIST, "2. Cheese"),
-            (Kind.LIST, "2a) old"),
-            (Kind.TEXT, "Then."),
-            (Kind.LIST, "3. Rope"),
-            (Kind.LIST, "1. Anew"),
+            (ParagraphKind.LIST, "1. Bread"),
+            (ParagraphKind.LIST, "1a) hard"),
+            (ParagraphKind.LIST, "1b) soft"),
+            (ParagraphKind.LIST, "2. Cheese"),
+            (ParagraphKind.LIST, "2a) old"),
+            (ParagraphKind.TEXT, "Then."),
+            (ParagraphKind.LIST, "3. Rope"),
+            (ParagraphKind.LIST, "1. Anew"),
         ]
         assert [q.level for q in book.paragraphs][:3] == [1, 2, 2]
 
@@ -242,7 +246,7 @@ class TestLinks:
             ("[2]", "2. A note.\n\nMore."),
             ("[i]", "i. At the end."),
         ]
-        assert [kind for kind, _ in paragraphs(book)][3:] == [Kind.NOTE] * 4
+        assert [kind for kind, _ in paragraphs(book)][3:] == [ParagraphKind.NOTE] * 4
         assert chapters(book) == [(1, "Rain"), (1, "Notes")]
 
     def test_to_notes_with_signs_of_their_own(self) -> None:
@@ -271,7 +275,7 @@ class TestPictures:
 
     def test_are_called_by_their_caption(self) -> None:
         book = read(p(self.DRAWING.format("")), p("Figure 1: Rain", "caption"), p("It."), relations=self.IMAGE)
-        assert paragraphs(book)[0] == (Kind.IMAGE, "Figure 1: Rain")
+        assert paragraphs(book)[0] == (ParagraphKind.IMAGE, "Figure 1: Rain")
         assert images(book) == [("word/media/rain.png", "Figure 1: Rain")]
 
     def test_a_rule_is_a_scene_break(self) -> None:

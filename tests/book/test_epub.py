@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.formats import archive
 from gistread.book.formats.elements import markup
 from gistread.book.model import Style
@@ -22,11 +22,11 @@ _NAV = (
 _NAV_ITEM = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
 
 
-def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+def paragraphs(book: Book) -> list[tuple[ParagraphKind, str]]:
     return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
 
 
-def kinds(book: Book) -> list[Kind]:
+def kinds(book: Book) -> list[ParagraphKind]:
     return [p.kind for p in book.paragraphs]
 
 
@@ -165,15 +165,15 @@ class TestParagraphs:
             '<aside epub:type="footnote"><p>A note.</p></aside>'
         )
         assert paragraphs(book) == [
-            (Kind.HEADING, "Rain"),
-            (Kind.TEXT, "It rained."),
-            (Kind.BREAK, "* * *"),
-            (Kind.QUOTE, "Said he."),
-            (Kind.LIST, "• Bread"),
-            (Kind.LIST, "• Cheese"),
-            (Kind.LIST, "3. Rope"),
-            (Kind.TABLE, "Day | Rain\n1 | 2 mm"),
-            (Kind.NOTE, "A note."),
+            (ParagraphKind.HEADING, "Rain"),
+            (ParagraphKind.TEXT, "It rained."),
+            (ParagraphKind.BREAK, "* * *"),
+            (ParagraphKind.QUOTE, "Said he."),
+            (ParagraphKind.LIST, "• Bread"),
+            (ParagraphKind.LIST, "• Cheese"),
+            (ParagraphKind.LIST, "3. Rope"),
+            (ParagraphKind.TABLE, "Day | Rain\n1 | 2 mm"),
+            (ParagraphKind.NOTE, "A note."),
         ]
         assert book.paragraphs[0].level == 2
 
@@ -185,11 +185,14 @@ class TestParagraphs:
 
     def test_line_breaks_are_kept(self) -> None:
         book = read_pages("<p>Roses are red,<br/>violets are blue,<br />\n rain is wet.</p>")
-        assert paragraphs(book) == [(Kind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")]
+        assert paragraphs(book) == [(ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")]
 
     def test_lines_of_a_stanza_are_one_paragraph(self) -> None:
         book = read_pages('<div class="stanza"><div>April is the</div><div>cruellest month</div></div><p>Prose.</p>')
-        assert paragraphs(book) == [(Kind.VERSE, "April is the\ncruellest month"), (Kind.TEXT, "Prose.")]
+        assert paragraphs(book) == [
+            (ParagraphKind.VERSE, "April is the\ncruellest month"),
+            (ParagraphKind.TEXT, "Prose."),
+        ]
 
     def test_named_entities_are_read(self) -> None:
         assert (
@@ -202,7 +205,7 @@ class TestParagraphs:
 
     def test_pictures_give_their_words_in_brackets(self) -> None:
         book = read_pages('<p>See <img src="a.png" alt="a grey  bridge"/>.<img src="b.png" alt=""/></p>')
-        assert paragraphs(book) == [(Kind.TEXT, "See [a grey bridge].")]
+        assert paragraphs(book) == [(ParagraphKind.TEXT, "See [a grey bridge].")]
 
     def test_readings_of_ruby_follow_in_brackets(self) -> None:
         assert read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text == "昨夕（ゆうべ）は"
@@ -220,7 +223,7 @@ class TestParagraphs:
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
         prose = "It rained and rained. " * 20
         book = read_pages(f"<table><tr><td><p>{prose}</p><p>{prose}</p></td></tr></table>")
-        assert kinds(book) == [Kind.TEXT, Kind.TEXT]
+        assert kinds(book) == [ParagraphKind.TEXT, ParagraphKind.TEXT]
 
     def test_escapes_in_a_book_are_harmless(self) -> None:
         assert read_pages("<p>a\u202eb \u009b31m</p>").text == "ab 31m"

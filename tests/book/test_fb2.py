@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.formats.fb2.book import binary
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
@@ -115,24 +115,24 @@ class TestText:
             "<v>в Иордань</v></stanza><text-author>Народ</text-author></poem><subtitle>* * *</subtitle>"
             "<cite><p>Цитата.</p></cite><table><tr><th>а</th><td>б</td></tr></table></section></body>"
         )
-        assert [pair for pair in paragraphs(book) if pair != (Kind.TEXT, "И.")] == [
-            (Kind.QUOTE, "Всё течёт."),
-            (Kind.QUOTE, "Гераклит"),
-            (Kind.TEXT, "Шёл дождь и снег."),
-            (Kind.BREAK, "* * *"),
-            (Kind.TEXT, "Перестал."),
-            (Kind.VERSE, "Дождик,\nперестань"),
-            (Kind.VERSE, "Мы поедем\nв Иордань"),
-            (Kind.QUOTE, "Народ"),
-            (Kind.BREAK, "* * *"),
-            (Kind.QUOTE, "Цитата."),
-            (Kind.TABLE, "а | б"),
+        assert [pair for pair in paragraphs(book) if pair != (ParagraphKind.TEXT, "И.")] == [
+            (ParagraphKind.QUOTE, "Всё течёт."),
+            (ParagraphKind.QUOTE, "Гераклит"),
+            (ParagraphKind.TEXT, "Шёл дождь и снег."),
+            (ParagraphKind.BREAK, "* * *"),
+            (ParagraphKind.TEXT, "Перестал."),
+            (ParagraphKind.VERSE, "Дождик,\nперестань"),
+            (ParagraphKind.VERSE, "Мы поедем\nв Иордань"),
+            (ParagraphKind.QUOTE, "Народ"),
+            (ParagraphKind.BREAK, "* * *"),
+            (ParagraphKind.QUOTE, "Цитата."),
+            (ParagraphKind.TABLE, "а | б"),
         ]
         assert styles(book) == [(Style.EMPHASIS, "дождь"), (Style.STRONG, "снег")]
 
     def test_empty_lines_everywhere_part_no_scenes(self) -> None:
         book = read(f"<body><section>{'<p>Дождь.</p><empty-line/>' * 9}</section></body>")
-        assert {kind for kind, _ in paragraphs(book)} == {Kind.TEXT}
+        assert {kind for kind, _ in paragraphs(book)} == {ParagraphKind.TEXT}
 
     def test_pictures_are_called_by_their_words_or_their_name(self) -> None:
         book = read(
@@ -157,7 +157,11 @@ class TestNotes:
             '<a l:href="#n2" type="note">[2]</a>; <a l:href="#s">выше</a>.</p></section></body>' + self.NOTES
         )
         assert links(book) == [("[1]", "1. Первое.\n\nИ ещё."), ("[2]", "2. Второе."), ("выше", "I")]
-        assert paragraphs(book)[-3:] == [(Kind.NOTE, "1. Первое."), (Kind.NOTE, "И ещё."), (Kind.NOTE, "2. Второе.")]
+        assert paragraphs(book)[-3:] == [
+            (ParagraphKind.NOTE, "1. Первое."),
+            (ParagraphKind.NOTE, "И ещё."),
+            (ParagraphKind.NOTE, "2. Второе."),
+        ]
 
     def test_are_a_chapter_of_their_own(self) -> None:
         book = read("<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
@@ -91,15 +91,15 @@ class TestText:
             '<div class="poem">Roses<br>are red</div>'
         )
         assert paragraphs(book) == [
-            (Kind.TEXT, "It rained."),
-            (Kind.TEXT, "And"),
-            (Kind.BREAK, "* * *"),
-            (Kind.QUOTE, "Said he."),
-            (Kind.LIST, "• Bread"),
-            (Kind.LIST, "• Cheese"),
-            (Kind.TABLE, "Day | Rain\n1 | 2 mm"),
-            (Kind.CODE, "a  b\n  c"),
-            (Kind.VERSE, "Roses\nare red"),
+            (ParagraphKind.TEXT, "It rained."),
+            (ParagraphKind.TEXT, "And"),
+            (ParagraphKind.BREAK, "* * *"),
+            (ParagraphKind.QUOTE, "Said he."),
+            (ParagraphKind.LIST, "• Bread"),
+            (ParagraphKind.LIST, "• Cheese"),
+            (ParagraphKind.TABLE, "Day | Rain\n1 | 2 mm"),
+            (ParagraphKind.CODE, "a  b\n  c"),
+            (ParagraphKind.VERSE, "Roses\nare red"),
         ]
 
     def test_two_line_breaks_part_paragraphs_and_one_ends_a_line(self) -> None:
@@ -266,7 +266,7 @@ class TestLinks:
         book = read(body + "<p>The end.")
         assert [(word, note.removeprefix("1. ")) for word, note in links(book)] == [("[1]", "A note.")]
         assert "↩" not in book.text
-        assert (Kind.BREAK, "* * *") not in paragraphs(book)
+        assert (ParagraphKind.BREAK, "* * *") not in paragraphs(book)
 
     def test_to_notes_that_are_counted_otherwise_than_their_list(self) -> None:
         book = read(

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gistread.book.builder import BookBuilder, Target
-from gistread.book.inline import Mark, bind, closing, opening, take_out
-from gistread.book.model import Kind, Style
+from gistread.book.inline import InlineMark, bind, closing, opening, take_out
+from gistread.book.model import ParagraphKind, Style
 
-EM = Mark(style=Style.EMPHASIS)
+EM = InlineMark(style=Style.EMPHASIS)
 
 
 def marked(text: str) -> str:
@@ -35,7 +35,7 @@ def marked(text: str) -> str:
 def test_marks_cover_the_words_they_were_put_around(raw: str, text: str, covered: list[str]) -> None:
     builder = BookBuilder()
     builder.add("before")
-    builder.add(marked(raw), marks=(EM, Mark(style=Style.STRONG)))
+    builder.add(marked(raw), marks=(EM, InlineMark(style=Style.STRONG)))
     book = builder.build(title="T", source_format="text")
     assert book.text == f"before\n\n{text}"
     assert [book.text[span.start : span.end] for span in book.spans] == covered
@@ -43,7 +43,7 @@ def test_marks_cover_the_words_they_were_put_around(raw: str, text: str, covered
 
 def test_verse_keeps_its_lines_and_its_indents_under_marks() -> None:
     builder = BookBuilder()
-    builder.add(marked("{One line\n  and another}\nlast"), Kind.VERSE, marks=(EM,))
+    builder.add(marked("{One line\n  and another}\nlast"), ParagraphKind.VERSE, marks=(EM,))
     book = builder.build(title="T", source_format="text")
     assert book.text == "One line\n  and another\nlast"
     assert [book.text[span.start : span.end] for span in book.spans] == ["One line\n  and another"]
@@ -52,10 +52,11 @@ def test_verse_keeps_its_lines_and_its_indents_under_marks() -> None:
 def test_a_link_knows_its_place_a_note_its_end_and_an_address_leads_out() -> None:
     builder = BookBuilder()
     builder.add(
-        marked("See {here} and <there>."), marks=(Mark(href="#a", is_note=True), Mark(href="https://b.example"))
+        marked("See {here} and <there>."),
+        marks=(InlineMark(href="#a", is_note=True), InlineMark(href="https://b.example")),
     )
     start = builder.next_start
-    builder.add("The note.", Kind.NOTE)
+    builder.add("The note.", ParagraphKind.NOTE)
     book = builder.build(
         title="T", source_format="text", resolve=lambda mark: Target(start, start + 9) if mark.href == "#a" else None
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.model import Link
 from gistread.book.open import open_bytes
 from tests.book.make_epub import epub, package, page, read_pages
@@ -20,7 +20,7 @@ def _words(book: Book, link: Link) -> str | None:
 
 
 def notes(book: Book) -> list[str]:
-    return [book.text[p.start : p.end] for p in book.paragraphs if p.kind is Kind.NOTE]
+    return [book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
 
 
 class TestPlaces:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
@@ -20,8 +20,8 @@ def read(text: str) -> Book:
 def test_paragraphs_are_joined_and_hard_line_ends_kept() -> None:
     book = read("It rained\nand rained.\n\nRoses are red,  \nviolets are blue,\\\nrain is wet.\n")
     assert paragraphs(book) == [
-        (Kind.TEXT, "It rained and rained."),
-        (Kind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet."),
+        (ParagraphKind.TEXT, "It rained and rained."),
+        (ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet."),
     ]
 
 
@@ -31,18 +31,18 @@ def test_blocks_are_what_they_are() -> None:
         "| Day | Rain |\n|--|--|\n| 1 | 2 mm |\n\n```py\nif a:\n    b\n```\n\n    c\n\nTerm\n: Meaning\n"
     )
     assert paragraphs(book) == [
-        (Kind.HEADING, "Rain"),
-        (Kind.QUOTE, "Said he."),
-        (Kind.BREAK, "* * *"),
-        (Kind.LIST, "• Bread"),
-        (Kind.LIST, "• Cheese"),
-        (Kind.LIST, "1. hard"),
-        (Kind.LIST, "3. Rope"),
-        (Kind.TABLE, "Day | Rain\n1 | 2 mm"),
-        (Kind.CODE, "if a:\n    b"),
-        (Kind.CODE, "c"),
-        (Kind.LIST, "Term"),
-        (Kind.LIST, "Meaning"),
+        (ParagraphKind.HEADING, "Rain"),
+        (ParagraphKind.QUOTE, "Said he."),
+        (ParagraphKind.BREAK, "* * *"),
+        (ParagraphKind.LIST, "• Bread"),
+        (ParagraphKind.LIST, "• Cheese"),
+        (ParagraphKind.LIST, "1. hard"),
+        (ParagraphKind.LIST, "3. Rope"),
+        (ParagraphKind.TABLE, "Day | Rain\n1 | 2 mm"),
+        (ParagraphKind.CODE, "if a:\n    b"),
+        (ParagraphKind.CODE, "c"),
+        (ParagraphKind.LIST, "Term"),
+        (ParagraphKind.LIST, "Meaning"),
     ]
 
 

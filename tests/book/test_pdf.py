@@ -9,8 +9,8 @@ import pytest
 from gistread.book import open_book
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
-from gistread.book.formats.pdf.hyphens import Words
-from gistread.book.model import Book, Kind, Style
+from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.model import Book, ParagraphKind, Style
 from gistread.errors import BookError
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
 from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
@@ -23,7 +23,7 @@ OTHER = "Down in the village they slept, and the boats lay on the sand as they h
 THIRD = "It was the keeper's daughter who first saw that the light was low, and she climbed the stairs without a word."
 
 
-def texts(book: Book, kind: Kind | None = None) -> list[str]:
+def texts(book: Book, kind: ParagraphKind | None = None) -> list[str]:
     return [book.text[p.start : p.end] for p in book.paragraphs if kind in (None, p.kind)]
 
 
@@ -63,7 +63,7 @@ def test_a_paragraph_goes_on_behind_a_table_that_breaks_it_off() -> None:
     on = [Put(put.x, put.y + 450 - lines[5].y, put.text) for put in lines[5:]]
     book = read(Sheet(lines[:5]), Sheet([*table, *on]))
     assert f"{LONG} {OTHER}" in texts(book)
-    assert len(texts(book, Kind.TABLE)) == 1
+    assert len(texts(book, ParagraphKind.TABLE)) == 1
 
 
 def test_running_heads_and_page_numbers_are_left_out() -> None:
@@ -110,7 +110,7 @@ def test_a_chapter_number_at_the_top_of_pages_is_no_furniture() -> None:
     ]
     book = read(*sheets)
     assert [chapter.title for chapter in book.chapters] == [f"Chapter {n}" for n in range(1, 5)]
-    assert texts(book, Kind.HEADING) == [f"Chapter {n}" for n in range(1, 5)]
+    assert texts(book, ParagraphKind.HEADING) == [f"Chapter {n}" for n in range(1, 5)]
 
 
 def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
@@ -169,7 +169,7 @@ def test_a_footnote_stands_behind_the_paragraph_that_it_interrupts_and_opens_fro
     foot = [Put(50, 60, "1", 5), Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8)]
     second = [Put(50, 540, "it was never asked for."), *prose(THIRD, LONG, top=528)]
     book = read(Sheet([*first, *foot]), Sheet(second))
-    (note,) = [p for p in book.paragraphs if p.kind is Kind.NOTE]
+    (note,) = [p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
     before = book.paragraphs[book.paragraphs.index(note) - 1]
     assert "knew, and it was never asked for." in book.text[before.start : before.end]
     (link,) = book.links
@@ -234,8 +234,8 @@ def test_captions_and_code() -> None:
     ]
     caption = Put(60, 440, "Figure 3: The lamp, seen from the sea.", 9)
     book = read(Sheet([*prose(LONG, OTHER), caption, *code, *prose(THIRD, top=350)]))
-    assert texts(book, Kind.IMAGE) == ["Figure 3: The lamp, seen from the sea."]
-    (lines,) = texts(book, Kind.CODE)
+    assert texts(book, ParagraphKind.IMAGE) == ["Figure 3: The lamp, seen from the sea."]
+    (lines,) = texts(book, ParagraphKind.CODE)
     assert lines.splitlines()[0] == "def lamp():"
     assert lines.splitlines()[1].startswith("   ")
 
@@ -326,7 +326,7 @@ def test_a_paper_in_two_columns() -> None:
     assert any("To determine whether the arguments affect" in text for text in whole)
     notes = [link for link in book.links if link.target_end]
     assert {book.text[link.start : link.end] for link in notes} >= {"2", "3", "4", "5", "6", "7"}
-    assert len(texts(book, Kind.IMAGE)) == 9
+    assert len(texts(book, ParagraphKind.IMAGE)) == 9
     cited = next(link for link in book.links if book.text[link.start : link.end] == "Irving et al.")
     assert cited.target is not None
     assert book.text[cited.target :].startswith("Geoffrey Irving")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.formats.pdf.ligatures import restored
+from gistread.book.formats.pdf.word_repair import restored
 from tests.book.make_pdf import Put, Sheet, read
 
 

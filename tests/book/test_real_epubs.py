@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import Kind, open_book
+from gistread.book import ParagraphKind, open_book
 from gistread.book.model import Style
 from tests.book.data import all_epubs, epub_book, needs_epubs
 from tests.book.epub_table import outcome, table
@@ -63,7 +63,7 @@ def test_emphasis_and_foreign_words_are_those_of_the_source() -> None:
 def test_every_reference_of_war_and_peace_opens_its_note() -> None:
     book = open_book(epub_book("war-and-peace"))
     references = [link for link in book.links if link.target_end is not None]
-    notes = [p for p in book.paragraphs if p.kind is Kind.NOTE]
+    notes = [p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
     assert len(references) > 100
     for number, link in enumerate(references, 1):
         assert book.text[link.start : link.end] == f"[{number}]"
@@ -86,7 +86,7 @@ def test_the_chapters_of_war_and_peace_nest_in_parts_and_books() -> None:
     book = open_book(epub_book("war-and-peace"))
     assert max(chapter.level for chapter in book.chapters) == 4
     assert len([chapter for chapter in book.chapters if re.fullmatch("[IVXL]+", chapter.title)]) == 364
-    assert len([p for p in book.paragraphs if p.kind is Kind.NOTE]) > 100
+    assert len([p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]) > 100
 
 
 def test_war_and_peace_opens_within_a_second_and_a_half() -> None:

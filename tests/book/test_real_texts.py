@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gistread.book import Book, Kind, open_book
+from gistread.book import Book, ParagraphKind, open_book
 from tests.book.data import needs_books, text_book
 from tests.book.promises import assert_keeps_promises
 
@@ -83,7 +83,7 @@ def test_verse_keeps_its_lines_and_its_indents() -> None:
     book = open_book(text_book("Alice"))
     start = book.text.index("‘How doth the little crocodile")
     paragraph = book.paragraphs[book.paragraph_index(start)]
-    assert paragraph.kind is Kind.VERSE
+    assert paragraph.kind is ParagraphKind.VERSE
     assert book.text[paragraph.start : paragraph.end] == (
         "‘How doth the little crocodile\n Improve his shining tail,\n"
         "And pour the waters of the Nile\n On every golden scale!"
@@ -97,7 +97,7 @@ def test_prose_is_unwrapped_and_emphasis_has_no_underscores() -> None:
 
 def test_wrapped_speech_is_not_taken_for_verse() -> None:
     book = open_book(text_book("War-and-Peace"))
-    verse = [p for p in book.paragraphs if p.kind is Kind.VERSE]
+    verse = [p for p in book.paragraphs if p.kind is ParagraphKind.VERSE]
     assert len(verse) < 40
 
 

@@ -9,7 +9,7 @@ import pytest
 from gistread.book import cache, open_book
 from gistread.book.cache import open_cached
 from gistread.book.images import read_image
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_bytes
 from gistread.book.series import MOST_VOLUMES
 from gistread.errors import BookError
@@ -97,7 +97,7 @@ def test_its_paragraphs_and_chapters_cover_its_text_in_order(series: Write, two:
     assert [(one.title, one.level) for one in whole.chapters if one.level == 1] == [("A Book", 1), ("two", 1)]
     assert [one.title for one in whole.chapters if one.level == 2][:3] == ["Rain", "Snow", "Chapter 1"]
     headings = [whole.paragraphs[whole.paragraph_index(volume.heading)] for volume in whole.volumes]
-    assert all(one.kind is Kind.HEADING for one in headings)
+    assert all(one.kind is ParagraphKind.HEADING for one in headings)
 
 
 def test_a_place_is_named_with_its_volume(series: Write, two: tuple[Path, Path]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gistread.book import Book, Kind
+from gistread.book import Book, ParagraphKind
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
 from tests.book.promises import assert_keeps_promises
@@ -56,22 +56,22 @@ class TestLayouts:
 
     def test_a_list_keeps_its_lines(self) -> None:
         book = read(f"{wrapped(_LONG)}\n\n1. Bread\n2. Cheese\n3. A long rope\n\n{wrapped(_LONG)}")
-        assert book.paragraphs[1].kind is Kind.LIST
+        assert book.paragraphs[1].kind is ParagraphKind.LIST
         assert paragraphs(book)[1] == "1. Bread\n2. Cheese\n3. A long rope"
 
     def test_a_table_keeps_its_columns(self) -> None:
         book = read(f"{wrapped(_LONG)}\n\nBread     2    4\nCheese    1   12\n\n{wrapped(_LONG)}")
-        assert book.paragraphs[1].kind is Kind.TABLE
+        assert book.paragraphs[1].kind is ParagraphKind.TABLE
         assert paragraphs(book)[1] == "Bread     2    4\nCheese    1   12"
 
     def test_a_row_of_asterisks_is_a_scene_break(self) -> None:
         book = read(f"{wrapped(_LONG)}\n\n     * * * * *\n\n{wrapped(_LONG)}")
-        assert book.paragraphs[1].kind is Kind.BREAK
+        assert book.paragraphs[1].kind is ParagraphKind.BREAK
 
     def test_quotations_in_a_narrow_column_are_joined(self) -> None:
         narrow = "\n".join("     " + line for line in wrapped(_LONG.lower(), 52).split("\n"))
         book = read(f"{wrapped(_LONG)}\n\n{narrow}\n\n{wrapped(_LONG)}")
-        assert book.paragraphs[1].kind is Kind.QUOTE
+        assert book.paragraphs[1].kind is ParagraphKind.QUOTE
         assert paragraphs(book)[1] == _LONG.lower().strip()
 
 
@@ -98,7 +98,7 @@ class TestChapters:
     def test_headings_begin_chapters(self, headings: list[str]) -> None:
         book = read("".join(f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}" for heading in headings))
         assert [chapter.title for chapter in book.chapters] == [heading.lstrip("# ") for heading in headings]
-        assert len([p for p in book.paragraphs if p.kind is Kind.HEADING]) == len(headings)
+        assert len([p for p in book.paragraphs if p.kind is ParagraphKind.HEADING]) == len(headings)
 
     def test_a_title_in_the_next_line_belongs_to_the_heading(self) -> None:
         book = read("".join(f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n" for n in range(1, 4)))
@@ -244,7 +244,7 @@ class TestCharacters:
 def test_lines_set_in_together_stay_lines_where_every_other_line_is_a_paragraph() -> None:
     prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
     book = read(f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n")
-    assert [p.kind for p in book.paragraphs] == [Kind.TEXT, Kind.VERSE, Kind.TEXT]
+    assert [p.kind for p in book.paragraphs] == [ParagraphKind.TEXT, ParagraphKind.VERSE, ParagraphKind.TEXT]
     assert "A red light went across\nAs I lay in my boat." in book.text
 
 

@@ -6,7 +6,7 @@ from lxml import etree
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.elements.stylesheets import read_sheet
 from gistread.book.formats.elements.xhtml import read_document
-from gistread.book.model import Book, Kind, Style
+from gistread.book.model import Book, ParagraphKind, Style
 
 
 def read(body: str, language: str = "en") -> Book:
@@ -21,7 +21,7 @@ def styled(book: Book) -> list[tuple[Style, str]]:
     return [(span.style, book.text[span.start : span.end]) for span in book.spans]
 
 
-def paragraphs(book: Book) -> list[tuple[Kind, str]]:
+def paragraphs(book: Book) -> list[tuple[ParagraphKind, str]]:
     return [(p.kind, book.text[p.start : p.end]) for p in book.paragraphs]
 
 
@@ -64,16 +64,16 @@ class TestStyles:
 
     def test_lines_of_verse_that_become_one_paragraph_keep_their_marks(self) -> None:
         book = read('<div class="verse"><p><i>April</i> is</p><p>the <b>cruellest</b></p></div>')
-        assert paragraphs(book) == [(Kind.VERSE, "April is\nthe cruellest")]
+        assert paragraphs(book) == [(ParagraphKind.VERSE, "April is\nthe cruellest")]
         assert styled(book) == [(Style.EMPHASIS, "April"), (Style.STRONG, "cruellest")]
 
     def test_cells_of_a_table_keep_their_marks(self) -> None:
         book = read("<table><tr><th>Day</th><td><i>2</i> mm</td></tr><tr><td></td><td><b>3</b></td></tr></table>")
-        assert paragraphs(book) == [(Kind.TABLE, "Day | 2 mm\n3")]
+        assert paragraphs(book) == [(ParagraphKind.TABLE, "Day | 2 mm\n3")]
         assert styled(book) == [(Style.EMPHASIS, "2"), (Style.STRONG, "3")]
 
     def test_a_line_of_marked_asterisks_is_a_scene_break(self) -> None:
-        assert paragraphs(read("<p>a</p><p><b>* * *</b></p><p>b</p>"))[1] == (Kind.BREAK, "* * *")
+        assert paragraphs(read("<p>a</p><p><b>* * *</b></p><p>b</p>"))[1] == (ParagraphKind.BREAK, "* * *")
 
     def test_more_marks_than_a_paragraph_can_hold_lose_no_word(self) -> None:
         book = read(f"<p>{'<i>a</i> ' * 70_000}</p>")
@@ -83,14 +83,18 @@ class TestStyles:
 class TestCode:
     def test_preformatted_text_is_code_and_keeps_its_spaces_tabs_and_marks(self) -> None:
         book = read("<pre>a\t<b>b</b>\tc\n\n    d</pre>")
-        assert paragraphs(book) == [(Kind.CODE, "a   b   c\n    d")]
+        assert paragraphs(book) == [(ParagraphKind.CODE, "a   b   c\n    d")]
         assert styled(book) == [(Style.STRONG, "b")]
 
 
 class TestPictures:
     def test_one_that_stands_alone_is_a_paragraph_by_its_words_or_its_file(self) -> None:
         book = read('<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img src="data:x" alt=""/>')
-        assert paragraphs(book) == [(Kind.IMAGE, "[A bridge]"), (Kind.IMAGE, "[c.png]"), (Kind.IMAGE, "[picture]")]
+        assert paragraphs(book) == [
+            (ParagraphKind.IMAGE, "[A bridge]"),
+            (ParagraphKind.IMAGE, "[c.png]"),
+            (ParagraphKind.IMAGE, "[picture]"),
+        ]
         assert [(book.text[i.start : i.end], i.source) for i in book.images][:2] == [
             ("[A bridge]", "a/b.png"),
             ("[c.png]", "a/c.png?x"),
@@ -107,26 +111,26 @@ class TestPictures:
             '<div class="figcenter"><img src="a.png"/><p class="caption">The <i>bridge</i>.</p></div>',
         ):
             book = read(figure)
-            assert paragraphs(book) == [(Kind.IMAGE, "The bridge.")]
+            assert paragraphs(book) == [(ParagraphKind.IMAGE, "The bridge.")]
             assert [book.text[i.start : i.end] for i in book.images] == ["The bridge."]
 
     def test_words_and_caption_are_both_kept(self) -> None:
         book = read('<figure><img src="a.png" alt="A bridge"/><figcaption>Fig. 1</figcaption></figure>')
-        assert paragraphs(book) == [(Kind.IMAGE, "[A bridge]"), (Kind.IMAGE, "Fig. 1")]
+        assert paragraphs(book) == [(ParagraphKind.IMAGE, "[A bridge]"), (ParagraphKind.IMAGE, "Fig. 1")]
 
     def test_a_drawn_initial_belongs_to_its_word(self) -> None:
         assert read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text == "The rain fell."
 
     def test_a_drawn_heading_is_a_heading(self) -> None:
-        assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [(Kind.HEADING, "Chapter I")]
+        assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [(ParagraphKind.HEADING, "Chapter I")]
 
     def test_a_drawn_ornament_is_a_scene_break(self) -> None:
-        assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (Kind.BREAK, "***")
+        assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (ParagraphKind.BREAK, "***")
 
     def test_an_svg_that_wraps_a_picture_gives_its_place(self) -> None:
         svg = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
         book = read(f"<div>{svg}</div>")
-        assert paragraphs(book) == [(Kind.IMAGE, "[cover.jpg]")]
+        assert paragraphs(book) == [(ParagraphKind.IMAGE, "[cover.jpg]")]
         assert book.images[0].source == "cover.jpg"
 
 
@@ -185,7 +189,7 @@ class TestHidden:
 class TestNotes:
     def test_hidden_notes_are_text_since_they_open_where_they_are_cited(self) -> None:
         book = read('<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p hidden="">no</p>')
-        assert paragraphs(book) == [(Kind.NOTE, "A note.")]
+        assert paragraphs(book) == [(ParagraphKind.NOTE, "A note.")]
 
     def test_the_end_of_a_block_with_an_id_is_known(self) -> None:
         document = read_document(

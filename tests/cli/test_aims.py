@@ -10,7 +10,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.paths import default_paths
 from gistread.presets import built_in_presets
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -162,7 +162,7 @@ def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Pat
 
 def test_the_library_says_for_what_a_book_was_read(run: Run, book: Path, engine: FakeEngine) -> None:
     text, paths = open_book(book), default_paths()
-    Shelf(paths.books).opened(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
+    UserData(paths.books).opened(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
     Catalogue(paths.library).add([opened(book, text)])
     run("index", book, *SIZE, "--task", TASK)
     assert f"fake read all as fiction or other prose, to find out: {TASK}" in run("books").out

@@ -14,7 +14,7 @@ from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -115,7 +115,7 @@ def test_the_bound_means_what_was_typed(indexed: Path) -> None:
 
 def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
-    (kept,) = Shelf(default_paths().books).questions(open_book(indexed).sha256)
+    (kept,) = UserData(default_paths().books).questions(open_book(indexed).sha256)
     assert (kept.question, kept.answer, kept.model) == (QUESTION, document["answer"], "fake")
     assert list(kept.lookups) == document["lookups"]
 

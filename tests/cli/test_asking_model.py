@@ -11,7 +11,7 @@ from gistread.engine.llama.gguf import read_header
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.engine.test_models import gguf
 from tests.fake_engine import FakeEngine
@@ -89,7 +89,7 @@ def test_the_model_for_questions_is_asked_over_the_memory_of_the_one_that_reads(
     assert ran.json["memory"] == {"model": "small", "preset": "fiction", "task": None}
     assert "large is asked over the memory of small." in ran.err
     assert (models.open, models.most_open) == ([], 1)
-    (kept,) = Shelf(default_paths().books).questions(open_book(book).sha256)
+    (kept,) = UserData(default_paths().books).questions(open_book(book).sha256)
     assert (kept.model, kept.memory) == ("large", "small")
     assert "with large, over the memory of small" in run("export", book).out
 

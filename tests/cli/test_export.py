@@ -8,10 +8,10 @@ import pytest
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.marking.model import Color, MarkKind, new_mark
-from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
+from gistread.marking.text_quote import quote_at
 from gistread.paths import default_paths
-from gistread.user_data import KeptQuestion, Shelf
+from gistread.user_data import SavedQuestion, UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -19,13 +19,13 @@ from tests.fake_engine import FakeEngine
 @pytest.fixture
 def marked(book: Path) -> Path:
     opened = open_book(book)
-    place = place_in(opened.text, 100, 140)
+    place = quote_at(opened.text, 100, 140)
     MarkStore(default_paths().marks).put(
         opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look.")
     )
-    shelf = Shelf(default_paths().books)
-    shelf.opened(opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book)
-    shelf.add_question(opened.sha256, KeptQuestion("Who?", "Nobody.", True))
+    user_data = UserData(default_paths().books)
+    user_data.opened(opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book)
+    user_data.add_question(opened.sha256, SavedQuestion("Who?", "Nobody.", True))
     return book
 
 

@@ -12,7 +12,7 @@ from gistread.errors import BookError, ExitStatus
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.paths import default_paths
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.cli.conftest import Run
 
 
@@ -32,7 +32,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def read(path: Path) -> None:
     paths = default_paths()
     book = open_book(path)
-    Shelf(paths.books).opened(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    UserData(paths.books).opened(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
     Catalogue(paths.library).add([opened(path, book)])
     time.sleep(0.01)
 

@@ -9,28 +9,28 @@ from gistread.book.open import open_book
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.metadata import opened
-from gistread.library.model import Entry
-from gistread.user_data import Shelf
+from gistread.library.model import LibraryEntry
+from gistread.user_data import UserData
 
 
 class Books:
     """The library of a test, in a folder of its own."""
 
     def __init__(self, home: Path) -> None:
-        self.shelf = Shelf(home / "books")
+        self.user_data = UserData(home / "books")
         self.catalogue = Catalogue(home / "library.jsonl")
 
     def open(self, path: Path, position: int = 0) -> str:
         """As the screen does; the SHA-256 of the text."""
         book = open_book(path)
         self.catalogue.add([opened(path, book)])
-        self.shelf.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
-        self.shelf.set_position(book.sha256, position)
+        self.user_data.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
+        self.user_data.set_position(book.sha256, position)
         return book.sha256
 
     @property
-    def entries(self) -> list[Entry]:
-        entries, problem = list_entries(self.shelf, self.catalogue)
+    def entries(self) -> list[LibraryEntry]:
+        entries, problem = list_entries(self.user_data, self.catalogue)
         assert problem == ""
         return entries
 

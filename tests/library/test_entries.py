@@ -12,7 +12,7 @@ from gistread.library.adding import add_file, add_folder
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.finding import find_moved, is_this_book
-from gistread.library.model import Entry
+from gistread.library.model import LibraryEntry
 from tests.library.conftest import Books, Make
 
 
@@ -33,7 +33,7 @@ def test_a_book_that_was_opened_is_listed_with_place_and_size(books: Books, text
 def test_what_is_left_is_told_by_the_pace_of_this_person_in_that_language(books: Books, text: Make) -> None:
     books.open(text("tale.txt", "A Tale"))
     usual = books.entries[0].minutes_left
-    slow = list_entries(books.shelf, books.catalogue, lambda language: 115)[0][0].minutes_left
+    slow = list_entries(books.user_data, books.catalogue, lambda language: 115)[0][0].minutes_left
     assert slow == pytest.approx(2 * usual)
 
 
@@ -72,7 +72,7 @@ def test_a_renamed_file_opened_again_is_the_same_book_at_the_same_place(books: B
     path = text("tale.txt", "A Tale")
     books.open(path, position=700)
     moved = path.rename(path.with_name("renamed.txt"))
-    assert books.shelf.position(books.open(moved, position=700)) == 700
+    assert books.user_data.position(books.open(moved, position=700)) == 700
     assert [(entry.path, entry.position) for entry in books.entries] == [(moved, 700)]
 
 
@@ -134,7 +134,7 @@ def test_taking_a_book_out_keeps_its_file_and_place_and_can_be_undone(books: Boo
     books.catalogue.remove(entry.ids)
     assert books.titles == []
     assert path.exists()
-    assert books.shelf.position(sha256) == 300
+    assert books.user_data.position(sha256) == 300
     books.catalogue.restore(entry.ids)
     assert books.titles == ["A Tale"]
 
@@ -180,7 +180,7 @@ def test_a_catalogue_of_a_later_gistread_is_left_alone_and_what_was_opened_is_li
     books.open(path)
     file = tmp_path / "home" / "library.jsonl"
     file.write_bytes(encode({"kind": "library", "version": 2}))
-    entries, problem = list_entries(books.shelf, books.catalogue)
+    entries, problem = list_entries(books.user_data, books.catalogue)
     assert [entry.title for entry in entries] == ["A Tale"]
     assert "later gistread" in problem
     with pytest.raises(StorageError):
@@ -200,8 +200,8 @@ def test_the_catalogue_does_not_grow_by_what_is_said_again(books: Books, text: M
     assert books.titles == ["A Tale"]
 
 
-def named(title: str, author: str = "", *, opened_at: float = 0, position: int = 0) -> Entry:
-    return Entry(
+def named(title: str, author: str = "", *, opened_at: float = 0, position: int = 0) -> LibraryEntry:
+    return LibraryEntry(
         title, (author,) if author else (), Path(f"/{title}"), opened_at=opened_at, position=position, length=9000
     )
 

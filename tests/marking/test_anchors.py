@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
 from gistread.marking.anchors import Text, anchor, anchor_all
-from gistread.marking.places import CONTEXT, Place, place_in
+from gistread.marking.text_quote import CONTEXT, TextQuote, quote_at
 from gistread.sample import story_path
 from tests.book.data import needs_books, text_book
 
@@ -26,11 +26,11 @@ def novel() -> str:
     return open_book(text_book("Time-Machine")).text
 
 
-def passages(text: str, count: int, seed: int = 1) -> list[Place]:
+def passages(text: str, count: int, seed: int = 1) -> list[TextQuote]:
     """Sentences and pairs of sentences spread over a text."""
     spans = [span for span in sentence_spans(text) if 25 < span[1] - span[0] < 400]
     chosen = random.Random(seed).sample(spans[:-1], count)
-    return [place_in(text, start, end) for start, end in chosen]
+    return [quote_at(text, start, end) for start, end in chosen]
 
 
 def words_of(text: str) -> list[str]:
@@ -39,13 +39,13 @@ def words_of(text: str) -> list[str]:
 
 def test_a_place_has_the_words_before_and_behind_it() -> None:
     text = sample()
-    place = place_in(text, 500, 600)
+    place = quote_at(text, 500, 600)
     assert place.exact == text[500:600]
     assert place.prefix + place.exact + place.suffix == text[500 - CONTEXT : 600 + CONTEXT]
-    here = place_in(text, 500)
+    here = quote_at(text, 500)
     assert 0 < len(here.exact) <= 64
     assert here.exact == here.exact.rstrip()
-    assert place_in(text, len(text) + 9) == Place(len(text), len(text), "", text[-CONTEXT:], "")
+    assert quote_at(text, len(text) + 9) == TextQuote(len(text), len(text), "", text[-CONTEXT:], "")
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -60,7 +60,7 @@ def test_a_word_that_stands_everywhere_is_told_by_what_stands_around_it() -> Non
     starts = [match.start() for match in re.finditer(r"\bthe\b", text)][5::9]
     longer = "A new preface, with the words of the editor.\n\n" + text
     for start in starts:
-        found = anchor(place_in(text, start, start + 3), Text(longer), len(text))
+        found = anchor(quote_at(text, start, start + 3), Text(longer), len(text))
         assert found is not None
         assert found[0] == start + len(longer) - len(text)
 
@@ -82,7 +82,7 @@ def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
 def test_marks_around_the_words_stay_with_them() -> None:
     text = "He stood up. “Who is there?” she said—and waited.  Nobody came, and the lamp burned on."
     start = text.index("“")
-    place = place_in(text, start, text.index(" she"))
+    place = quote_at(text, start, text.index(" she"))
     other = text.replace("“", '"').replace("”", '"').replace("up.", "up!")
     found = anchor(place, Text(other), len(text))
     assert found is not None
@@ -125,14 +125,14 @@ def test_a_changed_word_that_was_marked_alone_is_found_between_its_neighbours() 
     text = "The old keeper looked at the grey colour of the evening sea and went slowly up to the lamp."
     start = text.index("colour")
     other = "Preface.\n\n" + text.replace("colour", "color")
-    found = anchor(place_in(text, start, start + 6), Text(other), len(text))
+    found = anchor(quote_at(text, start, start + 6), Text(other), len(text))
     assert found is not None
     assert other[slice(*found)] == "color"
 
 
 def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
     text = sample()
-    place = place_in(text, len(text) // 4, 3 * len(text) // 4)
+    place = quote_at(text, len(text) // 4, 3 * len(text) // 4)
     random.seed(9)
     other = "Preface.\n\n" + re.sub(r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text)
     other = re.sub(r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other)
@@ -148,7 +148,7 @@ def test_a_text_without_spaces_between_words_is_anchored_too() -> None:
         * 2
     )
     start = text.index("どこで", 60)
-    place = place_in(text, start, start + 19)
+    place = quote_at(text, start, start + 19)
     other = "序。\n\n" + text.replace("とんと", "頓と").replace("。", "．")
     found = anchor(place, Text(other), len(text))
     assert found is not None
@@ -182,6 +182,6 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text("ab c.\n—“", max_size=60), st.text("ab c.\n—“", max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_what_is_found_always_lies_inside_the_text(text: str, other: str, one: int, two: int) -> None:
-    place = place_in(text, min(one, two), max(one, two))
+    place = quote_at(text, min(one, two), max(one, two))
     found = anchor(place, Text(other), len(text))
     assert found is None or 0 <= found[0] < found[1] <= len(other)

@@ -17,8 +17,8 @@ from gistread import journal
 from gistread.errors import StorageError
 from gistread.journal import Journal
 from gistread.marking.model import Color, Mark, MarkKind, changed, new_mark
-from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
+from gistread.marking.text_quote import quote_at
 from tests.permissions import obey_permissions
 
 BOOK, OTHER = "a" * 64, "b" * 64
@@ -26,7 +26,7 @@ TEXT = "In November Ada fell on the stair and broke her wrist, and that night th
 
 
 def highlight(start: int = 12, note: str = "") -> Mark:
-    return new_mark(MarkKind.HIGHLIGHT, place_in(TEXT, start, start + 20), color=Color.GREEN, note=note)
+    return new_mark(MarkKind.HIGHLIGHT, quote_at(TEXT, start, start + 20), color=Color.GREEN, note=note)
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_a_book_without_marks_has_no_file(store: MarkStore, tmp_path: Path) -> N
 def test_keeps_every_kind_of_mark_by_place(store: MarkStore, tmp_path: Path) -> None:
     marks = [
         highlight(300, "雪 “quoted”\nin two lines"),
-        new_mark(MarkKind.BOOKMARK, place_in(TEXT, 200)),
-        new_mark(MarkKind.LETTER, place_in(TEXT, 100), letter="a"),
-        new_mark(MarkKind.NOTE, place_in(TEXT, 50, 60), note="Why?"),
+        new_mark(MarkKind.BOOKMARK, quote_at(TEXT, 200)),
+        new_mark(MarkKind.LETTER, quote_at(TEXT, 100), letter="a"),
+        new_mark(MarkKind.NOTE, quote_at(TEXT, 50, 60), note="Why?"),
     ]
     for mark in marks:
         assert store.put(BOOK, mark) == mark
@@ -60,8 +60,8 @@ def test_keeps_every_kind_of_mark_by_place(store: MarkStore, tmp_path: Path) -> 
 
 def test_a_letter_marks_one_place(store: MarkStore) -> None:
     for start in (10, 400):
-        store.put(BOOK, new_mark(MarkKind.LETTER, place_in(TEXT, start), letter="a"))
-    store.put(BOOK, new_mark(MarkKind.LETTER, place_in(TEXT, 7), letter="A"))
+        store.put(BOOK, new_mark(MarkKind.LETTER, quote_at(TEXT, start), letter="a"))
+    store.put(BOOK, new_mark(MarkKind.LETTER, quote_at(TEXT, 7), letter="A"))
     assert [(mark.letter, mark.start) for mark in store.marks(BOOK)] == [("A", 7), ("a", 400)]
 
 
@@ -161,12 +161,12 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from gistread.marking.model import Color, MarkKind, changed, new_mark
-    from gistread.marking.places import place_in
+    from gistread.marking.text_quote import quote_at
     from gistread.marking.store import MarkStore
     store, sha256, name, count = MarkStore(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
     text = "the lamp went out " * 500
     for number in range(count):
-        mark = store.put(sha256, new_mark(MarkKind.NOTE, place_in(text, number, number + 9), note=f"{name} {number}"))
+        mark = store.put(sha256, new_mark(MarkKind.NOTE, quote_at(text, number, number + 9), note=f"{name} {number}"))
         for _ in range(4):
             mark = store.put(sha256, changed(mark), mark)
         print(mark.note, flush=True)

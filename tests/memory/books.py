@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 
 
 def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Book") -> Book:
@@ -17,7 +17,9 @@ def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Bo
             words = words.removeprefix("# ")
             start = len(text)
             paragraphs.append(
-                Paragraph(start, start + len(words), Kind.HEADING if heading else Kind.TEXT, int(heading))
+                Paragraph(
+                    start, start + len(words), ParagraphKind.HEADING if heading else ParagraphKind.TEXT, int(heading)
+                )
             )
             last = index == len(chapters) - 1 and number == len(chapter) - 1
             text += words + ("" if last else "\n\n")

@@ -1,6 +1,6 @@
 """A gist of the page's own sentences."""
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
 from tests.memory.test_gisting import PAGE
 from tests.memory.test_guard import JAPANESE_PAGE

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gistread import journal
+from gistread.book.normalise import count_words
 from gistread.book.open import open_book
-from gistread.book.words import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import split_into_passages
 from tests.models import starter_path

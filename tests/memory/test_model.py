@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from tests.memory.books import make_book, prose
 

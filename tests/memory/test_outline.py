@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.outline import MOST_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
 from tests.memory.books import make_book, prose

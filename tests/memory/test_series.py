@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.joining import join
 from gistread.book.model import Book
+from gistread.book.series import join
 from gistread.memory import facts, tree
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, PageSize, PageSizes, Pauses, ReadingMode

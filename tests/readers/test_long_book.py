@@ -2,8 +2,8 @@
 
 import pytest
 
+from gistread.book.normalise import count_words
 from gistread.book.open import open_book
-from gistread.book.words import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.pagination import find_passage
 from gistread.readers.events import Answered, ReaderEvent, Started, Steering

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from gistread import sample
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book
 from gistread.errors import StorageError
 from gistread.sample import QuestionKind, SampleQuestion
@@ -51,8 +51,8 @@ def test_no_chapter_is_a_scrap_or_a_lump(story: Book) -> None:
 
 
 def test_the_story_has_more_than_prose_to_show(story: Book) -> None:
-    assert sum(paragraph.kind is Kind.BREAK for paragraph in story.paragraphs) == 2
-    assert sum(paragraph.kind is Kind.VERSE for paragraph in story.paragraphs) == 6
+    assert sum(paragraph.kind is ParagraphKind.BREAK for paragraph in story.paragraphs) == 2
+    assert sum(paragraph.kind is ParagraphKind.VERSE for paragraph in story.paragraphs) == 6
     assert "LINES ON THE LATE INUNDATION" in story.text
     assert story.authors == ("The gistread authors",)
 

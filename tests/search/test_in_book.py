@@ -5,26 +5,26 @@ import time
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
+from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.search.pattern import PatternError
 from tests.tui.books import long_book, small_book
 
 
-def texts(hits: Hits) -> list[str]:
+def texts(hits: SearchHits) -> list[str]:
     text = small_book().text
     return [text[slice(*hits.span(index))] for index in range(len(hits))]
 
 
 def test_exact_hits_are_in_the_order_of_the_book_and_across_paragraphs() -> None:
     search = BookSearch(small_book())
-    assert texts(search.find("under the stair", Mode.EXACT)) == ["under the stair"] * 2
-    assert texts(search.find("once. she trimmed", Mode.EXACT)) == ["once.\n\nShe trimmed"]
-    assert texts(search.find("lamp", Mode.EXACT, whole_words=True)) == ["Lamp", *["lamp"] * 4]
+    assert texts(search.find("under the stair", SearchMode.EXACT)) == ["under the stair"] * 2
+    assert texts(search.find("once. she trimmed", SearchMode.EXACT)) == ["once.\n\nShe trimmed"]
+    assert texts(search.find("lamp", SearchMode.EXACT, whole_words=True)) == ["Lamp", *["lamp"] * 4]
 
 
 def test_ranked_hits_are_sentences_with_their_words_and_the_best_is_first() -> None:
     search = BookSearch(small_book())
-    hits = search.find("who relit the lamps with matches", Mode.RANKED)
+    hits = search.find("who relit the lamps with matches", SearchMode.RANKED)
     assert "wet matches" in texts(hits)[0]
     text = small_book().text
     assert {text[slice(*part)].lower() for part in hits.marked(0)} >= {"matches", "with"}
@@ -35,34 +35,34 @@ def test_ranked_hits_are_sentences_with_their_words_and_the_best_is_first() -> N
 
 def test_expressions_are_found_and_refused() -> None:
     search = BookSearch(small_book())
-    assert texts(search.find(r"\bT\w+s\b", Mode.REGEX)) == ["Tomas"] * 3
+    assert texts(search.find(r"\bT\w+s\b", SearchMode.REGEX)) == ["Tomas"] * 3
     with pytest.raises(PatternError):
-        search.find("(", Mode.REGEX)
+        search.find("(", SearchMode.REGEX)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_nothing_is_found_for_nothing(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(SearchMode))
+def test_nothing_is_found_for_nothing(mode: SearchMode) -> None:
     search = BookSearch(small_book())
     assert len(search.find("   ", mode)) == 0
     assert len(search.find("zebra", mode)) == 0
 
 
 def test_a_search_nobody_waits_for_ends() -> None:
-    with pytest.raises(Stopped):
-        BookSearch(long_book()).find("the", Mode.EXACT, stopped=lambda: True)
+    with pytest.raises(SearchCancelled):
+        BookSearch(long_book()).find("the", SearchMode.EXACT, stopped=lambda: True)
 
 
 def test_hits_are_found_again_by_their_place() -> None:
-    hits = BookSearch(small_book()).find("tea", Mode.EXACT)
+    hits = BookSearch(small_book()).find("tea", SearchMode.EXACT)
     assert len(hits) == 2
     assert [hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)] == [0, 1, 2]
     assert list(hits.between(hits.starts[1], hits.starts[1] + 1)) == [1]
-    assert Hits().index_at(5) == 0
+    assert SearchHits().index_at(5) == 0
 
 
 def test_a_book_that_is_one_long_paragraph_is_ranked_in_linear_time() -> None:
     text = "wort " * 60_000 + "ende"
     book = Book(text, "", (Paragraph(0, len(text)),), (Chapter("", 0, len(text)),))
     started = time.process_time()
-    assert len(BookSearch(book).find("wort", Mode.RANKED)) == 1
+    assert len(BookSearch(book).find("wort", SearchMode.RANKED)) == 1
     assert time.process_time() - started < 5

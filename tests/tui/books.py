@@ -1,6 +1,6 @@
 """A small book and its memory, made by hand, so that the screens' tests know every word on them."""
 
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 
 CHAPTERS = (
     (
@@ -36,7 +36,7 @@ def small_book(title: str = "The Lamp at Skerry Point", author: str = "A. Writer
         for index, words in enumerate((heading, *body)):
             start = len(text)
             text += words
-            kind = Kind.HEADING if index == 0 else Kind.TEXT
+            kind = ParagraphKind.HEADING if index == 0 else ParagraphKind.TEXT
             paragraphs.append(Paragraph(start, len(text), kind, 1 if index == 0 else 0))
             text += "\n\n"
         chapters.append(Chapter(heading, begin, len(text)))
@@ -54,7 +54,7 @@ def long_book(paragraphs: int = 120) -> Book:
                 chapters[-1] = Chapter(chapters[-1].title, chapters[-1].start, len(text))
             title = f"Chapter {len(chapters) + 1}"
             chapters.append(Chapter(title, len(text), 0))
-            parts.append(Paragraph(len(text), len(text) + len(title), Kind.HEADING, 1))
+            parts.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
             text += title + "\n\n"
         words = f"This is paragraph {number}. " + "The road went on along the river and the day was long. " * 6
         parts.append(Paragraph(len(text), len(text) + len(words.strip())))

@@ -9,8 +9,8 @@ from textual.widgets import Input
 
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
-from gistread.library.model import Entry
-from gistread.user_data import Shelf
+from gistread.library.model import LibraryEntry
+from gistread.user_data import UserData
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 SIZE = (120, 30)
@@ -36,9 +36,9 @@ async def type_quickly(pilot: Pilot[None], key: str, words: str) -> None:
     await pilot.press("enter")
 
 
-def entries(home: Path) -> list[Entry]:
+def entries(home: Path) -> list[LibraryEntry]:
     paths = paths_in(home)
-    return list_entries(Shelf(paths.books), Catalogue(paths.library))[0]
+    return list_entries(UserData(paths.books), Catalogue(paths.library))[0]
 
 
 async def read_first(path: Path, home: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.marking.model import Mark, MarkKind, new_mark
-from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
+from gistread.marking.text_quote import quote_at
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
@@ -28,7 +28,7 @@ def kept(folder: Path) -> list[Mark]:
 
 def put(folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields: object) -> Mark:
     start = BOOK.text.index(words)
-    mark = new_mark(kind, place_in(BOOK.text, start, start + len(words)), **fields)
+    mark = new_mark(kind, quote_at(BOOK.text, start, start + len(words)), **fields)
     return store(folder).put(BOOK.sha256, mark)
 
 

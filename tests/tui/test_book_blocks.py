@@ -1,6 +1,6 @@
 """What the author set in italics, raised or linked is seen so in the book, and the text stays the author's."""
 
-from gistread.book.model import Book, Chapter, Image, Kind, Link, Paragraph, Span, Style
+from gistread.book.model import Book, Chapter, Image, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.tui.book_blocks import BookBlocks, inline_spans
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Screen, row, settle
@@ -8,12 +8,12 @@ from tests.tui.text.scene import Screen, row, settle
 TEXT = "It was very odd.1 See the end.\n\nAn area of 10m2.\n\n1. The note of it."
 
 
-def book(kind: Kind = Kind.TEXT) -> Book:
+def book(kind: ParagraphKind = ParagraphKind.TEXT) -> Book:
     at = TEXT.index
     return Book(
         TEXT,
         "T",
-        (Paragraph(0, 30, kind), Paragraph(32, 48), Paragraph(50, len(TEXT), Kind.NOTE)),
+        (Paragraph(0, 30, kind), Paragraph(32, 48), Paragraph(50, len(TEXT), ParagraphKind.NOTE)),
         (Chapter("T", 0, len(TEXT)),),
         spans=(
             Span(at("very"), at("very") + 4, Style.EMPHASIS),
@@ -49,16 +49,16 @@ def test_a_block_to_be_counted_differs_in_its_spans_alone() -> None:
 
 def test_the_sign_of_a_picture_stands_where_there_is_one() -> None:
     text = "Figure 1\n\nListing 2"
-    parts = (Paragraph(0, 8, Kind.IMAGE), Paragraph(10, len(text), Kind.IMAGE))
+    parts = (Paragraph(0, 8, ParagraphKind.IMAGE), Paragraph(10, len(text), ParagraphKind.IMAGE))
     blocks = BookBlocks(Book(text, "T", parts, (Chapter("T", 0, len(text)),), images=(Image(0, 8, "1.png"),)))
     assert [blocks[0].hanging, blocks[1].hanging] == ["▧", ""]
 
 
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
-    one = Book(text, "T", (Paragraph(0, len(text), Kind.LIST, 1),), (Chapter("T", 0, len(text)),))
+    one = Book(text, "T", (Paragraph(0, len(text), ParagraphKind.LIST, 1),), (Chapter("T", 0, len(text)),))
     assert BookBlocks(one)[0].turnover == 2
-    verse = Book(text, "T", (Paragraph(0, len(text), Kind.VERSE),), (Chapter("T", 0, len(text)),))
+    verse = Book(text, "T", (Paragraph(0, len(text), ParagraphKind.VERSE),), (Chapter("T", 0, len(text)),))
     assert BookBlocks(verse)[0].turnover > 0
 
 
@@ -103,6 +103,6 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
 
 def test_a_chapter_deep_in_its_parts_is_seen_to_begin_and_a_low_heading_stands_at_the_left() -> None:
     text = "XIV\n\nOf Small Matters"
-    parts = (Paragraph(0, 3, Kind.HEADING, 4), Paragraph(5, len(text), Kind.HEADING, 4))
+    parts = (Paragraph(0, 3, ParagraphKind.HEADING, 4), Paragraph(5, len(text), ParagraphKind.HEADING, 4))
     blocks = BookBlocks(Book(text, "T", parts, (Chapter("XIV", 0, len(text)),)))
     assert [(block.align, block.level) for block in blocks] == [("center", 2), ("left", 4)]

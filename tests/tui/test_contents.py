@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.contents_tree import ContentsTree
 from gistread.tui.screens.contents import ContentsScreen
 from tests.tui.books import small_book
@@ -27,7 +27,7 @@ def nested_book(repeat: int = 1) -> Book:
     for title, level in SHAPE * repeat:
         begin = len(text)
         for words in (title, "word " * 499 + "word."):
-            kind = Kind.HEADING if words == title else Kind.TEXT
+            kind = ParagraphKind.HEADING if words == title else ParagraphKind.TEXT
             paragraphs.append(Paragraph(len(text), len(text) + len(words), kind))
             text += words + "\n\n"
         chapters.append(Chapter(title, begin, len(text), level))

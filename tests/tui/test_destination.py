@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.model import Book, Chapter, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.counting import Count
 from gistread.tui.reading.destination import chapter_step, meant, paragraph_step
 from gistread.tui.reading.jumps import JumpList
@@ -24,7 +24,9 @@ def book() -> Book:
         begin = len(text)
         for words in (title, "word " * 39 + "word."):
             paragraphs.append(
-                Paragraph(len(text), len(text) + len(words), Kind.HEADING if words == title else Kind.TEXT)
+                Paragraph(
+                    len(text), len(text) + len(words), ParagraphKind.HEADING if words == title else ParagraphKind.TEXT
+                )
             )
             text += words + "\n\n"
         chapters.append(Chapter(title, begin, len(text), level))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.library.model import Entry
+from gistread.library.model import LibraryEntry
 from gistread.tui.library_rows import heading, lines
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -123,7 +123,7 @@ async def test_every_order_can_be_had(tmp_path: Path, folder: Path) -> None:
 
 
 async def test_thousands_of_books_scroll_and_filter_at_once(tmp_path: Path) -> None:
-    many = [Entry(f"Volume {n}", ("Somebody",), tmp_path / f"{n}.txt", digest=f"{n:064}") for n in range(5000)]
+    many = [LibraryEntry(f"Volume {n}", ("Somebody",), tmp_path / f"{n}.txt", digest=f"{n:064}") for n in range(5000)]
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
@@ -142,12 +142,12 @@ async def test_thousands_of_books_scroll_and_filter_at_once(tmp_path: Path) -> N
 @pytest.mark.parametrize("width", [20, 40, 79, 80, 99, 100, 112, 120, 132, 200])
 def test_rows_fit_the_list_whatever_their_words(width: int) -> None:
     many = [
-        Entry(
+        LibraryEntry(
             "T" * 300, ("A" * 300, "B" * 300), Path("/x"), "s", length=10000, position=5000, words=900, opened_at=1.0
         ),
-        Entry("戦争と平和 " * 30, ("レフ・トルストイ" * 9,), Path("/x"), digest="d"),
-        Entry("e\u0301\u200d👩‍👩‍👧" * 60, (), None, opened_at=1.0, sha256="s", length=10),
-        Entry("", (), Path("/x"), missing=True, opened_at=3e9, sha256="s"),
+        LibraryEntry("戦争と平和 " * 30, ("レフ・トルストイ" * 9,), Path("/x"), digest="d"),
+        LibraryEntry("e\u0301\u200d👩‍👩‍👧" * 60, (), None, opened_at=1.0, sha256="s", length=10),
+        LibraryEntry("", (), Path("/x"), missing=True, opened_at=3e9, sha256="s"),
     ]
     assert cell_len(heading(width)) <= max(width, 60)
     for entry in many:

@@ -13,7 +13,7 @@ from gistread.errors import BookError
 from gistread.library.model import BookFile
 from gistread.tui.screens.added import FailedScreen
 from gistread.tui.screens.library import LibraryScreen
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
@@ -37,7 +37,7 @@ async def test_a_moved_file_is_found_and_opened_at_the_same_place(tmp_path: Path
     path = folder / "A Short Tale.txt"
     await read_first(path, tmp_path)
     sha256 = entries(tmp_path)[0].sha256
-    Shelf(paths_in(tmp_path).books).set_position(sha256, 900)
+    UserData(paths_in(tmp_path).books).set_position(sha256, 900)
     path.rename(folder / "renamed.txt")
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:

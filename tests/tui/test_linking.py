@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.book.model import Book, Chapter, Kind, Link, Paragraph
+from gistread.book.model import Book, Chapter, Link, Paragraph, ParagraphKind
 from gistread.tui.marking.layers import Layer
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.scripted import app_on, lines, opened, text_of, until
@@ -16,18 +16,21 @@ NARROW, WIDE = (80, 24), (120, 40)
 def linked_book() -> Book:
     """A paragraph with two notes, the first of which has a note of its own; links to the end and out of the book."""
     texts = [
-        ("The Beginning", Kind.HEADING),
-        ("The keeper* of the light† knew what the ending was, and told the newspaper.", Kind.TEXT),
+        ("The Beginning", ParagraphKind.HEADING),
+        ("The keeper* of the light† knew what the ending was, and told the newspaper.", ParagraphKind.TEXT),
         *(
-            (f"Paragraph {n} says nothing but goes on for a while so that there is something to scroll.", Kind.TEXT)
+            (
+                f"Paragraph {n} says nothing but goes on for a while so that there is something to scroll.",
+                ParagraphKind.TEXT,
+            )
             for n in range(60)
         ),
-        ("* Ada, of whom more is known‡.", Kind.NOTE),
-        ("† It went out once.", Kind.NOTE),
-        ("‡ From the log.", Kind.NOTE),
-        ("The Ending", Kind.HEADING),
-        ("And so the lamp was lit again.", Kind.TEXT),
-        *((f"Afterword {n}.", Kind.TEXT) for n in range(30)),
+        ("* Ada, of whom more is known‡.", ParagraphKind.NOTE),
+        ("† It went out once.", ParagraphKind.NOTE),
+        ("‡ From the log.", ParagraphKind.NOTE),
+        ("The Ending", ParagraphKind.HEADING),
+        ("And so the lamp was lit again.", ParagraphKind.TEXT),
+        *((f"Afterword {n}.", ParagraphKind.TEXT) for n in range(30)),
     ]
     text, paragraphs = "", []
     for words, kind in texts:

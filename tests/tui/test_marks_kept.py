@@ -9,11 +9,11 @@ from textual.widgets import Input, OptionList
 
 from gistread.config import Config
 from gistread.marking.model import Color, MarkKind, changed, new_mark
-from gistread.marking.places import place_in
+from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.list_screen import MarksScreen
 from gistread.tui.marking.lookup import LookupScreen
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store
 from tests.tui.scripted import app_on, lines, paths_in, text_of, until
 
@@ -66,7 +66,7 @@ async def test_an_empty_list_says_how_to_mark(tmp_path: Path) -> None:
 
 
 async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Path) -> None:
-    lost = new_mark(MarkKind.NOTE, place_in("Words of another edition.", 0, 24), note="Where?")
+    lost = new_mark(MarkKind.NOTE, quote_at("Words of another edition.", 0, 24), note="Where?")
     store(tmp_path).put(BOOK.sha256, changed(lost, lost=True))
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -139,7 +139,7 @@ async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Pa
         words = screen.marks.marks[0].place.exact
         place = screen.book.text[screen.book_pane.place :][:20]
         await pilot.press("q")
-    assert Shelf(paths_in(tmp_path).books).recent()
+    assert UserData(paths_in(tmp_path).books).recent()
     path.write_text("A preface of the new edition.\n\n" + "\n\n".join(paragraphs).replace("dawn", "daybreak"))
     again = app_on(path, tmp_path)
     async with again.run_test(size=NARROW, notifications=True) as pilot:

@@ -13,7 +13,7 @@ from PIL import Image as Pillow
 from rich.style import Style
 from textual.app import App
 
-from gistread.book.model import Book, Chapter, Image, Kind, Paragraph
+from gistread.book.model import Book, Chapter, Image, Paragraph, ParagraphKind
 from gistread.tui.drawing import MOST_PIXELS, DrawingError, Way, unpack, way_of
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
@@ -40,7 +40,7 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
     parts = ["A boat lay on the shore.", "A red flag.", "The coast, drawn."]
     text = "\n\n".join(parts)
     starts = [text.index(part) for part in parts]
-    kinds = (Kind.TEXT, Kind.IMAGE, Kind.IMAGE)
+    kinds = (ParagraphKind.TEXT, ParagraphKind.IMAGE, ParagraphKind.IMAGE)
     paragraphs = tuple(Paragraph(s, s + len(p), k) for s, p, k in zip(starts, parts, kinds, strict=True))
     images = tuple(
         Image(one.start, one.end, source) for one, source in zip(paragraphs[1:], ("red.png", "line.svg"), strict=True)
@@ -246,7 +246,7 @@ def illustrated_without_pillow(folder: Path) -> tuple[Book, Path]:
     page = folder / "book.html"
     page.write_text("x")
     text = "A boat.\n\nA red flag."
-    parts = (Paragraph(0, 7), Paragraph(9, len(text), Kind.IMAGE))
+    parts = (Paragraph(0, 7), Paragraph(9, len(text), ParagraphKind.IMAGE))
     images = (Image(9, len(text), "red.png"),)
     return Book(text, "The Boat", parts, (Chapter("", 0, len(text)),), images=images), page
 

@@ -9,7 +9,7 @@ import pytest
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.print_pages import page_at, page_count, page_start
 from gistread.config import Config
-from gistread.reading_speed import ReadingSpeedFile, Sample
+from gistread.reading_speed import ReadingSpeedFile, SpeedSample
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Meter, chapter_words, fitting, place_words, short_minutes
 from tests.tui.books import long_book, small_book
@@ -165,8 +165,8 @@ async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
 
 
 async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept(tmp_path: Path) -> None:
-    shelf = ReadingSpeedFile(paths_in(tmp_path).pace)
-    shelf.add("en", [Sample(200, 30)] * 20)
+    user_data = ReadingSpeedFile(paths_in(tmp_path).pace)
+    user_data.add("en", [SpeedSample(200, 30)] * 20)
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         screen = await opened(pilot)
@@ -178,7 +178,7 @@ async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept
             await pilot.press("space")
             await pilot.pause()
         await pilot.press("q")
-    assert len(shelf.samples("en")) > 20
+    assert len(user_data.samples("en")) > 20
 
 
 async def test_walking_through_the_memory_is_not_reading(tmp_path: Path) -> None:

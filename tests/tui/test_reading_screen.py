@@ -8,7 +8,7 @@ from textual.filter import Monochrome
 from gistread.config import Config
 from gistread.tui.app import DefectError
 from gistread.tui.layout import Pane
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 
@@ -74,7 +74,7 @@ async def test_the_place_is_kept_after_closing(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place > 0)
         place = screen.book_pane.place
         await pilot.press("q")
-    assert Shelf(paths_in(tmp_path).books).position(book.sha256) == place
+    assert UserData(paths_in(tmp_path).books).position(book.sha256) == place
     again = app_on(book, tmp_path)
     async with again.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.search.in_book import Mode
+from gistread.search.book_search import SearchMode
 from gistread.tui.layout import Pane
 from gistread.tui.marking.layers import Layer
 from gistread.tui.screens.hits import HitsScreen
@@ -146,11 +146,11 @@ async def test_tab_takes_the_words_as_an_expression_then_ranks_them(tmp_path: Pa
         screen = await search(pilot, "t.a")
         await until(pilot, lambda: "not in the book" in text_of(app))
         await pilot.press("tab")
-        await until(pilot, lambda: screen.hits.mode is Mode.REGEX and len(screen.hits) > 0)
+        await until(pilot, lambda: screen.hits.mode is SearchMode.REGEX and len(screen.hits) > 0)
         await pilot.press("(")
         await until(pilot, lambda: "Not a regular expression: missing )" in text_of(app))
         await pilot.press("backspace", "tab")
-        await until(pilot, lambda: screen.hits.mode is Mode.RANKED)
+        await until(pilot, lambda: screen.hits.mode is SearchMode.RANKED)
 
 
 async def test_typing_fast_ends_with_what_was_typed_last(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.book.joining import join
+from gistread.book.series import join
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Citation, Started
 from gistread.tui.progress import chapter_words

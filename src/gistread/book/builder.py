@@ -9,17 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gistread.book import inline
-from gistread.book.characters import clean, kept_lines, one_line
-from gistread.book.inline import Mark
-from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span
-from gistread.book.words import count_words
+from gistread.book.inline import InlineMark
+from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
+from gistread.book.normalise import clean, count_words, keep_lines, one_line
 
 # Title page, dedication and a short table of contents go with the first chapter; more than this (about half a page
 # of print) is worth a place of its own in the outline.
 _FRONT_MATTER_WORDS = 150
 
-_KEEPS_LINES = frozenset({Kind.VERSE, Kind.TABLE, Kind.LIST, Kind.CODE})
-_KEEPS_SPACING = frozenset({Kind.TABLE, Kind.CODE})
+_KEEPS_LINES = frozenset({ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE})
+_KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Target:
     end: int | None = None
 
 
-Resolve = Callable[[Mark], Target | None]
+Resolve = Callable[[InlineMark], Target | None]
 """The place that a link means (its mark has a `href`), or None where it leads out of the book."""
 
 
@@ -48,7 +47,7 @@ class BookBuilder:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
         self._marks: list[_Mark] = []
-        self._inline: list[tuple[int, int, Mark]] = []
+        self._inline: list[tuple[int, int, InlineMark]] = []
         """Start, end and meaning of every mark inside a paragraph."""
         self._length = 0
 
@@ -63,7 +62,13 @@ class BookBuilder:
         return self._length + 2 if self._parts else 0
 
     def add(
-        self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False, marks: Sequence[Mark] = ()
+        self,
+        text: str,
+        kind: ParagraphKind = ParagraphKind.TEXT,
+        level: int = 0,
+        *,
+        lines: bool = False,
+        marks: Sequence[InlineMark] = (),
     ) -> bool:
         """Append one paragraph; `lines` keeps its line ends (verse, lists and tables always do).
 
@@ -73,19 +78,25 @@ class BookBuilder:
         return self.add_clean(clean(text), kind, level, lines=lines, marks=marks)
 
     def add_clean(
-        self, text: str, kind: Kind = Kind.TEXT, level: int = 0, *, lines: bool = False, marks: Sequence[Mark] = ()
+        self,
+        text: str,
+        kind: ParagraphKind = ParagraphKind.TEXT,
+        level: int = 0,
+        *,
+        lines: bool = False,
+        marks: Sequence[InlineMark] = (),
     ) -> bool:
         """`add` for text that has been through `characters.clean` already."""
         if marks:
             text = inline.bind(text)
         keeps = lines or kind in _KEEPS_LINES
-        text = kept_lines(text, keep_spacing=kind in _KEEPS_SPACING) if keeps else one_line(text)
+        text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING) if keeps else one_line(text)
         found: list[tuple[int, int, int]] = []
         if marks:
             text, found = inline.take_out(text)
         if not text:
             return False
-        if kind is Kind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is Kind.BREAK):
+        if kind is ParagraphKind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK):
             return False
         start = self.next_start
         self._length = start + len(text)
@@ -134,7 +145,9 @@ class BookBuilder:
             spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
             links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
             images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
-            foreign=tuple(Foreign(start, end, mark.language) for start, end, mark in self._inline if mark.language),
+            foreign=tuple(
+                LanguageSpan(start, end, mark.language) for start, end, mark in self._inline if mark.language
+            ),
             identifiers=_shown(identifiers),
             cover=cover,
         )
@@ -160,7 +173,7 @@ def _shown(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in (one_line(clean(each)) for each in lines) if line)
 
 
-def _link(start: int, end: int, mark: Mark, target: Target | None) -> Link:
+def _link(start: int, end: int, mark: InlineMark, target: Target | None) -> Link:
     if target is None:
         return Link(start, end, address=one_line(clean(mark.href)))
     return Link(start, end, target.start, (target.end or target.start) if mark.is_note else None)

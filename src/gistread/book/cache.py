@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from gistread.atomic_write import replace_file
-from gistread.book.model import Book, Chapter, Foreign, Image, Kind, Link, Paragraph, Span, Style
+from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_with, read_book
 
 EXTRACTION = 4
@@ -23,7 +23,7 @@ EXTRACTION = 4
 _KEPT_BOOKS = 40
 _SUFFIX = ".book"
 _DIGEST_BYTES = hashlib.sha256().digest_size
-_KINDS = tuple(Kind)
+_KINDS = tuple(ParagraphKind)
 _STYLES = tuple(Style)
 
 
@@ -136,7 +136,7 @@ def _book(record: list[Any]) -> Book:
         spans=tuple(Span(start, end, _STYLES[style]) for start, end, style in spans),
         links=tuple(Link(*link) for link in links),
         images=tuple(Image(*image) for image in images),
-        foreign=tuple(Foreign(*words) for words in foreign),
+        foreign=tuple(LanguageSpan(*words) for words in foreign),
         identifiers=tuple(identifiers),
         cover=cover,
     )

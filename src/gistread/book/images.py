@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file, read_limited
 from gistread.book.series import volume_path
-from gistread.book.sniff import HEAD_BYTES, Convertible, Readable, identify, is_fb2_name
+from gistread.book.sniff import HEAD_BYTES, ConvertibleFormat, ReadableFormat, identify, is_fb2_name
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -41,14 +41,14 @@ def read_image(book: Path, source: str) -> bytes:
         if head[: len(_ZIP)] == _ZIP:
             return _from_archive(stream, source)
         kind = identify(head, book.name)
-        if kind is Readable.SERIES:
+        if kind is ReadableFormat.SERIES:
             number, _, source = source.partition("/")
             return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
-        if kind is Readable.FB2:
+        if kind is ReadableFormat.FB2:
             return _from_fictionbook(_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
-        if kind is Readable.HTML and (address := _from_page(stream, book.name, source)):
+        if kind is ReadableFormat.HTML and (address := _from_page(stream, book.name, source)):
             return _embedded(address)
-    if isinstance(kind, Convertible):
+    if isinstance(kind, ConvertibleFormat):
         raise BookError("The pictures of a converted book are not at hand.", "Open the EPUB that Calibre makes of it.")
     return _beside(book, source)
 

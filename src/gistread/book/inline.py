@@ -26,7 +26,7 @@ _RUN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class InlineMark:
     """What a piece of a paragraph is: any of these together."""
 
     style: Style | None = None

@@ -16,10 +16,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 
 
-class Kind(StrEnum):
+class ParagraphKind(StrEnum):
     """What a paragraph is, as far as its display and its reading differ."""
 
     TEXT = "text"
@@ -84,7 +84,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class LanguageSpan:
     """`Book.text[start:end]` is in another language than the book."""
 
     start: int
@@ -99,7 +99,7 @@ class Paragraph:
 
     start: int
     end: int
-    kind: Kind = Kind.TEXT
+    kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
     """Of a heading: 1 is the highest. Of a list item or quotation: its depth. Otherwise 0."""
 
@@ -145,7 +145,7 @@ class Book:
     """By start, an outer one before those inside it; likewise links, images and foreign words."""
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
-    foreign: tuple[Foreign, ...] = ()
+    foreign: tuple[LanguageSpan, ...] = ()
     identifiers: tuple[str, ...] = ()
     """Such as `isbn:9780140439182` or `urn:uuid:…`."""
     cover: str = ""

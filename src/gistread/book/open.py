@@ -18,9 +18,9 @@ from gistread.book.series import is_series, read_series, refuse_series
 from gistread.book.sniff import (
     HEAD_BYTES,
     READABLE,
-    Convertible,
-    Readable,
-    Unreadable,
+    ConvertibleFormat,
+    ReadableFormat,
+    UnsupportedFormat,
     identify,
     identify_zip,
     is_fb2_name,
@@ -117,17 +117,17 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
         kind = identify(head, name)
         if kind is None:
             return _read_zip(stream, name, cancelled)
-        if isinstance(kind, Unreadable):
+        if isinstance(kind, UnsupportedFormat):
             raise _refusal(name, kind)
-        if isinstance(kind, Convertible):
+        if isinstance(kind, ConvertibleFormat):
             return _convert(stream, name, kind, cancelled)
-        if kind is Readable.SERIES:
+        if kind is ReadableFormat.SERIES:
             raise BookError(f"{name} is a series: it names files that lie beside it.", "Open it by its path.")
-        largest = _ARCHIVE_LIMIT_BYTES if kind is Readable.PDF else limit_bytes
+        largest = _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes
         if stream.seek(0, 2) > largest:
             raise _too_large(name, largest)
         stream.seek(0)
-        if kind is Readable.PDF:
+        if kind is ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
 
             return read_pdf(stream, name, cancelled)
@@ -137,21 +137,21 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
     return _read_bytes(data, name, kind)
 
 
-def _read_bytes(data: bytes, name: str, kind: Readable) -> Book:
+def _read_bytes(data: bytes, name: str, kind: ReadableFormat) -> Book:
     """A book that is one file. Its format is imported here: plain text needs none of what the others need."""
-    if kind is Readable.HTML:
+    if kind is ReadableFormat.HTML:
         from gistread.book.formats.html import read_html
 
         return read_html(data, name)
-    if kind is Readable.MHTML:
-        from gistread.book.formats.mhtml import read_mhtml
+    if kind is ReadableFormat.MHTML:
+        from gistread.book.formats.html import read_mhtml
 
         return read_mhtml(data, name)
-    if kind is Readable.MARKDOWN:
+    if kind is ReadableFormat.MARKDOWN:
         from gistread.book.formats.markdown import read_markdown
 
         return read_markdown(data, name)
-    if kind is Readable.FB2:
+    if kind is ReadableFormat.FB2:
         from gistread.book.formats.fb2.book import read_fb2
 
         return read_fb2(data, name)
@@ -168,15 +168,15 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read: {error}.", "Get a fresh copy of the file.") from error
     kind = identify_zip(archive)
-    if isinstance(kind, Unreadable):
+    if isinstance(kind, UnsupportedFormat):
         raise _refusal(name, kind)
-    if isinstance(kind, Convertible):
+    if isinstance(kind, ConvertibleFormat):
         return _convert(stream, name, kind, cancelled)
-    if kind is Readable.DOCX:
+    if kind is ReadableFormat.DOCX:
         from gistread.book.formats.docx.book import read_docx
 
         return read_docx(archive, name)
-    if kind is Readable.ZIPPED_FB2:
+    if kind is ReadableFormat.ZIPPED_FB2:
         return _read_zipped(archive, name)
     from gistread.book.formats.epub.book import read_epub
 
@@ -194,11 +194,11 @@ def _read_zipped(archive: Archive, name: str) -> Book:
         raise BookError(f"{name} cannot be read: {inside} in it {error}.", "Get a fresh copy of the file.") from error
 
 
-def _convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Cancelled) -> Book:
+def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cancelled) -> Book:
     """A book by way of the EPUB that the person's own converter makes of it."""
     if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
         raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
-    from gistread.book.formats.converted import convert
+    from gistread.book.formats.calibre import convert
     from gistread.book.formats.epub.book import read_epub
 
     made = convert(stream, name, kind, cancelled)
@@ -213,7 +213,7 @@ def _directory(source: Path) -> BookError:
     return BookError(f"{source} is a directory, not a book.", "Name a file inside it.")
 
 
-def _refusal(name: str, kind: Unreadable) -> BookError:
+def _refusal(name: str, kind: UnsupportedFormat) -> BookError:
     return BookError(f"{name} is {kind.name}. gistread reads {READABLE}.", kind.advice)
 
 

@@ -10,15 +10,15 @@ behind it depends on it.
 """
 
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.book.characters import clean, one_line
-from gistread.book.joining import join
-from gistread.book.model import Book
-from gistread.book.sniff import HEAD_BYTES, Readable, identify
+from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Volume
+from gistread.book.normalise import clean, one_line
+from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
 MOST_VOLUMES = 100
@@ -30,7 +30,7 @@ _EXAMPLE = 'A series says: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SeriesFile:
     """What a series' file says."""
 
     title: str
@@ -44,12 +44,12 @@ def is_series(stream: BinaryIO, name: str) -> bool:
     """Whether a seekable stream, at its beginning, holds a series' file. Raises OSError."""
     head = stream.read(HEAD_BYTES)
     stream.seek(0)
-    return bool(head) and identify(head, name) is Readable.SERIES
+    return bool(head) and identify(head, name) is ReadableFormat.SERIES
 
 
 def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
     """The series in the file `source`, open at its beginning. Raises BookError, naming the volume that is at fault."""
-    listed = listed_in(stream, source.name)
+    listed = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
     for number, path in enumerate(volume_paths(listed, source), start=1):
@@ -64,7 +64,7 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
     return join(listed.title, listed.authors, volumes)
 
 
-def listed_in(stream: BinaryIO, name: str) -> Listed:
+def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     """What a series' file says, its title being that of the file where it gives none. Raises BookError."""
     try:
         data = stream.read(_LIMIT_BYTES + 1)
@@ -85,14 +85,14 @@ def listed_in(stream: BinaryIO, name: str) -> Listed:
         raise BookError(f"{name} names {len(volumes)} volumes; {MOST_VOLUMES} is the most.", "Make two series of them.")
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume of {name} has no name.", _EXAMPLE)
-    return Listed(
+    return SeriesFile(
         _shown(title) or _shown(Path(name).stem),
         tuple(shown for author in authors if (shown := _shown(author))),
         tuple(volumes),
     )
 
 
-def volume_paths(listed: Listed, source: Path) -> list[Path]:
+def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
     """Where the volumes lie that the series' file `source` names."""
     folder = source.resolve().parent
     return [folder / _home(volume) for volume in listed.volumes]
@@ -100,7 +100,7 @@ def volume_paths(listed: Listed, source: Path) -> list[Path]:
 
 def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
     """Where the volume with this number, from 1, lies. Raises BookError where there is none."""
-    paths = volume_paths(listed_in(stream, source.name), source)
+    paths = volume_paths(read_series_file(stream, source.name), source)
     if not 1 <= number <= len(paths):
         raise BookError(f"{source.name} has no volume {number} any more.", "Open it again.")
     return paths[number - 1]
@@ -148,3 +148,93 @@ def _reason(error: Exception) -> str:
         case RecursionError():
             return "it is nested too deeply"
     return f"{error}".rstrip(".")
+
+
+_BETWEEN = "\n\n"
+
+
+def join(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
+    """These books, at least one, as one; without `authors`, those of all of them.
+
+    A picture's source is the number of its volume, from 1, a slash, and its source there.
+    """
+    volumes = _volumes(books)
+    language = _language(books)
+    spans: list[Span] = []
+    links: list[Link] = []
+    images: list[Image] = []
+    foreign: list[LanguageSpan] = []
+    paragraphs: list[Paragraph] = []
+    chapters: list[Chapter] = []
+    for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
+        by = volume.start
+        paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
+        paragraphs += [Paragraph(p.start + by, p.end + by, p.kind, p.level) for p in book.paragraphs]
+        ends = volumes[number].heading if number < len(volumes) else volume.end
+        chapters += _chapters(volume, book, ends)
+        spans += [Span(one.start + by, one.end + by, one.style) for one in book.spans]
+        links += [_link(one, by) for one in book.links]
+        images += [Image(one.start + by, one.end + by, f"{number}/{one.source}") for one in book.images]
+        foreign += _foreign(book, by, language)
+    texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
+    covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
+    return Book(
+        text=_BETWEEN.join(texts),
+        title=title,
+        paragraphs=tuple(paragraphs),
+        chapters=tuple(chapters),
+        authors=tuple(authors) or tuple(dict.fromkeys(author for book in books for author in book.authors)),
+        language=language,
+        source_format="series",
+        notices=tuple(f"{book.title}: {notice}" for book in books for notice in book.notices),
+        spans=tuple(spans),
+        links=tuple(links),
+        images=tuple(images),
+        foreign=tuple(foreign),
+        cover=next(covers, ""),
+        volumes=volumes,
+    )
+
+
+def _volumes(books: Sequence[Book]) -> tuple[Volume, ...]:
+    volumes: list[Volume] = []
+    at = 0
+    for book in books:
+        start = at + len(book.title) + len(_BETWEEN)
+        volumes.append(Volume(book.title, at, start, start + len(book.text)))
+        at = volumes[-1].end + len(_BETWEEN)
+    return tuple(volumes)
+
+
+def _language(books: Sequence[Book]) -> str:
+    """The one in which most of the series is."""
+    characters: Counter[str] = Counter()
+    for book in books:
+        characters[book.language] += len(book.text) if book.language else 0
+    return max(characters, key=lambda language: characters[language])
+
+
+def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
+    """The volume and the chapters under it, up to `ends`; a book that has none is one chapter."""
+    if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
+        yield Chapter(volume.title, volume.heading, ends)
+        return
+    yield Chapter(volume.title, volume.heading, volume.start)
+    for index, chapter in enumerate(book.chapters):
+        end = chapter.end + volume.start if index + 1 < len(book.chapters) else ends
+        yield Chapter(chapter.title, chapter.start + volume.start, end, chapter.level + 1)
+
+
+def _link(link: Link, by: int) -> Link:
+    if link.target is None:
+        return replace(link, start=link.start + by, end=link.end + by)
+    target_end = None if link.target_end is None else link.target_end + by
+    return Link(link.start + by, link.end + by, link.target + by, target_end, link.address)
+
+
+def _foreign(book: Book, by: int, language: str) -> list[LanguageSpan]:
+    """Words in another language than the series: all of a volume in another one, and what is foreign in that."""
+    whole = book.paragraphs if book.language not in ("", language) else ()
+    words = [LanguageSpan(p.start + by, p.end + by, book.language) for p in whole]
+    words += [LanguageSpan(one.start + by, one.end + by, one.language) for one in book.foreign]
+    return sorted(words, key=lambda one: (one.start, -one.end))

@@ -16,7 +16,7 @@ READABLE = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
 """The formats that are read, for messages."""
 
 
-class Readable(Enum):
+class ReadableFormat(Enum):
     """The formats that can be read."""
 
     TEXT = auto()
@@ -34,7 +34,7 @@ class Readable(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Convertible:
+class ConvertibleFormat:
     """A format that the person's own `ebook-convert` makes an EPUB of, with its article."""
 
     name: str
@@ -43,7 +43,7 @@ class Convertible:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnsupportedFormat:
     """A format that is known and cannot be read, with its article: "a DjVu document"."""
 
     name: str
@@ -51,7 +51,7 @@ class Unreadable:
     """What the person can do, where there is something better than a list of what can be read."""
 
 
-Kind = Readable | Convertible | Unreadable
+FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
 
 HEAD_BYTES = 4096
 """As much of the start of a file as `identify` wants to see."""
@@ -61,55 +61,55 @@ _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to d
 _UNPACK = "Unpack it and open the book inside."
 
 # (offset, bytes, what it is)
-_SIGNATURES: tuple[tuple[int, bytes, Convertible | Unreadable], ...] = (
-    (60, b"BOOKMOBI", Convertible("a Kindle book (MOBI/AZW)", ".mobi")),
-    (60, b"TEXtREAd", Convertible("a PalmDOC book", ".pdb")),
-    (0, b"\xeaDRMION\xee", Unreadable("a Kindle book (KFX) that is protected by DRM")),
-    (0, b"CONT\x02\x00", Unreadable("a Kindle book (KFX)", _CONVERT)),
-    (0, b"ITOLITLS", Convertible("a Microsoft Reader book (LIT)", ".lit")),
-    (0, b"ITSF", Convertible("a compiled HTML help file (CHM)", ".chm")),
-    (0, b"L\x00R\x00F\x00", Convertible("a Sony book (LRF)", ".lrf")),
-    (0, b"AT&TFORM", Unreadable("a DjVu document")),
-    (0, b"{\\rtf", Convertible("an RTF document", ".rtf")),
-    (0, b"%!PS", Unreadable("a PostScript document")),
+_SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...] = (
+    (60, b"BOOKMOBI", ConvertibleFormat("a Kindle book (MOBI/AZW)", ".mobi")),
+    (60, b"TEXtREAd", ConvertibleFormat("a PalmDOC book", ".pdb")),
+    (0, b"\xeaDRMION\xee", UnsupportedFormat("a Kindle book (KFX) that is protected by DRM")),
+    (0, b"CONT\x02\x00", UnsupportedFormat("a Kindle book (KFX)", _CONVERT)),
+    (0, b"ITOLITLS", ConvertibleFormat("a Microsoft Reader book (LIT)", ".lit")),
+    (0, b"ITSF", ConvertibleFormat("a compiled HTML help file (CHM)", ".chm")),
+    (0, b"L\x00R\x00F\x00", ConvertibleFormat("a Sony book (LRF)", ".lrf")),
+    (0, b"AT&TFORM", UnsupportedFormat("a DjVu document")),
+    (0, b"{\\rtf", ConvertibleFormat("an RTF document", ".rtf")),
+    (0, b"%!PS", UnsupportedFormat("a PostScript document")),
     (
         0,
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        Unreadable("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
+        UnsupportedFormat("an old Microsoft Office document, or one with a password", _SAVE_AS_DOCX),
     ),
-    (0, b"\x1f\x8b", Unreadable("a gzip archive", _UNPACK)),
-    (0, b"BZh", Unreadable("a bzip2 archive", _UNPACK)),
-    (0, b"\xfd7zXZ\x00", Unreadable("an xz archive", _UNPACK)),
-    (0, b"\x28\xb5\x2f\xfd", Unreadable("a Zstandard archive", _UNPACK)),
-    (0, b"7z\xbc\xaf\x27\x1c", Unreadable("a 7-Zip archive", _UNPACK)),
-    (0, b"Rar!\x1a\x07", Unreadable("a RAR archive", _UNPACK)),
-    (257, b"ustar", Unreadable("a tar archive", _UNPACK)),
-    (0, b"GGUF", Unreadable("a GGUF model, not a book", "Give it with --model, and a book beside it.")),
-    (0, b"\x7fELF", Unreadable("a program (ELF)")),
-    (0, b"\xcf\xfa\xed\xfe", Unreadable("a program (Mach-O)")),
-    (0, b"MZ\x90\x00", Unreadable("a Windows program")),
-    (0, b"SQLite format 3\x00", Unreadable("an SQLite database")),
-    (0, b"\x89PNG\r\n\x1a\n", Unreadable("a PNG image")),
-    (0, b"\xff\xd8\xff", Unreadable("a JPEG image")),
-    (0, b"GIF87a", Unreadable("a GIF image")),
-    (0, b"GIF89a", Unreadable("a GIF image")),
-    (0, b"II*\x00", Unreadable("a TIFF image")),
-    (0, b"MM\x00*", Unreadable("a TIFF image")),
-    (8, b"WEBP", Unreadable("a WebP image")),
-    (8, b"WAVE", Unreadable("a WAVE recording")),
-    (4, b"ftyp", Unreadable("a video, a sound or an image (MP4 family)")),
-    (0, b"ID3", Unreadable("an MP3 recording")),
-    (0, b"OggS", Unreadable("an Ogg recording")),
-    (0, b"fLaC", Unreadable("a FLAC recording")),
-    (0, b"\x1aE\xdf\xa3", Unreadable("a Matroska video")),
+    (0, b"\x1f\x8b", UnsupportedFormat("a gzip archive", _UNPACK)),
+    (0, b"BZh", UnsupportedFormat("a bzip2 archive", _UNPACK)),
+    (0, b"\xfd7zXZ\x00", UnsupportedFormat("an xz archive", _UNPACK)),
+    (0, b"\x28\xb5\x2f\xfd", UnsupportedFormat("a Zstandard archive", _UNPACK)),
+    (0, b"7z\xbc\xaf\x27\x1c", UnsupportedFormat("a 7-Zip archive", _UNPACK)),
+    (0, b"Rar!\x1a\x07", UnsupportedFormat("a RAR archive", _UNPACK)),
+    (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
+    (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Give it with --model, and a book beside it.")),
+    (0, b"\x7fELF", UnsupportedFormat("a program (ELF)")),
+    (0, b"\xcf\xfa\xed\xfe", UnsupportedFormat("a program (Mach-O)")),
+    (0, b"MZ\x90\x00", UnsupportedFormat("a Windows program")),
+    (0, b"SQLite format 3\x00", UnsupportedFormat("an SQLite database")),
+    (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
+    (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),
+    (0, b"GIF87a", UnsupportedFormat("a GIF image")),
+    (0, b"GIF89a", UnsupportedFormat("a GIF image")),
+    (0, b"II*\x00", UnsupportedFormat("a TIFF image")),
+    (0, b"MM\x00*", UnsupportedFormat("a TIFF image")),
+    (8, b"WEBP", UnsupportedFormat("a WebP image")),
+    (8, b"WAVE", UnsupportedFormat("a WAVE recording")),
+    (4, b"ftyp", UnsupportedFormat("a video, a sound or an image (MP4 family)")),
+    (0, b"ID3", UnsupportedFormat("an MP3 recording")),
+    (0, b"OggS", UnsupportedFormat("an Ogg recording")),
+    (0, b"fLaC", UnsupportedFormat("a FLAC recording")),
+    (0, b"\x1aE\xdf\xa3", UnsupportedFormat("a Matroska video")),
 )
 
 # What the first element of a marked-up text is: an FB2 or HTML as plain text would be read with its tags.
-_MARKUP: tuple[tuple[re.Pattern[str], Readable | Unreadable], ...] = (
-    (re.compile(r"<(?:\w+:)?FictionBook\b"), Readable.FB2),
-    (re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE), Readable.HTML),
-    (re.compile(r"<svg\b"), Unreadable("an SVG image")),
-    (re.compile(r"<\?xml\b"), Unreadable("an XML document")),
+_MARKUP: tuple[tuple[re.Pattern[str], ReadableFormat | UnsupportedFormat], ...] = (
+    (re.compile(r"<(?:\w+:)?FictionBook\b"), ReadableFormat.FB2),
+    (re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE), ReadableFormat.HTML),
+    (re.compile(r"<svg\b"), UnsupportedFormat("an SVG image")),
+    (re.compile(r"<\?xml\b"), UnsupportedFormat("an XML document")),
 )
 _MARKUP_START = re.compile(r"<!--|<(?:\?xml|!doctype|html|head|body|svg|(?:\w+:)?FictionBook)\b", re.IGNORECASE)
 # A page without <html> or a doctype begins with an element all the same.
@@ -138,26 +138,26 @@ _FRONT_MATTER = re.compile(
 )
 _FEWEST_HEADINGS = 2
 
-_ZIP_MIMETYPES: dict[bytes, Convertible | Unreadable] = {
-    b"application/vnd.oasis.opendocument.text": Convertible("an OpenDocument text (ODT)", ".odt"),
-    b"application/vnd.oasis.opendocument.spreadsheet": Unreadable("an OpenDocument spreadsheet"),
-    b"application/vnd.oasis.opendocument.presentation": Unreadable("an OpenDocument presentation"),
+_ZIP_MIMETYPES: dict[bytes, ConvertibleFormat | UnsupportedFormat] = {
+    b"application/vnd.oasis.opendocument.text": ConvertibleFormat("an OpenDocument text (ODT)", ".odt"),
+    b"application/vnd.oasis.opendocument.spreadsheet": UnsupportedFormat("an OpenDocument spreadsheet"),
+    b"application/vnd.oasis.opendocument.presentation": UnsupportedFormat("an OpenDocument presentation"),
 }
-_OFFICE: tuple[tuple[str, Readable | Unreadable], ...] = (
-    ("word/", Readable.DOCX),
-    ("xl/", Unreadable("a Microsoft Excel workbook (XLSX)")),
-    ("ppt/", Unreadable("a Microsoft PowerPoint presentation (PPTX)")),
-    ("visio/", Unreadable("a Microsoft Visio drawing (VSDX)")),
+_OFFICE: tuple[tuple[str, ReadableFormat | UnsupportedFormat], ...] = (
+    ("word/", ReadableFormat.DOCX),
+    ("xl/", UnsupportedFormat("a Microsoft Excel workbook (XLSX)")),
+    ("ppt/", UnsupportedFormat("a Microsoft PowerPoint presentation (PPTX)")),
+    ("visio/", UnsupportedFormat("a Microsoft Visio drawing (VSDX)")),
 )
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
-def identify(head: bytes, name: str = "") -> Kind | None:
+def identify(head: bytes, name: str = "") -> FileType | None:
     """What starts with these bytes (`HEAD_BYTES` of them). None where only a look inside can tell: a zip archive."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return None
     if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:_PDF_WITHIN_BYTES]):
-        return Readable.PDF
+        return ReadableFormat.PDF
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
@@ -175,23 +175,23 @@ def _readable_signs(head: bytes) -> str:
     return head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
 
 
-def _markup(text: str) -> Readable | Unreadable | None:
+def _markup(text: str) -> ReadableFormat | UnsupportedFormat | None:
     if not _MARKUP_START.match(text):
         return None
     return next((kind for pattern, kind in _MARKUP if pattern.search(text)), None)
 
 
-def _by_signs(text: str, suffix: str) -> Readable:
+def _by_signs(text: str, suffix: str) -> ReadableFormat:
     """Of what is no known binary and no whole document of XML or HTML."""
     if suffix == SERIES_SUFFIX:
-        return Readable.SERIES
+        return ReadableFormat.SERIES
     if _MHTML.match(text):
-        return Readable.MHTML
+        return ReadableFormat.MHTML
     if suffix in _MARKDOWN_NAMES:
-        return Readable.MARKDOWN
+        return ReadableFormat.MARKDOWN
     if _FRAGMENT_START.match(text) or (suffix in _HTML_NAMES and _TAG.search(text)):
-        return Readable.HTML
-    return Readable.MARKDOWN if _is_markdown(text) else Readable.TEXT
+        return ReadableFormat.HTML
+    return ReadableFormat.MARKDOWN if _is_markdown(text) else ReadableFormat.TEXT
 
 
 def _is_markdown(text: str) -> bool:
@@ -202,28 +202,28 @@ def _is_markdown(text: str) -> bool:
     return headings >= _FEWEST_HEADINGS and bool(_MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2)
 
 
-def identify_zip(archive: Archive) -> Kind:
+def identify_zip(archive: Archive) -> FileType:
     """What a zip archive is, by what it declares and by what it holds."""
     try:
         declared = archive.read("mimetype").strip()
     except ArchiveError:
         declared = b""
     if declared == b"application/epub+zip" or archive.find("META-INF/container.xml"):
-        return Readable.EPUB
+        return ReadableFormat.EPUB
     if declared in _ZIP_MIMETYPES:
         return _ZIP_MIMETYPES[declared]
     names = [name.lower() for name in archive.names if not _is_litter(name)]
     if archive.find("[Content_Types].xml"):
         found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
-        return next(found, Unreadable("a Microsoft Office document of an unknown kind"))
+        return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
     books = [name for name in names if is_fb2_name(name)]
     if len(books) == 1:
-        return Readable.ZIPPED_FB2
+        return ReadableFormat.ZIPPED_FB2
     if books:
-        return Unreadable(f"a zip archive of {len(books)} FictionBooks", _UNPACK)
+        return UnsupportedFormat(f"a zip archive of {len(books)} FictionBooks", _UNPACK)
     if names and all(name.endswith(_IMAGES) for name in names):
-        return Unreadable("a comic book or another archive of images")
-    return Unreadable("a zip archive", _UNPACK)
+        return UnsupportedFormat("a comic book or another archive of images")
+    return UnsupportedFormat("a zip archive", _UNPACK)
 
 
 def is_fb2_name(name: str) -> bool:

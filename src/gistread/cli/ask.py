@@ -55,7 +55,7 @@ from gistread.readers.events import (
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe
-from gistread.user_data import KeptCitation, KeptQuestion, Shelf
+from gistread.user_data import SavedCitation, SavedQuestion, UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -261,17 +261,17 @@ class _StreamedAnswer:
 
 def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str, memory: str) -> None:
     """A question is the person's own: it is kept, and a disk that refuses is told of."""
-    question = KeptQuestion(
+    question = SavedQuestion(
         question=arguments.question,
         answer=answered.answer,
         found=answered.found,
-        citations=tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+        citations=tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
         lookups=answered.lookups,
         reader=arguments.reader,
         model=model,
         memory=memory,
     )
     try:
-        Shelf(default_paths().books).add_question(book.sha256, question)
+        UserData(default_paths().books).add_question(book.sha256, question)
     except StorageError as error:
         say(f"Note: the question could not be kept: {error.message}")

@@ -9,17 +9,17 @@ from typing import Any
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, UsageError
-from gistread.library.adding import Added, add
+from gistread.library.adding import AddResult, add
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.memories import read_by
-from gistread.library.model import Entry, absolute
+from gistread.library.model import LibraryEntry, absolute
 from gistread.library.text import bar, percent, time_left, when
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.reading_speed import ReadingSpeedFile
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 _BAR_COLUMNS = 12
 _MOST_NAMED = 10
@@ -28,10 +28,10 @@ _MOST_NAMED = 10
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     paths = default_paths()
-    shelf, catalogue = Shelf(paths.books), Catalogue(paths.library)
+    user_data, catalogue = UserData(paths.books), Catalogue(paths.library)
     if arguments.add or arguments.remove:
-        return _change(shelf, catalogue, arguments)
-    entries, problem = list_entries(shelf, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
+        return _change(user_data, catalogue, arguments)
+    entries, problem = list_entries(user_data, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _change(shelf: Shelf, catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
+def _change(user_data: UserData, catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     added = []
     for name in arguments.add:
         one = _added(catalogue, Path(name))
@@ -58,7 +58,7 @@ def _change(shelf: Shelf, catalogue: Catalogue, arguments: argparse.Namespace) -
             _say_added(name, one)
     removed = []
     for name in arguments.remove:
-        entry = _meant(list_entries(shelf, catalogue)[0], name)
+        entry = _meant(list_entries(user_data, catalogue)[0], name)
         catalogue.remove(entry.ids)
         removed.append(entry)
         if not arguments.json:
@@ -81,7 +81,7 @@ def _change(shelf: Shelf, catalogue: Catalogue, arguments: argparse.Namespace) -
     return ExitStatus.DONE
 
 
-def _added(catalogue: Catalogue, path: Path) -> Added:
+def _added(catalogue: Catalogue, path: Path) -> AddResult:
     with ProgressLine() as line:
         return add(
             catalogue,
@@ -91,7 +91,7 @@ def _added(catalogue: Catalogue, path: Path) -> Added:
         )
 
 
-def _say_added(name: str, added: Added) -> None:
+def _say_added(name: str, added: AddResult) -> None:
     parts = [f"{added.new} new", f"{added.known} known already"]
     if added.removed:
         parts.append(f"{added.removed} left out, since you took them out before")
@@ -106,7 +106,7 @@ def _say_added(name: str, added: Added) -> None:
         say(added.cut)
 
 
-def _meant(entries: list[Entry], name: str) -> Entry:
+def _meant(entries: list[LibraryEntry], name: str) -> LibraryEntry:
     """The one book that was named, by its path or by words of its title. Raises UsageError."""
     path = absolute(Path(name))
     found = [entry for entry in entries if entry.path == path] or matching(entries, name)
@@ -118,7 +118,7 @@ def _meant(entries: list[Entry], name: str) -> Entry:
     raise UsageError(f"{len(found)} books are meant by {name!r}; name one by its path:", titles)
 
 
-def _lines(entry: Entry, read: BookProgress | None, now_s: float) -> str:
+def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
     if entry.was_opened:
         progress = f"{percent(entry.share):>4} {bar(entry.share, _BAR_COLUMNS)}  {when(entry.opened_at, now_s):12}"
@@ -130,7 +130,7 @@ def _lines(entry: Entry, read: BookProgress | None, now_s: float) -> str:
     return f"{progress}  {title}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
 
 
-def _read_by(entry: Entry, read: BookProgress | None) -> str:
+def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not entry.length or not read.pages:
         return ""
     share = read.read_until / entry.length
@@ -138,7 +138,7 @@ def _read_by(entry: Entry, read: BookProgress | None) -> str:
     return f"{read.model_name} read {'all' if share >= 1 else percent(share)}{focus}"
 
 
-def _document(entry: Entry, read: BookProgress | None) -> dict[str, Any]:
+def _document(entry: LibraryEntry, read: BookProgress | None) -> dict[str, Any]:
     return {
         "title": entry.title,
         "authors": list(entry.authors),

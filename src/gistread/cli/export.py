@@ -11,39 +11,39 @@ from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import harmless, say, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, Format, as_json, document, format_of
+from gistread.exporting import Export, ExportFormat, as_json, format_of, render_export
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
-from gistread.migration import carry_over
+from gistread.migration import migrate_user_data
 from gistread.paths import default_paths
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     form = _form(arguments)
     book = open_named(arguments.book)
-    export = Export(book) if form is Format.TEXT else _kept(book, arguments.book)
+    export = Export(book) if form is ExportFormat.TEXT else _kept(book, arguments.book)
     if arguments.output is not None:
         try:
-            write_document(arguments.output, document(export, form), replace=arguments.force)
+            write_document(arguments.output, render_export(export, form), replace=arguments.force)
         except ExistsError as error:
             raise ExistsError(error.message, "Give another name, or --force to replace it.") from None
         say(f"Written: {arguments.output}")
     elif arguments.json:
         write_json(as_json(export))
     else:
-        _print(document(export, form))
+        _print(render_export(export, form))
     return ExitStatus.DONE
 
 
-def _form(arguments: argparse.Namespace) -> Format:
+def _form(arguments: argparse.Namespace) -> ExportFormat:
     """What was asked for, else what the name of the file says, else Markdown. Raises UsageError."""
     if arguments.json:
-        return Format.JSON
+        return ExportFormat.JSON
     if arguments.format:
-        return Format(arguments.format)
+        return ExportFormat(arguments.format)
     if arguments.output is None:
-        return Format.MARKDOWN
+        return ExportFormat.MARKDOWN
     form = format_of(arguments.output)
     if form is None:
         raise UsageError(f"{arguments.output} does not say a format.", "Give --format md, json or txt.")
@@ -53,14 +53,14 @@ def _form(arguments: argparse.Namespace) -> Format:
 def _kept(book: Book, name: str) -> Export:
     """Everything that is kept of the book, also under an earlier version of its text. Raises StorageError."""
     paths = default_paths()
-    shelf, store = Shelf(paths.books), MarkStore(paths.marks)
+    user_data, store = UserData(paths.books), MarkStore(paths.marks)
     path = Path(name) if name != STANDARD_INPUT else None
-    if not shelf.knows(book.sha256):
+    if not user_data.knows(book.sha256):
         try:
-            carry_over(book, shelf, store, file=file_digest(path) if path else "", path=path)
+            migrate_user_data(book, user_data, store, file=file_digest(path) if path else "", path=path)
         except StorageError as error:
             say(f"Note: what is kept of an earlier version of this text is left out: {error.message}")
-    return Export(book, store.marks(book.sha256), shelf.questions(book.sha256), _memory(book))
+    return Export(book, store.marks(book.sha256), user_data.questions(book.sha256), _memory(book))
 
 
 def _memory(book: Book) -> GistMemory | None:

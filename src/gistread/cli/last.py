@@ -10,7 +10,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.finding import find_moved
 from gistread.paths import default_paths
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -21,7 +21,7 @@ def _last() -> Path:
     """Raises BookError where no book was opened, or the last one cannot be found."""
     paths = default_paths()
     catalogue = Catalogue(paths.library)
-    entries, problem = list_entries(Shelf(paths.books), catalogue)
+    entries, problem = list_entries(UserData(paths.books), catalogue)
     opened = [entry for entry in entries if entry.was_opened and entry.path is not None]
     if not opened:
         raise BookError(

@@ -7,7 +7,7 @@ from gistread.cli.json_output import Json
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
-from gistread.search.in_book import BookSearch, Hits, Mode
+from gistread.search.book_search import BookSearch, SearchHits, SearchMode
 
 _AROUND = 60
 """Characters of context on each side of a hit."""
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if not words.strip():
         raise UsageError("There are no words to search for.")
     book = open_named(arguments.book)
-    mode = Mode.REGEX if arguments.regex else Mode.RANKED if arguments.ranked else Mode.EXACT
+    mode = SearchMode.REGEX if arguments.regex else SearchMode.RANKED if arguments.ranked else SearchMode.EXACT
     hits = BookSearch(book).find(words, mode, whole_words=arguments.whole_words)
     shown = range(min(len(hits), arguments.limit or len(hits)))
     if arguments.json:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _document(book: Book, hits: Hits, index: int) -> Json:
+def _document(book: Book, hits: SearchHits, index: int) -> Json:
     start, end = hits.span(index)
     before, after = _context(book, start, end)
     return {
@@ -47,7 +47,7 @@ def _document(book: Book, hits: Hits, index: int) -> Json:
     }
 
 
-def _line(book: Book, hits: Hits, index: int) -> str:
+def _line(book: Book, hits: SearchHits, index: int) -> str:
     start, end = hits.span(index)
     before, after = _context(book, start, end)
     chapter = book.chapter_title(start)

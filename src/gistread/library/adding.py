@@ -10,14 +10,14 @@ from pathlib import Path
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import describe
 from gistread.library.model import BookFile, absolute, is_folder
-from gistread.library.scanning import Cut, Failed, Found, Looking, scan
+from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
 
 _AT_ONCE = 50
 """Books that are written down together: each write waits for the disk."""
 
 
 @dataclass(slots=True)
-class Added:
+class AddResult:
     """What came of it, so far."""
 
     new: int = 0
@@ -26,7 +26,7 @@ class Added:
     """Books that it has already, here or elsewhere."""
     removed: int = 0
     """Books that were taken out of the list before, and stay out."""
-    failed: list[Failed] = field(default_factory=list)
+    failed: list[ScanFailure] = field(default_factory=list)
     files: int = 0
     """Files that were looked at."""
     folder: Path | None = None
@@ -48,8 +48,8 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
 
 
 def add_folder(
-    catalogue: Catalogue, folder: Path, stopped: Callable[[], bool], tell: Callable[[Added], None] = lambda _: None
-) -> Added:
+    catalogue: Catalogue, folder: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None] = lambda _: None
+) -> AddResult:
     """All books below a folder, which the library knows from then on. Raises FolderError, StorageError.
 
     `tell` hears of every file; `stopped` is asked as often. What was found before a stop is kept.
@@ -58,22 +58,22 @@ def add_folder(
     known = catalogue.read()
     here = dict(known.paths)
     digests = set(known.files)
-    added = Added(folder=folder)
+    added = AddResult(folder=folder)
     found: list[BookFile] = []
     try:
         for step in scan(folder, here, stopped):
             match step:
-                case Looking(folder=at, files=files):
+                case ScanProgress(folder=at, files=files):
                     added.folder, added.files = at, files
-                case Found(file=file, is_new=is_new):
+                case BookFound(file=file, is_new=is_new):
                     _count(added, file, digests, known.removed)
                     before = known.files.get(file.digest)
                     # A copy is no reason to forget where the book was opened; a file that moved is.
                     if is_new and (before is None or before.path == file.path or not before.path.exists()):
                         found.append(file)
-                case Failed():
+                case ScanFailure():
                     added.failed.append(step)
-                case Cut(reason=reason):
+                case ScanCutShort(reason=reason):
                     added.cut = reason
             tell(added)
             if len(found) >= _AT_ONCE:
@@ -85,7 +85,7 @@ def add_folder(
     return added
 
 
-def _count(added: Added, file: BookFile, digests: set[str], removed: Mapping[str, float]) -> None:
+def _count(added: AddResult, file: BookFile, digests: set[str], removed: Mapping[str, float]) -> None:
     if f"file:{file.digest}" in removed:
         added.removed += 1
     elif file.digest in digests:
@@ -95,11 +95,11 @@ def _count(added: Added, file: BookFile, digests: set[str], removed: Mapping[str
     digests.add(file.digest)
 
 
-def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
+def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
     """A folder or a file, as it is. Raises FolderError, BookError, StorageError."""
     if is_folder(absolute(path)):
         return add_folder(catalogue, path, stopped, tell)
     known = catalogue.read()
     file = add_file(catalogue, path)
     is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed
-    return Added(new=int(not is_known), known=int(is_known), files=1)
+    return AddResult(new=int(not is_known), known=int(is_known), files=1)

@@ -25,7 +25,7 @@ _SUPERSEDED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CatalogueContents:
     """Everything the catalogue says."""
 
     files: Mapping[str, BookFile] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> Known:
+    def read(self) -> CatalogueContents:
         """Raises StorageError where the file cannot be read, or was written by a later gistread."""
         records, _ = read(self._path, independent=True)
         return _known(records, self._path)
@@ -92,7 +92,7 @@ def look_at(path: Path) -> BookFile:
     return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)
 
 
-def _known(records: Iterable[Record], path: Path) -> Known:
+def _known(records: Iterable[Record], path: Path) -> CatalogueContents:
     files: dict[str, BookFile] = {}
     folders: dict[Path, None] = {}
     removed: dict[str, float] = {}
@@ -111,7 +111,7 @@ def _known(records: Iterable[Record], path: Path) -> Known:
                     folders[_path(record["path"])] = None
                 case "removed":
                     removed |= dict.fromkeys(map(str, record["ids"]), float(record["at"]))
-    return Known(files, tuple(folders), {one: at for one, at in removed.items() if at})
+    return CatalogueContents(files, tuple(folders), {one: at for one, at in removed.items() if at})
 
 
 def _merged(before: BookFile | None, now: BookFile) -> BookFile:
@@ -123,7 +123,7 @@ def _merged(before: BookFile | None, now: BookFile) -> BookFile:
     return replace(before, path=now.path, size=now.size, modified_ns=now.modified_ns, at=now.at)
 
 
-def _records(known: Known) -> list[Record]:
+def _records(known: CatalogueContents) -> list[Record]:
     return [
         {"kind": "library", "version": _VERSION},
         *map(_file_record, known.files.values()),

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gistread.errors import StorageError
-from gistread.library.catalogue import Catalogue, Known
-from gistread.library.model import BookFile, Entry, absolute, folded, is_file
-from gistread.reading_speed import USUAL
-from gistread.user_data import Shelf, ShelfBook
+from gistread.library.catalogue import Catalogue, CatalogueContents
+from gistread.library.model import BookFile, LibraryEntry, absolute, folded, is_file
+from gistread.reading_speed import DEFAULT_WPM
+from gistread.user_data import OpenedBook, UserData
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
 _NOT_SORTED = re.compile(r"^[^\w]+")
@@ -32,8 +32,8 @@ class Order(StrEnum):
 
 
 def list_entries(
-    shelf: Shelf, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: USUAL
-) -> tuple[list[Entry], str]:
+    user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
+) -> tuple[list[LibraryEntry], str]:
     """Every book that is not taken out of the list, the last read first, and what could not be read of the list.
 
     `words_per_minute`: how fast the person reads a language.
@@ -44,14 +44,14 @@ def list_entries(
     try:
         known = catalogue.read()
     except StorageError as error:
-        known, problem = Known(), str(error)
-    entries = list(_entries(shelf.recent(), known, cache(words_per_minute)))
+        known, problem = CatalogueContents(), str(error)
+    entries = list(_entries(user_data.recent(), known, cache(words_per_minute)))
     return in_order(entries, Order.LAST_READ), problem
 
 
-def in_order(entries: Iterable[Entry], order: Order) -> list[Entry]:
+def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
     """Sorted. Books that were never opened stand last where the order is about reading."""
-    keys: dict[Order, Callable[[Entry], Any]] = {
+    keys: dict[Order, Callable[[LibraryEntry], Any]] = {
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
         Order.TITLE: _title,
         Order.AUTHOR: lambda entry: (not entry.authors, _surname(entry), _title(entry)),
@@ -60,13 +60,15 @@ def in_order(entries: Iterable[Entry], order: Order) -> list[Entry]:
     return sorted(entries, key=keys[order])
 
 
-def matching(entries: Iterable[Entry], typed: str) -> list[Entry]:
+def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
     """Those in whose title, authors or file name every word that was typed occurs, in any order."""
     words = folded(typed).split()
     return [entry for entry in entries if all(word in entry.folded for word in words)]
 
 
-def _entries(opened: Sequence[ShelfBook], known: Known, words_per_minute: Callable[[str], float]) -> Iterable[Entry]:
+def _entries(
+    opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
+) -> Iterable[LibraryEntry]:
     """`opened`: the last first."""
     by_text: dict[str, BookFile] = {}
     for file in sorted(known.files.values(), key=lambda file: file.at):
@@ -84,17 +86,17 @@ def _entries(opened: Sequence[ShelfBook], known: Known, words_per_minute: Callab
         if not any(known.removed.get(one, 0) >= book.opened_at for one in entry.ids if one in known.removed):
             yield entry
     for path, file in known.paths.items():
-        entry = Entry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)
+        entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)
         if path not in taken and listed.isdisjoint(entry.ids) and known.removed.keys().isdisjoint(entry.ids):
             yield _on_disk(entry)
 
 
-def _opened(book: ShelfBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> Entry:
+def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
     # A file that was located after it was moved is written down later than the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
     return _on_disk(
-        Entry(
+        LibraryEntry(
             title=book.title,
             authors=book.authors,
             path=path,
@@ -112,17 +114,17 @@ def _opened(book: ShelfBook, file: BookFile | None, words_per_minute: Callable[[
     )
 
 
-def _on_disk(entry: Entry) -> Entry:
+def _on_disk(entry: LibraryEntry) -> LibraryEntry:
     there = entry.path is None or is_file(entry.path)
     return entry if there else replace(entry, missing=True)
 
 
-def _title(entry: Entry) -> str:
+def _title(entry: LibraryEntry) -> str:
     """As catalogues sort it: without an article and what is no letter."""
     return _ARTICLE.sub("", _NOT_SORTED.sub("", folded(entry.title)))
 
 
-def _surname(entry: Entry) -> str:
+def _surname(entry: LibraryEntry) -> str:
     """The last word of the first author; what stands before a comma where the name is turned round."""
     name = folded(entry.authors[0]) if entry.authors else ""
     return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])

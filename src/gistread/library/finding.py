@@ -8,7 +8,7 @@ from gistread.book.open import open_book
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
 from gistread.library.metadata import is_called_like_a_book
-from gistread.library.model import BookFile, Entry
+from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.scanning import DEEPEST
 
 _BESIDE = 2
@@ -16,7 +16,9 @@ _BESIDE = 2
 _MOST_FILES = 50_000
 
 
-def find_moved(entry: Entry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False) -> BookFile | None:
+def find_moved(
+    entry: LibraryEntry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False
+) -> BookFile | None:
     """The file of this book in the library's folders, beside where it was, or in a folder beside that.
 
     Only files of the right size are read. None where there is none, or nothing is known that it could be told by.
@@ -40,7 +42,7 @@ def find_moved(entry: Entry, folders: Iterable[Path], stopped: Callable[[], bool
     return None
 
 
-def is_this_book(entry: Entry, path: Path) -> bool:
+def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     """Whether this file holds the book: the same bytes, or, where it was saved anew, the same text.
 
     Raises BookError.

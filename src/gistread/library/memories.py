@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.library.model import Entry
+from gistread.library.model import LibraryEntry
 from gistread.library.text import percent, when
 from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
 
 
-def read_by(entry: Entry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
+def read_by(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
     """Who has read a book; of a series who has read its volumes, as far as there is no gap.
 
     `furthest`: of each text the memory that got furthest, by its SHA-256.

@@ -13,8 +13,16 @@ from typing import BinaryIO
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.open import open_file, read_book
-from gistread.book.series import listed_in
-from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, Convertible, Kind, Readable, identify, identify_zip
+from gistread.book.series import read_series_file
+from gistread.book.sniff import (
+    HEAD_BYTES,
+    SERIES_SUFFIX,
+    ConvertibleFormat,
+    FileType,
+    ReadableFormat,
+    identify,
+    identify_zip,
+)
 from gistread.errors import BookError
 from gistread.library.catalogue import look_at
 from gistread.library.model import BookFile, VolumeText
@@ -46,15 +54,15 @@ def describe(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookF
     return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
-def _told(path: Path, stream: BinaryIO, kind: Kind | None, cancelled: Callable[[], bool]) -> BookFile:
+def _told(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callable[[], bool]) -> BookFile:
     stream.seek(0)
-    if kind is Readable.TEXT or kind is Readable.MARKDOWN:
+    if kind is ReadableFormat.TEXT or kind is ReadableFormat.MARKDOWN:
         return _named(_beginning(stream.read(_TITLE_PAGES), path.name, kind))
-    if kind is Readable.PDF or isinstance(kind, Convertible):
+    if kind is ReadableFormat.PDF or isinstance(kind, ConvertibleFormat):
         # Another process would have to read it: for hours, in a folder of hundreds.
-        return _file(path.stem.replace("_", " "), (), "pdf" if kind is Readable.PDF else path.suffix[1:].lower())
-    if kind is Readable.SERIES:
-        listed = listed_in(stream, path.name)
+        return _file(path.stem.replace("_", " "), (), "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower())
+    if kind is ReadableFormat.SERIES:
+        listed = read_series_file(stream, path.name)
         return _file(listed.title, listed.authors, "series")
     if kind is None and (found := _zipped(path, stream)) is not None:
         return found
@@ -68,9 +76,9 @@ def opened(path: Path, book: Book) -> BookFile:
     return replace(_whole(book), path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
-def _beginning(data: bytes, name: str, kind: Kind) -> Book:
+def _beginning(data: bytes, name: str, kind: FileType) -> Book:
     whole_lines = data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data
-    if kind is Readable.MARKDOWN:
+    if kind is ReadableFormat.MARKDOWN:
         from gistread.book.formats.markdown import read_markdown
 
         return read_markdown(whole_lines or data, name)
@@ -84,9 +92,9 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
     try:
         archive = Archive(stream)
         kind = identify_zip(archive)
-        if kind is Readable.EPUB:
+        if kind is ReadableFormat.EPUB:
             return _epub(path, archive)
-        if kind is Readable.DOCX:
+        if kind is ReadableFormat.DOCX:
             from gistread.book.formats.docx.package import metadata_of
 
             metadata = metadata_of(archive)

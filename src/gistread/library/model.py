@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gistread.reading_speed import USUAL
+from gistread.reading_speed import DEFAULT_WPM
 
 _FINISHED_CHARACTERS = 2_000
 """A place with less than this behind it (a screenful) is the last one a person sees of a book."""
@@ -50,7 +50,7 @@ class BookFile:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LibraryEntry:
     """A book in the library."""
 
     title: str
@@ -68,7 +68,7 @@ class Entry:
     length: int = 0
     opened_at: float = 0.0
     """Seconds since the epoch; 0 for a book that was added and never opened."""
-    words_per_minute: float = USUAL
+    words_per_minute: float = DEFAULT_WPM
     """How fast the person reads this language."""
     volumes: tuple[VolumeText, ...] = ()
     """Of a series that was opened once."""

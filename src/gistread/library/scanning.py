@@ -22,7 +22,7 @@ _NUMBERS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class ScanProgress:
     """The search is here."""
 
     folder: Path
@@ -31,7 +31,7 @@ class Looking:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BookFound:
     """A file that holds a book."""
 
     file: BookFile
@@ -40,7 +40,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ScanFailure:
     """A file or folder that cannot be read."""
 
     path: Path
@@ -48,20 +48,20 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ScanCutShort:
     """The search has ended before everything was looked at."""
 
     reason: str
 
 
-Step = Looking | Found | Failed | Cut
+ScanEvent = ScanProgress | BookFound | ScanFailure | ScanCutShort
 
 
 class FolderError(GistreadError):
     """The folder that was to be searched is none."""
 
 
-def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], bool]) -> Iterator[Step]:
+def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], bool]) -> Iterator[ScanEvent]:
     """Search this folder and those in it, in the order of their names. Raises FolderError.
 
     `known`: files by their paths, as they were when they were looked at before. `stopped` is asked at every file.
@@ -76,20 +76,20 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
             continue
         files += 1
         if found >= MOST_BOOKS:
-            yield Cut(f"There are more than {MOST_BOOKS:,} books; the rest was left out.")
+            yield ScanCutShort(f"There are more than {MOST_BOOKS:,} books; the rest was left out.")
             return
-        yield Looking(step.parent, files)
+        yield ScanProgress(step.parent, files)
         try:
             file = _unchanged(step, known.get(step))
-            yield Found(file or describe(step, stopped), is_new=file is None)
+            yield BookFound(file or describe(step, stopped), is_new=file is None)
             found += 1
         except BookError as error:
-            yield Failed(step, error.message)
+            yield ScanFailure(step, error.message)
         except (OSError, ValueError) as error:
-            yield Failed(step, f"{step.name} cannot be read: {error}.")
+            yield ScanFailure(step, f"{step.name} cannot be read: {error}.")
 
 
-def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | Failed | Cut]:
+def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFailure | ScanCutShort]:
     """Every file that is called like a book, below this folder."""
     visited: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
@@ -104,13 +104,13 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | Failed |
             with os.scandir(here) as listing:
                 inside = sorted(listing, key=lambda entry: _natural(entry.name))
         except OSError as error:
-            yield Failed(here, f"{here} cannot be listed: {error.strerror or error}.")
+            yield ScanFailure(here, f"{here} cannot be listed: {error.strerror or error}.")
             continue
         entries += len(inside)
         folders = []
         for entry in inside:
             if stopped():
-                yield Cut("The search was stopped.")
+                yield ScanCutShort("The search was stopped.")
                 return
             if entry.name.startswith("."):
                 continue
@@ -120,13 +120,13 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | Failed |
                 elif is_called_like_a_book(entry.name) and entry.is_file():
                     yield Path(entry.path)
             except OSError as error:
-                yield Failed(Path(entry.path), f"{entry.name} cannot be looked at: {error.strerror or error}.")
+                yield ScanFailure(Path(entry.path), f"{entry.name} cannot be looked at: {error.strerror or error}.")
         if depth + 1 > DEEPEST and folders:
-            yield Failed(here, f"{here} lies {DEEPEST} folders deep; those inside it were left out.")
+            yield ScanFailure(here, f"{here} lies {DEEPEST} folders deep; those inside it were left out.")
         else:
             waiting += reversed(folders)
         if entries > _MOST_ENTRIES:
-            yield Cut(f"There are more than {_MOST_ENTRIES:,} files; the rest was left out.")
+            yield ScanCutShort(f"There are more than {_MOST_ENTRIES:,} files; the rest was left out.")
             return
 
 

@@ -15,12 +15,12 @@ from gistread.book.model import Book
 from gistread.book.series import read_series
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import BookError, UsageError
-from gistread.export_files import plain_name, write_document
+from gistread.export_files import safe_file_name, write_document
 
 
 def proposed_series(volume: Path, named_after: str) -> Path:
     """Where the series of this volume might lie: beside it."""
-    return volume.parent / f"{plain_name(named_after)}{SERIES_SUFFIX}"
+    return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 
 def write_series(

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate
 
-from gistread.marking.places import Place
+from gistread.marking.text_quote import TextQuote
 
 # Scripts without spaces between words are compared character by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -45,7 +45,7 @@ class Text:
         return _Words.of(self.raw)
 
 
-def anchor(place: Place, text: Text, length: int) -> tuple[int, int] | None:
+def anchor(place: TextQuote, text: Text, length: int) -> tuple[int, int] | None:
     """`[start, end)` of the place in `text`, or None where its words are not there any more.
 
     `length`: characters of the text that the place was in, to tell which of several equal ones is meant.
@@ -55,11 +55,11 @@ def anchor(place: Place, text: Text, length: int) -> tuple[int, int] | None:
     return found or _by_letters(place, text, near) or _by_likeness(place, text, near)
 
 
-def _as_it_was(place: Place, raw: str, near: int) -> tuple[int, int] | None:
+def _as_it_was(place: TextQuote, raw: str, near: int) -> tuple[int, int] | None:
     return _occurrence(raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
 
 
-def _by_letters(place: Place, text: Text, near: int) -> tuple[int, int] | None:
+def _by_letters(place: TextQuote, text: Text, near: int) -> tuple[int, int] | None:
     words = text.words
     exact, prefix, suffix = (_letters(part) for part in (place.exact, place.prefix, place.suffix))
     if not exact:
@@ -117,7 +117,7 @@ def _is_mark(character: str) -> bool:
     return not character.isalnum() and not character.isspace()
 
 
-def _by_likeness(place: Place, text: Text, near: int) -> tuple[int, int] | None:
+def _by_likeness(place: TextQuote, text: Text, near: int) -> tuple[int, int] | None:
     exact = _normal_words(place.exact)
     if len(exact) <= _LONG_WORDS:
         return _alike(_normal_words(place.prefix), exact, _normal_words(place.suffix), text, near)
@@ -241,7 +241,7 @@ def _normal(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
 
 
-def anchor_all(places: Sequence[Place], text: str, length: int) -> list[tuple[int, int] | None]:
+def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
     """`anchor` of each, in one text."""
     searched = Text(text)
     return [anchor(place, searched, length) for place in places]

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gistread.marking.places import Place
+from gistread.marking.text_quote import TextQuote
 
 
 class MarkKind(StrEnum):
@@ -35,7 +35,7 @@ class Mark:
 
     id: str
     kind: MarkKind
-    place: Place
+    place: TextQuote
     color: Color | None = None
     """Of a highlight."""
     note: str = ""
@@ -56,7 +56,7 @@ class Mark:
         return self.place.end
 
 
-def new_mark(kind: MarkKind, place: Place, *, color: Color | None = None, note: str = "", letter: str = "") -> Mark:
+def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, note: str = "", letter: str = "") -> Mark:
     """A mark made now. A letter marks one place in a book: its id is the letter's."""
     now = time.time()
     identifier = f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]

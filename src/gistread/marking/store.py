@@ -16,7 +16,7 @@ from pathlib import Path
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
 from gistread.marking.model import Color, Mark, MarkKind, in_order, merged
-from gistread.marking.places import Place
+from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
 _WAIT_S = 2.0
@@ -151,7 +151,7 @@ def _mark(record: Record) -> Mark | None:
                 **{name: record[name] for name in _FIELDS},
                 "kind": MarkKind(record["kind"]),
                 "color": Color(record["color"]) if record["color"] else None,
-                "place": Place(**record["place"]),
+                "place": TextQuote(**record["place"]),
             }
         )
     except (TypeError, ValueError):

@@ -11,8 +11,8 @@ from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 
 from gistread import prompts
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.book.words import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, key_of

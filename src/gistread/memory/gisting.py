@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread import prompts
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import (
     NO_USAGE,
     Completion,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.book.words import count_words
 
 
 class Fault(StrEnum):

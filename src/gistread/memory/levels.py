@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract

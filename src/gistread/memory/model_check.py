@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread import prompts
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import EngineError
 from gistread.memory.check_results import RIGHT, CheckResult, Worth

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gistread import prompts
-from gistread.book.model import Book, Kind, Paragraph
+from gistread.book.model import Book, Paragraph, ParagraphKind
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import EngineError
 from gistread.memory.extractive import CHARACTERS_PER_WORD
@@ -206,7 +206,7 @@ def chapter_end(book: Book, start: int) -> int:
         end = book.chapters[index].end
         if end >= last:
             return last
-        if any(paragraph.kind is not Kind.HEADING for paragraph in book.paragraphs_between(start, end)):
+        if any(paragraph.kind is not ParagraphKind.HEADING for paragraph in book.paragraphs_between(start, end)):
             return end
     return last
 
@@ -232,7 +232,7 @@ def _divided(
 ) -> Iterator[_Unit]:
     """The paragraph from `start` on, as one unit if it is short enough, else as sentences or pieces of them."""
     most_characters = max_words * CHARACTERS_PER_WORD
-    heading = paragraph.kind is Kind.HEADING
+    heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:
         words = count_words(text[start : paragraph.end])
         if words <= (max_words if heading else whole_words):

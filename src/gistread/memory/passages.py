@@ -8,9 +8,9 @@ gaps between them are marked.
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.book.words import count_words
 
 PASSAGE_WORDS = 100
 """Longest passage of several paragraphs or sentences. DOS RAG takes chunks of 100 tokens (arXiv 2506.03989)."""
@@ -103,7 +103,7 @@ def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]
         first, last = max(start, paragraph.start), min(end, paragraph.end)
         text = book.text[first:last]
         if count_words(text) <= PASSAGE_WORDS:
-            yield first, last, paragraph.kind is Kind.HEADING
+            yield first, last, paragraph.kind is ParagraphKind.HEADING
         else:
             for begin, finish in sentence_spans(text):
                 yield first + begin, first + finish, False

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from gistread.book.model import Book, Kind
-from gistread.book.words import count_words
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import count_words
 
 _FEWEST_PARAGRAPHS = 4
 """Fewer show no form."""
@@ -94,13 +94,13 @@ def detect_preset(book: Book) -> str:
     body = [
         paragraph
         for paragraph in book.paragraphs_between(0, _MOST_CHARACTERS)
-        if paragraph.kind not in (Kind.HEADING, Kind.IMAGE, Kind.BREAK, Kind.NOTE)
+        if paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
     ]
     texts = [book.text[paragraph.start : paragraph.end] for paragraph in body]
     if len(body) < _FEWEST_PARAGRAPHS:
         return "fiction"
     length = sum(map(len, texts))
-    code = [text for paragraph, text in zip(body, texts, strict=True) if paragraph.kind is Kind.CODE]
+    code = [text for paragraph, text in zip(body, texts, strict=True) if paragraph.kind is ParagraphKind.CODE]
     code_share = sum(map(len, code)) / length if _sign_share(code) >= _SOME_SIGNS else 0.0
     if _is_transcript(book, texts):
         return "meeting"
@@ -109,7 +109,8 @@ def detect_preset(book: Book) -> str:
     if code_share >= _CODE or (not code and _sign_share(texts) >= _SIGNS):
         return "code"
     steps = sum(
-        paragraph.kind is Kind.LIST or bool(_STEP.match(text)) for paragraph, text in zip(body, texts, strict=True)
+        paragraph.kind is ParagraphKind.LIST or bool(_STEP.match(text))
+        for paragraph, text in zip(body, texts, strict=True)
     )
     if code_share >= _SOME_CODE or steps >= _STEPS * len(body):
         return "manual"
@@ -123,7 +124,7 @@ def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
     spoken = sum(count for count in turns.values() if count >= _FEWEST_TURNS)
     if spoken < _TURNS * len(lines):
         return False
-    headings = (book.text[p.start : p.end] for p in book.paragraphs if p.kind is Kind.HEADING)
+    headings = (book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.HEADING)
     return not any(_ACT.match(heading) for heading in headings)
 
 

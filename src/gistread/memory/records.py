@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import Usage
 from gistread.journal import Record
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page

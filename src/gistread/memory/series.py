@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.records import chain

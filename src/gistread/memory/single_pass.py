@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.model import Book
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.book.words import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import PageSize, PageSizes

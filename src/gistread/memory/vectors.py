@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Embedder, EmbedderInfo, Priority, TextKind
 from gistread.memory.derived import ArtifactProgress, key_of
 from gistread.memory.estimate import RemainingWork, unread

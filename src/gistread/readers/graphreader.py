@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError

@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from gistread import prompts
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gistread import prompts
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree

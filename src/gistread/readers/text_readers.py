@@ -9,7 +9,7 @@ its start as fits. `closed-book`: nothing at all, so that one sees what the mode
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory

@@ -30,7 +30,7 @@ class QuestionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerSpan:
     """Where an answer stands: `quote` is the book's `text[start:end]`, in characters."""
 
     start: int
@@ -48,7 +48,7 @@ class SampleQuestion:
     also: tuple[str, ...]
     """Other answers that are right."""
     kind: QuestionKind
-    places: tuple[Place, ...]
+    places: tuple[AnswerSpan, ...]
     """What the answer rests on, in the order of the book; none where the book does not say."""
 
 
@@ -75,5 +75,5 @@ def _question(entry: dict[str, Any]) -> SampleQuestion:
         answer=entry["answer"],
         also=tuple(entry["also"]),
         kind=QuestionKind(entry["kind"]),
-        places=tuple(Place(**place) for place in entry["places"]),
+        places=tuple(AnswerSpan(**place) for place in entry["places"]),
     )

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, zip_longest
 
-from gistread.book.words import count_words
-from gistread.search.asking import ASKING
+from gistread.book.normalise import count_words
 from gistread.search.ranked import ranker_of
+from gistread.search.stop_words import STOP_WORDS
 from gistread.search.tokens import Terms
 
 NEAR_WORDS = 300
@@ -56,7 +56,7 @@ class Relevance:
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language` in BCP 47, as `Book.language` gives it; empty is English."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._asking = ASKING.get(code, frozenset())
+        self._asking = STOP_WORDS.get(code, frozenset())
         self._terms = Terms(language)
         texts = tuple(passages)
         self._ranker = ranker_of(texts, language)

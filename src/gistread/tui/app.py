@@ -31,7 +31,7 @@ from gistread.tui.commands import COMMANDS, Place
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.terminal_order import asked_to_leave_order
 from gistread.tui.text.cells import clean
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
@@ -78,7 +78,7 @@ class GistreadApp(App[None]):
         super().__init__()
         self.paths = paths
         self.config = config
-        self.shelf = Shelf(paths.books)
+        self.user_data = UserData(paths.books)
         self.make_engine = make_engine or self._new_engine
         self.fetching: Fetching | None = None
         """Of models; None until somebody looks at them."""

@@ -11,15 +11,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from gistread.book.model import Book, Kind, Paragraph, Style
+from gistread.book.model import Book, Paragraph, ParagraphKind, Style
 from gistread.tui.text.document import Block, Span
 from gistread.tui.text.hyphenation import Foreign
 from gistread.tui.text.scripts import can_shift
 
 FIRST_INDENT = 2
-_PARTED = {Kind.TEXT, Kind.QUOTE, Kind.LIST, Kind.NOTE}
+_PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}
 """Prose: its words may be parted and its lines justified."""
-_PARAGRAPHS = (Kind.TEXT, Kind.QUOTE)
+_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
 """Of these, one after another is told apart by its indent, where the person wants it so."""
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
 """A chapter's heading of so few characters is a number, and is set as one of this level."""
@@ -70,14 +70,14 @@ class BookBlocks(Sequence[Block]):
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
-        if kind is Kind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
+        if kind is ParagraphKind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
             # However deep in its parts a chapter lies, where it begins is to be seen.
             level = _NUMBER_LEVEL if len(text) <= _LONGEST_NUMBER else min(paragraph.level, _LOWEST_CENTRED)
             paragraph = replace(paragraph, level=level)
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
-        pictured = kind is Kind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
+        pictured = kind is ParagraphKind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
         return Block(
             text=text,
             key=index,
@@ -89,7 +89,7 @@ class BookBlocks(Sequence[Block]):
             first_indent=FIRST_INDENT if style.indent and goes_on else 0,
             turnover=turnover(kind, text),
             hanging="▧" if pictured else "",  # a caption may belong to a table or a listing
-            rail="▏" if kind is Kind.CODE else "",
+            rail="▏" if kind is ParagraphKind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
             align=_align(paragraph, style.justify),
             language=book.language if parted else "",
@@ -143,7 +143,7 @@ def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
 
 def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "justify"]:
     kind = paragraph.kind
-    if kind is Kind.BREAK or (kind is Kind.HEADING and paragraph.level <= _LOWEST_CENTRED):
+    if kind is ParagraphKind.BREAK or (kind is ParagraphKind.HEADING and paragraph.level <= _LOWEST_CENTRED):
         return "center"
     return "justify" if justify and kind in _PARTED else "left"
 
@@ -153,35 +153,35 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
     kind = paragraph.kind
     if before is None:
         return 1
-    if kind is Kind.HEADING:
-        if before.kind is Kind.HEADING:
+    if kind is ParagraphKind.HEADING:
+        if before.kind is ParagraphKind.HEADING:
             return 1
         return 3 if paragraph.level == 1 else 2
-    if kind is before.kind is Kind.LIST:
+    if kind is before.kind is ParagraphKind.LIST:
         # Items stand together; what goes on in an item, or is named by it, stands apart from the one before.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
-    return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, Kind.NOTE) else 1
+    return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
 
 
 def _indent(paragraph: Paragraph) -> int:
     match paragraph.kind:
-        case Kind.VERSE | Kind.QUOTE:
+        case ParagraphKind.VERSE | ParagraphKind.QUOTE:
             return 4
-        case Kind.LIST:
+        case ParagraphKind.LIST:
             return 2 * max(1, paragraph.level)
-        case Kind.NOTE | Kind.IMAGE:
+        case ParagraphKind.NOTE | ParagraphKind.IMAGE:
             return 2
-        case Kind.CODE:
+        case ParagraphKind.CODE:
             return 1
         case _:
             return 0
 
 
-def turnover(kind: Kind, text: str) -> int:
+def turnover(kind: ParagraphKind, text: str) -> int:
     """Cells by which a row that goes on from the one before stands further in."""
-    if kind is Kind.VERSE:
+    if kind is ParagraphKind.VERSE:
         return _TURNOVER
-    if kind in (Kind.LIST, Kind.NOTE):
+    if kind in (ParagraphKind.LIST, ParagraphKind.NOTE):
         marker = _MARKER.match(text)
         return marker.end() if marker else 0
-    return 2 if kind is Kind.CODE else 0
+    return 2 if kind is ParagraphKind.CODE else 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gistread.book.model import Book
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
 
 _ALL_OPEN = 60

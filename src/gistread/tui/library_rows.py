@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from gistread.library.model import Entry
+from gistread.library.model import LibraryEntry
 from gistread.library.text import bar, percent, time_left, when
 from gistread.memory.progress import BookProgress
 from gistread.tui.text.cells import clean
@@ -52,12 +52,12 @@ def heading(width: int) -> str:
     return " " * _MARGIN + (" " * _GAP).join(cells)
 
 
-def lines(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+def lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     """The row of a book, each line at most `width` columns wide."""
     return _one_line(entry, read, now_s, width) if width >= ONE_LINE else _two_lines(entry, now_s, width)
 
 
-def about(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
+def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
     """What is known of a book beyond its row, and where its file is."""
     brief = width < ONE_LINE  # the row says the rest in two lines
     facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
@@ -83,7 +83,7 @@ def about(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> 
     return clean(" · ".join(filter(None, facts))), clean(where)
 
 
-def _one_line(entry: Entry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+def _one_line(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     title, author, columns = _widths(width)
     texts = {
         PROGRESS: Cell(_progress(entry), "accent"),
@@ -103,7 +103,7 @@ def _one_line(entry: Entry, read: BookProgress | None, now_s: float, width: int)
     return (tuple(cells),)
 
 
-def _two_lines(entry: Entry, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
+def _two_lines(entry: LibraryEntry, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     room = width - _MARGIN
     progress = _progress(entry).strip()
     progress_columns = cell_len(progress) + _GAP if progress else 0
@@ -133,17 +133,17 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
     return min(_MOST_TITLE, room - author), author, shown
 
 
-def _progress(entry: Entry) -> str:
+def _progress(entry: LibraryEntry) -> str:
     return f"{bar(entry.share, _BAR)} {percent(entry.share):>4}" if entry.was_opened else ""
 
 
-def _last(entry: Entry, now_s: float) -> Cell:
+def _last(entry: LibraryEntry, now_s: float) -> Cell:
     if entry.missing:
         return Cell("file not found", "warning")
     return Cell(when(entry.opened_at, now_s) if entry.was_opened else "not opened yet", "muted")
 
 
-def _model(entry: Entry, read: BookProgress | None) -> str:
+def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not read.pages or not entry.length:
         return ""
     share = read.read_until / entry.length

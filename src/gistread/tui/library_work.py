@@ -10,15 +10,15 @@ from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.library import adding, finding
-from gistread.library.adding import Added
+from gistread.library.adding import AddResult
 from gistread.library.catalogue import Catalogue, look_at
 from gistread.library.entries import list_entries
-from gistread.library.model import BookFile, Entry
+from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.series import write_series
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 _FEW = 3
 """With no more books than these the sample is offered beside them."""
@@ -28,7 +28,7 @@ class Books:
     """Shelf, catalogue and memories of one person."""
 
     def __init__(self, paths: Paths) -> None:
-        self._shelf = Shelf(paths.books)
+        self._user_data = UserData(paths.books)
         self._catalogue = Catalogue(paths.library)
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
@@ -36,24 +36,24 @@ class Books:
         self.read_by: Mapping[str, BookProgress] = {}
         """The memory of each book that got furthest, by the SHA-256 of its text."""
 
-    def entries(self) -> tuple[list[Entry], str]:
+    def entries(self) -> tuple[list[LibraryEntry], str]:
         """Every book, with the sample where there are few, and what could not be read of the list."""
         from gistread.sample import story_path
 
-        entries, problem = list_entries(self._shelf, self._catalogue, self._pace.words_per_minute)
+        entries, problem = list_entries(self._user_data, self._catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
-            entries.append(Entry("The sample story", ("comes with gistread, half an hour to read",), story))
+            entries.append(LibraryEntry("The sample story", ("comes with gistread, half an hour to read",), story))
         return entries, problem
 
     def look_at_memories(self) -> None:
         self.read_by = furthest_memories(self._memories)
 
-    def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[Added], None]) -> Added:
+    def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
         """A folder or a file. Raises FolderError, BookError."""
         return adding.add(self._catalogue, path, stopped, tell)
 
-    def make_volume(self, entry: Entry, series: Path) -> tuple[BookFile, int]:
+    def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
         """The last volume of this series, which is begun where there is none: its file, and how many it has now.
 
         A name that ends otherwise than that of a series is continued. Raises GistreadError.
@@ -64,24 +64,24 @@ class Books:
         book = write_series(series, [entry.path], self._texts, add=series.exists())
         return adding.add_file(self._catalogue, series), len(book.volumes)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: LibraryEntry) -> None:
         self._catalogue.remove(entry.ids)
 
-    def restore(self, entry: Entry) -> None:
+    def restore(self, entry: LibraryEntry) -> None:
         self._catalogue.restore(entry.ids)
 
-    def find(self, entry: Entry) -> Path | None:
+    def find(self, entry: LibraryEntry) -> Path | None:
         """Where the file of this book is now, if it is somewhere near; remembered."""
         found = finding.find_moved(entry, self._catalogue.read().folders)
         if found is None:
             return None
         return self._moved(entry, found.path)
 
-    def locate(self, entry: Entry, path: Path) -> Path | None:
+    def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """The same of a path that the person names; None where another book is there. Raises BookError."""
         return self._moved(entry, path) if finding.is_this_book(entry, path) else None
 
-    def _moved(self, entry: Entry, path: Path) -> Path:
+    def _moved(self, entry: LibraryEntry, path: Path) -> Path:
         file = replace(
             look_at(path),
             title=entry.title,

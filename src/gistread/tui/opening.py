@@ -13,7 +13,7 @@ from gistread.paths import Paths
 from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
 from gistread.tui.answer_blocks import Exchange, put_to
-from gistread.user_data import Shelf
+from gistread.user_data import UserData
 
 if TYPE_CHECKING:
     from gistread.config import Config
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_book(
-    wanted: Book | Path, texts: Path, shelf: Shelf, marks: Path, cancelled: Callable[[], bool]
+    wanted: Book | Path, texts: Path, user_data: UserData, marks: Path, cancelled: Callable[[], bool]
 ) -> tuple[Book, int, str]:
     """The book, with what is slow to know of it, where the person was in it, and a notice. Raises BookError.
 
@@ -38,21 +38,21 @@ def read_book(
         book = open_cached(wanted, texts, cancelled)
     _ = book.words
     try:
-        notice = "" if shelf.knows(book.sha256) else _carry(book, wanted, shelf, marks)
-        return book, shelf.position(book.sha256), notice
+        notice = "" if user_data.knows(book.sha256) else _carry(book, wanted, user_data, marks)
+        return book, user_data.position(book.sha256), notice
     except StorageError as error:
         return book, 0, f"Your place and marks in this book are not known: {error}"
 
 
-def _carry(book: Book, wanted: Book | Path, shelf: Shelf, marks: Path) -> str:
+def _carry(book: Book, wanted: Book | Path, user_data: UserData, marks: Path) -> str:
     """Bring over what is kept of an earlier version of this text; what to say of it. Raises StorageError."""
     from gistread.book.cache import file_digest
     from gistread.marking.store import MarkStore
-    from gistread.migration import carry_over
+    from gistread.migration import migrate_user_data
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    carried = carry_over(book, shelf, MarkStore(marks), file=file, path=path)
+    carried = migrate_user_data(book, user_data, MarkStore(marks), file=file, path=path)
     if carried is None or not carried.lost:
         return ""
     return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
@@ -88,18 +88,18 @@ def make_session(
     )
 
 
-def kept_zoom(book: Book, shelf: Shelf) -> str:
+def kept_zoom(book: Book, user_data: UserData) -> str:
     """From how far away the person looked at the memory of this book; empty where they never chose."""
     try:
-        return shelf.zoom(book.sha256)
+        return user_data.zoom(book.sha256)
     except StorageError:
         return ""
 
 
-def earlier_questions(book: Book, shelf: Shelf) -> list[Exchange]:
+def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
     """What was asked of this book at other times, the last last."""
     try:
-        kept = shelf.questions(book.sha256)
+        kept = user_data.questions(book.sha256)
     except StorageError:
         return []
     return [

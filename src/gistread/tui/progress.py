@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.book.print_pages import page_at, page_count
 from gistread.errors import StorageError
-from gistread.reading_speed import ReadingSpeedFile, Sample, pace
+from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 
 _SAMPLE_WORDS = 80
 """Passed before a time is believed: a row at a time measures the thumb."""
@@ -31,7 +31,7 @@ class Meter:
         """Offset and time at which an unbroken stretch of reading began."""
         self._last = 0, 0.0
         self._view_end = 0
-        self.samples: list[Sample] = []
+        self.samples: list[SpeedSample] = []
 
     def moved(self, start: int, end: int) -> None:
         """`[start, end)` of the book is in view now, and the person put it there to read on."""
@@ -42,7 +42,7 @@ class Meter:
             began_at, began = self._begun
             words = (start - began_at) * self._words_per_character
             if words >= _SAMPLE_WORDS:
-                sample = Sample(words, now - began)
+                sample = SpeedSample(words, now - began)
                 if sample.credible:
                     self.samples.append(sample)
                 self._begun = start, now
@@ -59,17 +59,17 @@ class Meter:
 class Progress:
     """The progress in one open book; owns what is measured until it is kept."""
 
-    def __init__(self, book: Book, shelf: ReadingSpeedFile, shown: Iterable[str]) -> None:
+    def __init__(self, book: Book, user_data: ReadingSpeedFile, shown: Iterable[str]) -> None:
         self._book = book
-        self._shelf = shelf
+        self._user_data = user_data
         self._shown = frozenset(shown)
-        self._kept: list[Sample] = []
+        self._kept: list[SpeedSample] = []
         self.meter = Meter(book.words / max(1, len(book.text)))
 
     def load(self) -> None:
         """What is known of this person's pace; for a thread. Without a file that can be read there is none."""
         try:
-            self._kept = self._shelf.samples(self._book.language)
+            self._kept = self._user_data.samples(self._book.language)
         except StorageError:
             self._kept = []
 
@@ -78,11 +78,11 @@ class Progress:
         samples, self.meter.samples = self.meter.samples, []
         if samples:
             self._kept += samples
-            self._shelf.add(self._book.language, samples)
+            self._user_data.add(self._book.language, samples)
 
     @property
     def words_per_minute(self) -> float:
-        return pace([*self._kept, *self.meter.samples])
+        return estimate_speed([*self._kept, *self.meter.samples])
 
     def place(self, offset: int, share: float) -> "PlaceWords":
         """The words for someone whose first character in view is at `offset`, `share` (0 to 1) of the book behind."""

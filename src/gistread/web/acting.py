@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from gistread import prompts
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
 from gistread.errors import EngineError, PromptTooLongError, UsageError

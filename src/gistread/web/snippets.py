@@ -12,7 +12,7 @@ from lxml import etree
 
 from gistread.book.formats.elements.markup import first, local_name, plain_text
 from gistread.book.formats.elements.semantics import BLOCKS
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.errors import BookError
 from gistread.web.elements import Found, find
 from gistread.web.model import Snippet, WebPage

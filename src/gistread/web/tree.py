@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from gistread.book.formats.declared import decode_declared
 from gistread.book.formats.elements.markup import local_name, parse_page
+from gistread.book.formats.encoding import decode_declared
 from gistread.book.formats.html import DECLARATION
 from gistread.errors import BookError
 

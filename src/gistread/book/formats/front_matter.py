@@ -9,8 +9,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gistread.book.characters import one_line
-from gistread.book.formats.elements.one_document import Metadata
+from gistread.book.formats.elements.single_document import Metadata
+from gistread.book.normalise import one_line
 
 _YAML = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)

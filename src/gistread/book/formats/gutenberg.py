@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gistread.book.characters import one_line
+from gistread.book.normalise import one_line
 
 _START = re.compile(
     r"^[ \t]*\*\*\*? ?START OF (?:THIS|THE) PROJECT GUTENBERG[^*]{0,400}\*\*\*[ \t]*$"
@@ -72,7 +72,7 @@ _LANGUAGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Unwrapped:
+class GutenbergText:
     """The book between header and footer, and what the header says."""
 
     text: str
@@ -83,7 +83,7 @@ class Unwrapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class BookBounds:
     """Which paragraphs of a marked-up document are the book (`first` to before `end`), and what the header says."""
 
     first: int
@@ -93,18 +93,18 @@ class Frame:
     language: str = ""
 
 
-def frame(paragraphs: Sequence[str]) -> Frame:
-    """As `unwrap`, of a document whose paragraphs are known: all of them where it has no such frame."""
+def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
+    """As `strip_gutenberg`, of a document whose paragraphs are known: all of them where it has no such frame."""
     first = _after_header(paragraphs)
     if first is None:
-        return Frame(0, len(paragraphs))
+        return BookBounds(0, len(paragraphs))
     while first < len(paragraphs) and _CREDIT.fullmatch(paragraphs[first]):
         first += 1
     end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
     if first == end:
-        return Frame(0, len(paragraphs))
-    said = unwrap("\n".join(paragraphs[:first]))
-    return Frame(first, end, said.title, said.authors, said.language)
+        return BookBounds(0, len(paragraphs))
+    said = strip_gutenberg("\n".join(paragraphs[:first]))
+    return BookBounds(first, end, said.title, said.authors, said.language)
 
 
 def _after_header(paragraphs: Sequence[str]) -> int | None:
@@ -118,12 +118,12 @@ def _after_header(paragraphs: Sequence[str]) -> int | None:
     return None
 
 
-def unwrap(text: str) -> Unwrapped:
+def strip_gutenberg(text: str) -> GutenbergText:
     """`text` (line ends are "\\n") without header, credits, footer and licence; unchanged if it has none."""
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:600]):
-        return Unwrapped(text)
+        return GutenbergText(text)
     header = head[: start.start()] if start else head[:600]
     first = start.end() if start else 0
     credit = _CREDIT.match(text, first)
@@ -140,7 +140,7 @@ def unwrap(text: str) -> Unwrapped:
     line = _FIRST_LINE.search(header)
     title = fields.get("Title", [line["title"] if line else ""])[0]
     authors = fields.get("Author", [line["author"] if line else ""])
-    return Unwrapped(
+    return GutenbergText(
         text=body.strip("\n"),
         title=one_line(title),
         authors=tuple(author for author in (one_line(author) for author in authors) if author),

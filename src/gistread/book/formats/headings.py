@@ -8,10 +8,9 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gistread.book.formats.heading_words import CHAPTERS, CONTAINERS, NAMES, SECTIONS, SMALL_WORDS
-from gistread.book.formats.layout import Block
-from gistread.book.formats.numbering import number_of, roman
-from gistread.book.model import Kind
+from gistread.book.formats.numerals import parse_number, parse_roman
+from gistread.book.formats.text_blocks import TextBlock
+from gistread.book.model import ParagraphKind
 
 
 class Rank(IntEnum):
@@ -73,15 +72,15 @@ _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
 
-def parted(block: Block) -> list[Block]:
+def parted(block: TextBlock) -> list[TextBlock]:
     """The block, cut after its first line where that is a heading and the text follows without an empty line."""
-    first = Block(block.lines[:1], block.kind, block.gap)
-    if block.kind is not Kind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
+    first = TextBlock(block.lines[:1], block.kind, block.gap)
+    if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
         return [block]
     found = candidate(0, first)
     if found is None or found.rank is Rank.NAMED or found.number is None or found.family in NUMERALS:
         return [block]
-    return [first, Block(block.lines[1:], block.kind, 0)]
+    return [first, TextBlock(block.lines[1:], block.kind, 0)]
 
 
 def entry_key(line: str) -> str:
@@ -90,15 +89,19 @@ def entry_key(line: str) -> str:
     return "".join(char for char in line.casefold() if char.isalnum())
 
 
-def is_contents(block: Block) -> bool:
+def is_contents(block: TextBlock) -> bool:
     """Whether the block is the heading of a table of contents."""
     return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
 
 
-def candidate(index: int, block: Block) -> Candidate | None:
+def candidate(index: int, block: TextBlock) -> Candidate | None:
     """The heading that `block` may be, or None."""
     lines = block.lines
-    if len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS or block.kind in (Kind.BREAK, Kind.NOTE):
+    if (
+        len(lines) > _MOST_LINES
+        or len(lines[0]) > _LONGEST_CHARACTERS
+        or block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
+    ):
         return None
     raw = lines[0].strip()
     if raw.startswith("#"):
@@ -119,7 +122,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _markdown(index: int, block: Block, raw: str) -> Candidate | None:
+def _markdown(index: int, block: TextBlock, raw: str) -> Candidate | None:
     match = _MARKDOWN.match(raw) if len(block.lines) == 1 else None
     if not match:
         return None
@@ -138,7 +141,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
     """CHAPTER IV, Book the First, Erstes Kapitel, 第一章, each with or without a title."""
     match = _CJK.match(text)
     if match:
-        number = number_of(match[1])
+        number = parse_number(match[1])
         rank = Rank.CONTAINER if match[2] in _CJK_CONTAINERS else Rank.CHAPTER
         rest = match[3].strip()
         fits = number is not None and len(rest) <= 40 and not rest.endswith(("。", "、"))
@@ -151,9 +154,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
             return Candidate(index, above, match[1].lower(), number, _one_line(text), not _bare_rest(rest))
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
-        word, number = match[2].lower(), number_of(match[1])
+        word, number = match[2].lower(), parse_number(match[1])
         # "SECOND EPILOGUE", but "II Introduction" is a line of a table of contents.
-        above = Rank.NAMED if word in NAMES and not match[1].isdigit() and not roman(match[1]) else _rank_of(word)
+        above = Rank.NAMED if word in NAMES and not match[1].isdigit() and not parse_roman(match[1]) else _rank_of(word)
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
     return None
@@ -163,10 +166,10 @@ def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
     """The number at the start of "Twenty One. A title", and what follows it."""
     following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
     if following:
-        both = number_of(f"{word}-{following[1]}")
+        both = parse_number(f"{word}-{following[1]}")
         if both is not None:
             return both, following[2]
-    return number_of(word), rest
+    return parse_number(word), rest
 
 
 def _bare_rest(rest: str) -> str:
@@ -202,13 +205,13 @@ def _numeral(index: int, text: str) -> Candidate | None:
     """IV, 4., Four; IV. A title. Only a sequence of them makes them headings."""
     match = _BARE.match(text)
     if match:
-        number = number_of(match[1])
+        number = parse_number(match[1])
         if number is not None:
             return Candidate(index, Rank.CHAPTER, _style(match[1]), number, text, True)
         return None
     match = _NUMBER_TITLE.match(text)
     if match and len(text) <= 120:
-        number = number_of(match[1])
+        number = parse_number(match[1])
         title = match[2]
         if number is not None and not title[0].islower() and title[-1] not in ",;":
             return Candidate(index, Rank.CHAPTER, f"{_style(match[1])} with title", number, _one_line(text), False)
@@ -221,7 +224,7 @@ def _style(word: str) -> str:
     return "roman" if re.fullmatch("[IVXLCDM]+", word) else "spelled"
 
 
-def may_be_subtitle(block: Block) -> bool:
+def may_be_subtitle(block: TextBlock) -> bool:
     """Whether `block`, right after a bare "CHAPTER IV", reads as its title by its looks alone."""
     text = _one_line(block.text).strip(_DECORATION)
     if not is_short_line(block) or not text:
@@ -234,17 +237,55 @@ def may_be_subtitle(block: Block) -> bool:
     return bool(words) and sum(word[0].isupper() for word in words) >= len(words) * 0.75
 
 
-def is_short_line(block: Block) -> bool:
+def is_short_line(block: TextBlock) -> bool:
     """A line or two that could be a title: short, and nobody's speech."""
-    if block.kind in (Kind.BREAK, Kind.NOTE) or len(block.lines) > 3:
+    if block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE) or len(block.lines) > 3:
         return False
     text = block.text.strip()
     return len(text) <= (200 if text.isupper() else 100) and text[0] not in "\"“‘'«„—–-[("
 
 
-def is_capitals(block: Block) -> bool:
+def is_capitals(block: TextBlock) -> bool:
     """A single line in capitals: a heading in a book whose chapters have names and no numbers."""
     if len(block.lines) != 1 or block.gap < 2:
         return False
     text = block.lines[0].strip().strip(_DECORATION)
     return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CONTAINERS = _words(
+    """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo acto atto
+    livro boek deel bok del часть книга том osa część tom díl kötet rész"""
+)
+"""What holds chapters."""
+
+CHAPTERS = _words(
+    """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant capítulo
+    capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm κεφάλαιο
+    caput capitolul"""
+)
+
+SECTIONS = _words("section scene szene scène escena scena sektion abschnitt")
+"""What chapters (and acts) are divided into."""
+
+NAMES = _words(
+    """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
+    interlude prelude dedication preamble etymology prolegomenon finale coda
+    prolog epilog vorwort nachwort einleitung vorspiel nachspiel schluss anhang widmung
+    avant-propos préface épilogue postface appendice
+    prólogo epílogo prefacio introducción conclusión apéndice prefazione prologo epilogo introduzione conclusione
+    prefácio introdução conclusão voorwoord nawoord inleiding förord inledning
+    пролог эпилог предисловие введение послесловие заключение
+    序 序章 終章 序言 前言 後記 后记 プロローグ エピローグ あとがき まえがき"""
+)
+"""What is a heading without a number."""
+
+SMALL_WORDS = _words(
+    """a an and as at but by for from in into is its nor of off on or out over the to up upon with without
+    de des du la le les et en un une der die das und von zu im am del los las el y o di il e da do dos em na no"""
+)
+"""What a title leaves without a capital."""

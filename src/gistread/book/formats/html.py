@@ -4,18 +4,19 @@ Files that were written by hand, that a browser saved, and that never were well-
 of every format goes (`elements/one_document.py`). Fetches nothing; knows no other file than this one.
 """
 
+import email
+import email.policy
 import re
 from dataclasses import replace
+from email.message import Message
 
 from lxml import etree
 
-from gistread.book.formats.declared import decode_declared, encoding_notices
-from gistread.book.formats.elements.line_breaks import part_at_empty_lines
 from gistread.book.formats.elements.markup import local_name, parse, parse_page, plain_text
-from gistread.book.formats.elements.one_document import read_tree
-from gistread.book.formats.page_furniture import remove_furniture
-from gistread.book.formats.page_metadata import metadata_of
-from gistread.book.formats.page_notes import undecorate_notes
+from gistread.book.formats.elements.single_document import read_tree
+from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
+from gistread.book.formats.html_cleanup import mark_backlinks, remove_boilerplate, split_at_empty_lines
+from gistread.book.formats.html_metadata import metadata_of
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.errors import BookError
@@ -55,9 +56,9 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     metadata = metadata_of(root)
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{_EMBEDDED}{number}")
-    remove_furniture(root)
-    undecorate_notes(root)
-    part_at_empty_lines(root)
+    remove_boilerplate(root)
+    mark_backlinks(root)
+    split_at_empty_lines(root)
     return read_tree(root, name, "html", metadata, notices=notices)
 
 
@@ -100,3 +101,36 @@ def _preformatted(root: etree._Element) -> str:
     if longest < _FEWEST_CHARACTERS_OF_PRE or longest < len(plain_text(root)) * _SHARE_OF_PRE:
         return ""
     return "\n\n".join(blocks)
+
+
+_MOST_PARTS = 10_000
+
+
+def read_mhtml(data: bytes, name: str) -> Book:
+    """The page in `data`. `name` is what messages call it. Raises BookError."""
+    page = _page(email.message_from_bytes(data, policy=email.policy.compat32))
+    decoded = _decoded(page) if page is not None else None
+    if decoded is None:
+        raise BookError(f"{name} is a saved page (MHTML) with no page of HTML in it.", "Save the page again, as HTML.")
+    return read_page(decoded.text, name, notices=encoding_notices(decoded))
+
+
+def _page(message: Message) -> Message | None:
+    """The first part that is HTML: the page; those of its frames come after it."""
+    for number, part in enumerate(message.walk()):
+        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+            return part
+        if number > _MOST_PARTS:
+            break
+    return None
+
+
+def _decoded(page: Message) -> Decoded | None:
+    payload = page.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return None
+    codec = codec_of(page.get_content_charset() or "")
+    if codec:
+        text = payload.decode(codec, errors="replace")
+        return Decoded(text, codec, text.count("\ufffd"))
+    return decode_declared(payload, DECLARATION)

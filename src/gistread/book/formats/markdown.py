@@ -11,14 +11,13 @@ from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
-from gistread.book.characters import clean
-from gistread.book.formats.elements.line_breaks import part_at_empty_lines
 from gistread.book.formats.elements.markup import parse_page
-from gistread.book.formats.elements.one_document import read_tree
+from gistread.book.formats.elements.single_document import read_tree
 from gistread.book.formats.encoding import decode
 from gistread.book.formats.front_matter import split_front_matter
-from gistread.book.formats.page_notes import undecorate_notes
+from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
 from gistread.book.model import Book
+from gistread.book.normalise import clean
 from gistread.errors import BookError
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
@@ -33,8 +32,8 @@ def read_markdown(data: bytes, name: str) -> Book:
     root = parse_page(_parser().render(text))
     if root is None:
         raise BookError(f"{name} has no text in it, or more than any book.")
-    undecorate_notes(root)
-    part_at_empty_lines(root)
+    mark_backlinks(root)
+    split_at_empty_lines(root)
     return read_tree(root, name, "markdown", metadata)
 
 

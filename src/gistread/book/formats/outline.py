@@ -19,7 +19,7 @@ from gistread.book.formats.headings import (
     is_short_line,
     may_be_subtitle,
 )
-from gistread.book.formats.layout import Block
+from gistread.book.formats.text_blocks import TextBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ _SHORTEST_ENTRY = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
-def outline(blocks: Sequence[Block]) -> Outline:
+def outline(blocks: Sequence[TextBlock]) -> Outline:
     """The headings of the book in order."""
     found = [c for c in (candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
@@ -110,7 +110,7 @@ def _key(c: Candidate) -> tuple[Rank, str, int | None]:
     return c.rank, c.family if c.number is None else "", c.number
 
 
-def _without_contents(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """Without the headings that are entries of a table of contents: many in a row with no text between them.
 
     The true headings begin where the first entry comes again, right before the text.
@@ -193,7 +193,7 @@ def _plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list
     return not keywords or style.startswith("roman")
 
 
-def _with_entries(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """For a book without numbered chapters: lines that its table of contents names."""
     start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
     if start is None:
@@ -218,7 +218,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[Block], sizes: list[i
     return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
 
 
-def _with_capitals(found: list[Candidate], blocks: Sequence[Block], sizes: list[int]) -> list[Candidate]:
+def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """For a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
@@ -255,7 +255,7 @@ def _levels(found: list[Candidate]) -> list[int]:
     return levels
 
 
-def _subtitled(found: list[Candidate], blocks: Sequence[Block]) -> list[tuple[str, int]]:
+def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
     """Each heading's title with the title in the next block, and how many blocks the heading takes."""
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
@@ -275,5 +275,5 @@ def _subtitled(found: list[Candidate], blocks: Sequence[Block]) -> list[tuple[st
     return result
 
 
-def _has_next(c: Candidate, blocks: Sequence[Block], taken: set[int]) -> bool:
+def _has_next(c: Candidate, blocks: Sequence[TextBlock], taken: set[int]) -> bool:
     return c.index + 1 < len(blocks) and c.index + 1 not in taken

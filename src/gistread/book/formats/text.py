@@ -7,13 +7,13 @@ import re
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder
-from gistread.book.characters import clean, one_line
 from gistread.book.formats.encoding import Decoded, decode
-from gistread.book.formats.gutenberg import Unwrapped, unwrap
+from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
 from gistread.book.formats.headings import candidate, is_short_line, parted
-from gistread.book.formats.layout import Block, blocks
 from gistread.book.formats.outline import Heading, Outline, outline
-from gistread.book.model import Book, Kind
+from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import clean, one_line
 from gistread.book.sniff import READABLE
 from gistread.errors import BookError
 
@@ -35,8 +35,8 @@ def read_text(data: bytes, name: str) -> Book:
         raise BookError(
             f"{name} is not a book: its content is binary data of an unknown kind.", f"gistread reads {READABLE}."
         )
-    unwrapped = unwrap(clean(decoded.text))
-    found = [part for block in blocks(unwrapped.text) for part in parted(block)]
+    unwrapped = strip_gutenberg(clean(decoded.text))
+    found = [part for block in split_into_blocks(unwrapped.text) for part in parted(block)]
     shape = outline(found)
     builder = BookBuilder()
     _fill(builder, found, shape)
@@ -51,7 +51,7 @@ def read_text(data: bytes, name: str) -> Book:
     )
 
 
-def _fill(builder: BookBuilder, found: list[Block], shape: Outline) -> None:
+def _fill(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
     headings = {heading.index: heading for heading in shape.headings}
     heading_until = 0
     level = 0
@@ -63,7 +63,7 @@ def _fill(builder: BookBuilder, found: list[Block], shape: Outline) -> None:
             level = heading.level
         text = _without_emphasis(block.text)
         if index < heading_until:
-            builder.add_clean(text.strip().lstrip("#").strip("=\n "), Kind.HEADING, level)
+            builder.add_clean(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
             builder.add_clean(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
 
@@ -73,7 +73,7 @@ def _without_emphasis(text: str) -> str:
     return _EMPHASIS.sub(r"\1", text) if "_" in text else text
 
 
-def _first_line(found: list[Block]) -> str:
+def _first_line(found: list[TextBlock]) -> str:
     """The first line where it stands alone like a title; otherwise nothing."""
     if len(found) < 2 or not is_short_line(found[0]) or candidate(0, found[0]):
         return ""
@@ -81,7 +81,7 @@ def _first_line(found: list[Block]) -> str:
     return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
 
 
-def _byline(found: list[Block]) -> tuple[str, ...]:
+def _byline(found: list[TextBlock]) -> tuple[str, ...]:
     """Who a line such as “by Mary Shelley” right after the first one names; none where there is no such line."""
     if len(found) < 2 or not is_short_line(found[1]):
         return ()
@@ -89,7 +89,7 @@ def _byline(found: list[Block]) -> tuple[str, ...]:
     return (byline["author"],) if byline else ()
 
 
-def _notices(decoded: Decoded, unwrapped: Unwrapped) -> list[str]:
+def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
     notices = []
     if decoded.encoding not in ("utf-8", "ascii"):
         notices.append(f"The text is not UTF-8; it was read as {decoded.encoding}.")

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
 from gistread.evaluation.places import Place, united
 from gistread.evaluation.tasks.passages import Passage, add_passage
 
-_PROSE = (Kind.TEXT, Kind.QUOTE)
+_PROSE = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
 Count = Callable[[str], int]
 
 

@@ -7,8 +7,8 @@ Knows no file.
 from dataclasses import dataclass
 
 from gistread.book.builder import BookBuilder
-from gistread.book.characters import clean, one_line
-from gistread.book.model import Kind
+from gistread.book.model import ParagraphKind
+from gistread.book.normalise import clean, one_line
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place, united
 from gistread.evaluation.tasks.questions import references
@@ -60,7 +60,7 @@ def document(problem: Problem, source_format: str) -> Document:
 def add_passage(builder: BookBuilder, passage: Passage) -> list[Place]:
     """Append title and text; where what supports the answer came to stand."""
     if passage.title.strip():
-        builder.add(passage.title, Kind.HEADING, 2)
+        builder.add(passage.title, ParagraphKind.HEADING, 2)
     start = builder.next_start
     if not builder.add(passage.text):
         return []

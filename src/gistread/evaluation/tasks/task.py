@@ -17,7 +17,7 @@ def estimated_tokens(text: str) -> int:
 
     Of English novels, transcripts and encyclopaedias this is within a tenth of what SmolLM2's vocabulary makes of them.
     """
-    from gistread.book.words import count_words
+    from gistread.book.normalise import count_words
 
     return max(round(len(text) / 4), count_words(text))
 

@@ -7,7 +7,7 @@ offsets here, while the book grows. Knows no file and no task.
 import re
 
 from gistread.book.builder import BookBuilder
-from gistread.book.model import Kind
+from gistread.book.model import ParagraphKind
 from gistread.evaluation.places import Place
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -26,4 +26,4 @@ def add_text(builder: BookBuilder, text: str) -> Place | None:
 def add_heading(builder: BookBuilder, title: str, level: int = 1) -> None:
     """Begin a chapter with a heading of its own."""
     builder.chapter(title, level)
-    builder.add(title, Kind.HEADING, level)
+    builder.add(title, ParagraphKind.HEADING, level)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, cast
 from textual import on
 from textual.actions import SkipAction
 
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
 from gistread.marking.model import Color, Mark, MarkKind, changed, new_mark
-from gistread.marking.places import place_in
 from gistread.marking.store import MarkStore
+from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.caret import Selecting, Unit
 from gistread.tui.marking.drawn import COLOR_SIGNS, at, drawn, name_of, title_of, words_of
 from gistread.tui.marking.keeping import POLL_S, MarkKeeping
@@ -154,7 +154,7 @@ class Marking(Moving):
         if same is not None:
             self.marks.put(changed(same, kind=MarkKind.HIGHLIGHT, color=color), same)
         else:
-            self.marks.put(new_mark(MarkKind.HIGHLIGHT, place_in(self.book.text, *selected), color=color))
+            self.marks.put(new_mark(MarkKind.HIGHLIGHT, quote_at(self.book.text, *selected), color=color))
         self._tell_once(f"{COLOR_SIGNS[color]} {color} highlight: a click on it shows what can be done with it.")
 
     def action_highlight_color(self) -> None:
@@ -194,7 +194,7 @@ class Marking(Moving):
         if known is not None:
             self._edit_note(known, is_new=False)
         else:
-            self._edit_note(new_mark(MarkKind.NOTE, place_in(self.book.text, *selected)), is_new=True)
+            self._edit_note(new_mark(MarkKind.NOTE, quote_at(self.book.text, *selected)), is_new=True)
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
         from gistread.tui.marking.note import NoteScreen
@@ -254,7 +254,7 @@ class Marking(Moving):
     def action_bookmark(self) -> None:
         if self.book is None or self.marks is None:
             return
-        place = place_in(self.book.text, self.book_pane.place)
+        place = quote_at(self.book.text, self.book_pane.place)
         for mark in self.marks.marks:
             if mark.kind is MarkKind.BOOKMARK and mark.start == place.start and not mark.lost:
                 self.marks.remove(mark)
@@ -272,7 +272,7 @@ class Marking(Moving):
 
         def put(letter: str | None) -> None:
             if letter is not None:
-                marks.put(new_mark(MarkKind.LETTER, place_in(book.text, self.book_pane.place), letter=letter))
+                marks.put(new_mark(MarkKind.LETTER, quote_at(book.text, self.book_pane.place), letter=letter))
                 self.notify(f"Mark {letter} is here: '{letter} comes back to it.")
 
         self.app.push_screen(LetterScreen("Which letter marks this place?", self._letters(), book), put)
@@ -361,7 +361,7 @@ class Marking(Moving):
 
         assert self.book is not None
         try:
-            questions = self.gistread.shelf.questions(self.book.sha256)
+            questions = self.gistread.user_data.questions(self.book.sha256)
         except StorageError:
             questions = []
         return Export(self.book, marks, questions, self.memory_pane.memory)

@@ -13,7 +13,7 @@ from textual import events
 from textual.message import Message
 from textual.selection import Selection
 
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
 from gistread.tui.commands import COMMANDS, Command, Place, key_names
 from gistread.tui.marking import steps
 from gistread.tui.marking.steps import Range
@@ -67,7 +67,7 @@ _WHOLE = (Unit.SENTENCE, Unit.PARAGRAPH)
 """The first step by one of these takes the one that the caret is in."""
 
 
-_NO_PROSE = (Kind.HEADING, Kind.BREAK, Kind.IMAGE)
+_NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
 class Selecting(LongText):

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, Format, document, file_name, format_of
+from gistread.exporting import Export, ExportFormat, file_name, format_of, render_export
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.text.cells import clean
 
@@ -42,14 +42,14 @@ class ExportScreen(ModalScreen[Path | None]):
         with Vertical(classes="panel"):
             yield Static("Export", classes="panel-title", markup=False)
             yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
-            yield Input(str(self._free(Format.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
+            yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
             yield Choices(
                 Choice("⏎", "write", "write"),
                 Choice("Tab", "Markdown, JSON or text", "form(1)"),
                 Choice("Esc", "close", "dismiss(None)"),
             )
 
-    def _free(self, form: Format) -> Path:
+    def _free(self, form: ExportFormat) -> Path:
         """A name in the folder that no file has yet."""
         path = self._folder / file_name(self._book_title, form)
         number = 2
@@ -61,7 +61,7 @@ class ExportScreen(ModalScreen[Path | None]):
     def action_form(self, step: int) -> None:
         """The same under the name of another format."""
         typed = self.query_one("#export-path", Input)
-        forms = list(Format)
+        forms = list(ExportFormat)
         path = Path(typed.value)
         form = format_of(path)
         wanted = forms[(forms.index(form) + step) % len(forms)] if form else forms[0]
@@ -87,7 +87,7 @@ class ExportScreen(ModalScreen[Path | None]):
             return
         try:
             replace = self._replace == path
-            await asyncio.to_thread(lambda: write_document(path, document(self._gather(), form), replace=replace))
+            await asyncio.to_thread(lambda: write_document(path, render_export(self._gather(), form), replace=replace))
         except ExistsError:
             self._replace = path
             self._say(f"{path} is there already: Enter again replaces it.")

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gistread.book.formats.numbering import number_of
+from gistread.book.formats.numerals import parse_number
 from gistread.book.model import Book
 from gistread.book.print_pages import page_count, page_start
 from gistread.search.tokens import folded
@@ -100,7 +100,7 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
     """The chapters whose number or title it may be: by number, then by beginning, by a word's beginning, by a part."""
     wanted = _plain(typed)
     match = _CHAPTER.match(typed)
-    number = number_of(match[1] if match else typed)
+    number = parse_number(match[1] if match else typed)
     ranks: list[tuple[int, int]] = []
     for index, chapter in enumerate(book.chapters):
         title = _plain(chapter.title)
@@ -134,7 +134,7 @@ def _number(title: str) -> int | None:
     """The number that a title begins with, such as 12 of "Chapter XII: The Storm"."""
     label = _LABEL.match(title)
     word = _TITLE_WORD.search(title, label.end() if label else 0)
-    return number_of(word[0]) if word and word.start() - (label.end() if label else 0) <= 2 else None
+    return parse_number(word[0]) if word and word.start() - (label.end() if label else 0) <= 2 else None
 
 
 def _plain(text: str) -> str:

@@ -13,8 +13,8 @@ from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import opened
 from gistread.library.model import BookFile
-from gistread.marking.places import place_in
-from gistread.user_data import KeptQuestion, Shelf
+from gistread.marking.text_quote import quote_at
+from gistread.user_data import SavedQuestion, UserData
 
 REST_S = 1.0
 """How long a place stands before it is written."""
@@ -24,9 +24,9 @@ class Keeping:
     """Of one open book."""
 
     def __init__(
-        self, shelf: Shelf, catalogue: Catalogue, book: Book, path: Path | None, tell: Callable[[str], None]
+        self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, tell: Callable[[str], None]
     ) -> None:
-        self._shelf = shelf
+        self._user_data = user_data
         self._catalogue = catalogue
         self._book = book
         self._path = path
@@ -42,7 +42,7 @@ class Keeping:
 
         def write() -> None:
             file = _file(path, book) if path else None
-            self._shelf.opened(
+            self._user_data.opened(
                 book.sha256,
                 title=book.title,
                 authors=book.authors,
@@ -64,10 +64,10 @@ class Keeping:
 
     def zoom(self, level: str) -> None:
         """From how far away the person looks at the memory."""
-        self._write(lambda: self._shelf.set_zoom(self._book.sha256, level))
+        self._write(lambda: self._user_data.set_zoom(self._book.sha256, level))
 
-    def question(self, question: KeptQuestion) -> None:
-        self._write(lambda: self._shelf.add_question(self._book.sha256, question))
+    def question(self, question: SavedQuestion) -> None:
+        self._write(lambda: self._user_data.add_question(self._book.sha256, question))
 
     async def close(self) -> None:
         """Write what is not yet written."""
@@ -79,8 +79,8 @@ class Keeping:
     def _write_place(self) -> None:
         offset, self._offset, self._timer = self._offset, None, None
         if offset is not None:
-            words = place_in(self._book.text, offset)
-            self._write(lambda: self._shelf.set_position(self._book.sha256, offset, words))
+            words = quote_at(self._book.text, offset)
+            self._write(lambda: self._user_data.set_position(self._book.sha256, offset, words))
 
     def _write(self, write: Callable[[], None]) -> None:
         task = asyncio.create_task(self._in_thread(write))

@@ -13,7 +13,7 @@ from typing import Any
 from textual import on
 
 from gistread.errors import GistreadError
-from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
+from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.tui.layout import Pane
 from gistread.tui.marking.layers import Layer, Layers
 from gistread.tui.reading.moving import Moving
@@ -33,7 +33,7 @@ class _Before:
     """What there was before the line was opened, to come back to."""
 
     place: int
-    hits: Hits
+    hits: SearchHits
     current: int | None
 
 
@@ -44,11 +44,11 @@ class Searching(Moving):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hits = Hits()
+        self.hits = SearchHits()
         self._current: int | None = None
-        self._mode = Mode.EXACT
+        self._mode = SearchMode.EXACT
         self._backward = False
-        self._before = _Before(0, Hits(), None)
+        self._before = _Before(0, SearchHits(), None)
         self._search: BookSearch | None = None
         self._stop = threading.Event()
         self._marked: tuple[int, int] | None = None
@@ -158,16 +158,16 @@ class Searching(Moving):
         )  # no coroutine: it may be cancelled before it begins
         self.run_worker(looking, group=SEARCH)
 
-    async def _look(self, words: str, mode: Mode, stop: threading.Event, stay: bool) -> None:
+    async def _look(self, words: str, mode: SearchMode, stop: threading.Event, stay: bool) -> None:
         searcher = self._searcher()
         if not searcher.is_ready(mode):
             self._say("making the index …")
         try:
             hits = await asyncio.to_thread(searcher.find, words, mode, stopped=stop.is_set)
-        except Stopped:
+        except SearchCancelled:
             return
         except GistreadError as error:
-            self._set_hits(Hits(words, mode), None)
+            self._set_hits(SearchHits(words, mode), None)
             self._show(self._before.place)
             self._say(error.message, problem=True)
             return
@@ -177,7 +177,7 @@ class Searching(Moving):
         if stay:
             self._stay()
 
-    def _show_found(self, hits: Hits) -> None:
+    def _show_found(self, hits: SearchHits) -> None:
         """The hit next to where the search began, or where it began if there is none."""
         before = self._before.place
         if not len(hits):
@@ -186,7 +186,7 @@ class Searching(Moving):
             self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
             return
         at = 0
-        if hits.mode is not Mode.RANKED:
+        if hits.mode is not SearchMode.RANKED:
             at = (hits.index_at(before) - (1 if self._backward else 0)) % len(hits)
         self._set_hits(hits, at)
         self._bring(at)
@@ -220,7 +220,7 @@ class Searching(Moving):
             return
         at = self._current
         view = self.book_pane.visible_range or (0, 0)
-        if hits.mode is not Mode.RANKED and (at is None or not view[0] <= hits.starts[at] < view[1]):
+        if hits.mode is not SearchMode.RANKED and (at is None or not view[0] <= hits.starts[at] < view[1]):
             target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
         else:
             target = (-1 if at is None else at) + step
@@ -269,7 +269,7 @@ class Searching(Moving):
         self.show_search_note()
         return shown
 
-    def _set_hits(self, hits: Hits, current: int | None, said: str = "") -> None:
+    def _set_hits(self, hits: SearchHits, current: int | None, said: str = "") -> None:
         self.hits, self._current, self._marked = hits, current, None
         self.search_note = f"{self._sign}{hits.words}  {self._position()}{said}" if len(hits) else ""
         self._mark_hits()

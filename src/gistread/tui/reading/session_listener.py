@@ -14,7 +14,7 @@ from gistread.tui.status import Status, status_of
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import KeyLine, StatusLine, fitted
 from gistread.tui.work.lines import Places
-from gistread.user_data import KeptCitation, KeptQuestion
+from gistread.user_data import SavedCitation, SavedQuestion
 
 if TYPE_CHECKING:
     from gistread.tui.screens.reading import ReadingScreen
@@ -118,11 +118,11 @@ class SessionListener:
         if screen.keeping is None or screen.session is None:
             return
         screen.keeping.question(
-            KeptQuestion(
+            SavedQuestion(
                 screen.answers_pane.exchanges[-1].question,
                 answered.answer,
                 answered.found,
-                tuple(KeptCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+                tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
                 answered.lookups,
                 screen.session.reader,
                 self._put.model,

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gistread.book.model import Book, Kind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
 from gistread.tui.text.cells import clean
@@ -85,7 +85,7 @@ def find_voice(setting: str) -> Voice:
 def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Bounds in the book of the sentences that share a character with `[start, end)`."""
     for paragraph in book.paragraphs_between(start, end):
-        if paragraph.kind is Kind.BREAK:
+        if paragraph.kind is ParagraphKind.BREAK:
             continue
         text = book.text[paragraph.start : paragraph.end]
         for first, last in sentence_spans(text):

@@ -1,10 +1,10 @@
 """What came of adding books to the library: how many are new, and the list of those that could not be read."""
 
-from gistread.library.adding import Added
+from gistread.library.adding import AddResult
 from gistread.tui.screens.listing import ListScreen, Row
 
 
-def said_of(added: Added) -> str:
+def said_of(added: AddResult) -> str:
     """In one line."""
     parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
     if added.known:
@@ -17,7 +17,7 @@ def said_of(added: Added) -> str:
 class FailedScreen(ListScreen):
     """What could not be read of a folder that was added."""
 
-    def __init__(self, added: Added) -> None:
+    def __init__(self, added: AddResult) -> None:
         count = len(added.failed)
         super().__init__(f"{count} {'file' if count == 1 else 'files'} could not be read", "The others were added.")
         self._added = added

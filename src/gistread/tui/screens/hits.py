@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
-from gistread.search.in_book import BookSearch, Hits, Mode, Stopped
+from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.tui.text.document import Block, Span
 from gistread.tui.text.messages import Clicked
 from gistread.tui.text.widget import LongText
@@ -29,7 +29,7 @@ _BEFORE, _AFTER = 70, 110
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    hits: Hits
+    hits: SearchHits
     index: int
 
 
@@ -46,7 +46,7 @@ class HitsScreen(ModalScreen[Chosen | None]):
     ]
     AUTO_FOCUS = "#hits-words"
 
-    def __init__(self, book: Book, search: BookSearch, hits: Hits, mode: Mode, current: int | None) -> None:
+    def __init__(self, book: Book, search: BookSearch, hits: SearchHits, mode: SearchMode, current: int | None) -> None:
         super().__init__()
         self._book = book
         self._search = search
@@ -90,21 +90,21 @@ class HitsScreen(ModalScreen[Chosen | None]):
         looking: Any = partial(self._find, words, mode, stop)  # no coroutine: it may be cancelled before it begins
         self.run_worker(looking, exclusive=True)
 
-    async def _find(self, words: str, mode: Mode, stop: threading.Event) -> None:
+    async def _find(self, words: str, mode: SearchMode, stop: threading.Event) -> None:
         if not self._search.is_ready(mode):
             self._say("making the index …")
         try:
             hits = await asyncio.to_thread(self._search.find, words, mode, stopped=stop.is_set)
-        except Stopped:
+        except SearchCancelled:
             return
         except GistreadError as error:
-            self._show(Hits(words, mode))
+            self._show(SearchHits(words, mode))
             self._say(error.message)
             return
         if not stop.is_set():
             self._show(hits)
 
-    def _show(self, hits: Hits) -> None:
+    def _show(self, hits: SearchHits) -> None:
         self._hits = hits
         rows = self.query_one("#hits-rows", LongText)
         rows.show(HitBlocks(self._book, hits), keep_position=False)
@@ -117,7 +117,7 @@ class HitsScreen(ModalScreen[Chosen | None]):
         elif len(hits) > MOST:
             self._say(f"{count}, the first {MOST:,} are listed")
         else:
-            self._say(f"{count}, the best first" if hits.mode is Mode.RANKED else count)
+            self._say(f"{count}, the best first" if hits.mode is SearchMode.RANKED else count)
 
     def _say(self, words: str) -> None:
         way = f"{self._mode}, Tab: {self._mode.next} · ↑↓ Enter"
@@ -148,7 +148,7 @@ class HitsScreen(ModalScreen[Chosen | None]):
 class HitBlocks(Sequence[Block]):
     """A block a hit, made when it is drawn."""
 
-    def __init__(self, book: Book, hits: Hits) -> None:
+    def __init__(self, book: Book, hits: SearchHits) -> None:
         self._book = book
         self._hits = hits
 

@@ -15,10 +15,10 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.adding import Added
+from gistread.library.adding import AddResult
 from gistread.library.entries import Order, in_order, matching
 from gistread.library.memories import read_by
-from gistread.library.model import Entry, absolute, is_file, is_folder
+from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
 from gistread.tui.library_rows import ONE_LINE, about, heading
@@ -63,10 +63,10 @@ class LibraryScreen(Screen[str | None]):
     def __init__(self, books: Books) -> None:
         super().__init__()
         self._books = books
-        self._entries: list[Entry] = []
+        self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
-        self._removed: list[Entry] = []
+        self._removed: list[LibraryEntry] = []
         """Taken out in this sitting, for undoing."""
         self._adding = ""
         """How far adding a folder is; empty: nothing is being added."""
@@ -115,7 +115,7 @@ class LibraryScreen(Screen[str | None]):
         self.set_class(event.size.width >= ONE_LINE, "-one-line")
         self.call_after_refresh(self._show_lines)
 
-    def reload(self, at: Entry | None = None) -> None:
+    def reload(self, at: LibraryEntry | None = None) -> None:
         """Read the list anew, the cursor on this book or where it is."""
 
         async def read() -> None:
@@ -129,7 +129,7 @@ class LibraryScreen(Screen[str | None]):
 
         self.run_worker(read(), group="read", exclusive=True)
 
-    def _show(self, at: Entry | None = None, index: int = 0) -> None:
+    def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
         shown = matching(in_order(self._entries, self._order), self._typed)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the person's own
         self._list.show(shown, self._books.read_by, at=at, index=index)
@@ -279,7 +279,7 @@ class LibraryScreen(Screen[str | None]):
     # Adding
 
     async def _add(self, path: Path) -> None:
-        def tell(so_far: Added) -> None:
+        def tell(so_far: AddResult) -> None:
             self._adding = f"adding: {so_far.new + so_far.known} books so far; Esc stops"
 
         self._stop_adding = False
@@ -313,7 +313,7 @@ class LibraryScreen(Screen[str | None]):
         name = entry.authors[0] if entry.ids and entry.authors else entry.title
         self._ask(_Asked.SERIES, str(self._series or proposed_series(entry.path, name)))
 
-    async def _make_volume(self, entry: Entry, path: Path) -> None:
+    async def _make_volume(self, entry: LibraryEntry, path: Path) -> None:
         try:
             file, volumes = await asyncio.to_thread(self._books.make_volume, entry, path)
         except GistreadError as error:
@@ -386,7 +386,7 @@ class LibraryScreen(Screen[str | None]):
             self._warn(f"It is not near {entry.path.parent} nor in a folder that you added.")
             self._ask(_Asked.LOCATE, f"{entry.path.parent}/" if is_folder(entry.path.parent) else "")
 
-    async def _locate(self, entry: Entry, path: Path) -> None:
+    async def _locate(self, entry: LibraryEntry, path: Path) -> None:
         try:
             found = await asyncio.to_thread(self._books.locate, entry, path)
         except GistreadError as error:

@@ -157,7 +157,7 @@ class ReadingScreen(
         app = self.gistread
         try:
             book, offset, notice = await asyncio.to_thread(
-                read_book, self._wanted, app.paths.texts, app.shelf, app.paths.marks, self._given_up.is_set
+                read_book, self._wanted, app.paths.texts, app.user_data, app.paths.marks, self._given_up.is_set
             )
         except GistreadError as error:
             app.cannot_open(error)
@@ -176,18 +176,18 @@ class ReadingScreen(
         """Everything that is not needed to read: session, memory, earlier questions, the model."""
         app, book = self.gistread, self.book
         assert book is not None
-        self.keeping = Keeping(app.shelf, Catalogue(app.paths.library), book, self.path, self.warn)
+        self.keeping = Keeping(app.user_data, Catalogue(app.paths.library), book, self.path, self.warn)
         self.keeping.opened()
         await asyncio.to_thread(self.progress.load)
         self.show_place()
         self.session = await asyncio.to_thread(
             make_session, book, app.paths, app.config, app.make_engine, self.hearing.hear, app.new_embedder
         )
-        asked = await asyncio.to_thread(earlier_questions, book, app.shelf)
+        asked = await asyncio.to_thread(earlier_questions, book, app.user_data)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
         await self.session.show_saved_memory()
-        self.begin_zoom(await asyncio.to_thread(kept_zoom, book, app.shelf))
+        self.begin_zoom(await asyncio.to_thread(kept_zoom, book, app.user_data))
         if self._asking_model:
             await self.session.use_asking_model(self._asking_model)
         if self._model:

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from gistread.library.memories import read_by
-from gistread.library.model import Entry
+from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Place, bindings
 from gistread.tui.library_rows import ONE_LINE, lines
@@ -55,13 +55,13 @@ class BookList(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._entries: Sequence[Entry] = ()
+        self._entries: Sequence[LibraryEntry] = ()
         self._read: Mapping[str, BookProgress] = {}
         self._at = 0
         self.now_s = time.time()
 
     @property
-    def current(self) -> Entry | None:
+    def current(self) -> LibraryEntry | None:
         return self._entries[self._at] if self._entries else None
 
     @property
@@ -77,7 +77,12 @@ class BookList(ScrollView, can_focus=True):
         return 1 if self._columns >= ONE_LINE else 2
 
     def show(
-        self, entries: Sequence[Entry], read: Mapping[str, BookProgress], *, at: Entry | None = None, index: int = 0
+        self,
+        entries: Sequence[LibraryEntry],
+        read: Mapping[str, BookProgress],
+        *,
+        at: LibraryEntry | None = None,
+        index: int = 0,
     ) -> None:
         """Replace the list; the cursor stands on `at`, or else on the one with this index."""
         wanted = set(at.ids) if at else set()

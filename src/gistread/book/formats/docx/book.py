@@ -15,7 +15,7 @@ from gistread.book.formats.docx.runs import RunState
 from gistread.book.formats.docx.styles import Role, Styles, child, read_styles, value
 from gistread.book.formats.docx.tree import BodyWriter, finish, write_notes
 from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.formats.elements.one_document import Metadata, read_tree
+from gistread.book.formats.elements.single_document import Metadata, read_tree
 from gistread.book.model import Book
 from gistread.errors import BookError
 

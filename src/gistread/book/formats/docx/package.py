@@ -13,7 +13,7 @@ from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
 from gistread.book.formats.elements.markup import local_name, named, parse_foreign, parse_lenient, plain_text
-from gistread.book.formats.elements.one_document import Metadata
+from gistread.book.formats.elements.single_document import Metadata
 
 _CORE = "docProps/core.xml"
 _DOCUMENT = "word/document.xml"
@@ -42,7 +42,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocxPart:
     root: etree._Element
     relations: Mapping[str, Relation] = field(default_factory=dict)
     """By id."""
@@ -50,7 +50,7 @@ class Part:
     """It was not well-formed."""
 
 
-def main_part(archive: Archive) -> Part:
+def main_part(archive: Archive) -> DocxPart:
     """The document itself. Raises PartError."""
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "officedocument"), _DOCUMENT)
     try:
@@ -59,7 +59,7 @@ def main_part(archive: Archive) -> Part:
         raise PartError(f"its text {path} {error}") from error
 
 
-def related_part(archive: Archive, main: Part, kind: str) -> Part | None:
+def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None:
     """The styles, numbering, notes or settings of the document; None where there are none that can be read."""
     path = next((r.target for r in main.relations.values() if r.kind == kind and not r.external), None)
     if path is None:
@@ -91,7 +91,7 @@ def metadata_of(archive: Archive) -> Metadata:
     )
 
 
-def _part(archive: Archive, path: str) -> Part:
+def _part(archive: Archive, path: str) -> DocxPart:
     data = archive.read(path)
     text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", errors="replace")
     text = _NOISE.sub("", text)
@@ -100,7 +100,7 @@ def _part(archive: Archive, path: str) -> Part:
     tree = parse_foreign(text, most_tags=_MOST_TAGS)
     if tree is None:
         raise PartError(f"its text {path} is not XML")
-    return Part(tree.root, _relations(archive, path), tree.repaired)
+    return DocxPart(tree.root, _relations(archive, path), tree.repaired)
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:

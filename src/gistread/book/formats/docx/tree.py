@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.docx.numbering import Numbering
-from gistread.book.formats.docx.package import Part
+from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
 from gistread.book.formats.docx.styles import ParagraphStyle, Role, child, numbering_of, value
 from gistread.book.formats.elements.list_markers import BULLET, MARKER
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.layout import is_break
+from gistread.book.formats.text_blocks import is_break
 
 _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
@@ -219,7 +219,7 @@ _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
 }
 
 
-def write_notes(writer: BodyWriter, parts: dict[str, Part]) -> None:
+def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     """The notes that the text refers to, in that order, each behind the sign that stands in the text.
 
     `parts` are those that hold notes, by kind.

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from gistread.book import inline
 from gistread.book.builder import BookBuilder, Resolve, Target
-from gistread.book.formats.elements.linking import Linked
-from gistread.book.formats.elements.xhtml import Document
-from gistread.book.inline import Mark
+from gistread.book.formats.elements.linking import LinkedDocuments
+from gistread.book.formats.elements.xhtml import XhtmlDocument
+from gistread.book.inline import InlineMark
 
-Chapters = Callable[[str, Document], Mapping[int, Sequence[tuple[str, int]]]]
+Chapters = Callable[[str, XhtmlDocument], Mapping[int, Sequence[tuple[str, int]]]]
 """Where chapters begin in the document of this path: (title, level) of each, by the index of its first piece."""
 
 
-def assemble(builder: BookBuilder, linked: Linked, chapters: Chapters) -> Resolve:
+def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) -> Resolve:
     """Add every document to `builder`. Gives what `build` wants to know of links."""
     places: dict[str, list[tuple[int, int]]] = {}
     last_start = 0
@@ -36,7 +36,7 @@ def assemble(builder: BookBuilder, linked: Linked, chapters: Chapters) -> Resolv
             own.append((start, builder.characters))
         own.append((builder.next_start, builder.next_start))
 
-    def resolve(mark: Mark) -> Target | None:
+    def resolve(mark: InlineMark) -> Target | None:
         target = linked.targets.get(mark.href)
         if target is None:
             return None

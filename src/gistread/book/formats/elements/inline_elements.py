@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from lxml import etree
 
 from gistread.book.formats.elements.stylesheets import INHERITED, Sheet, meaning_of
-from gistread.book.inline import Mark
+from gistread.book.inline import InlineMark
 from gistread.book.model import Style
 
 _ELEMENTS = {
@@ -22,8 +22,8 @@ _ELEMENTS = {
     Style.SUPERSCRIPT: "sup",
     Style.SUBSCRIPT: "sub",
 }
-BY_NAME: Mapping[str, tuple[Mark, ...]] = {
-    name: (Mark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
+BY_NAME: Mapping[str, tuple[InlineMark, ...]] = {
+    name: (InlineMark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
 }
 """The marks of an element without attributes."""
 
@@ -47,7 +47,7 @@ _NO_LANGUAGE = frozenset(("und", "zxx", "mis", "mul"))
 _NO_ADDRESS = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
-def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[Mark, ...]:
+def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
     """How the words of an inline element are set."""
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
@@ -65,7 +65,7 @@ def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[Mark, .
     return _marks(found)
 
 
-def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[Mark, ...]:
+def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
     """How all words of a block are set, where that is not what it is anyway: a heading is bold."""
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
@@ -89,8 +89,8 @@ def _declared(
     return found
 
 
-def _marks(styles: set[Style | None]) -> tuple[Mark, ...]:
-    return tuple(Mark(style=each) for each in Style if each in styles)
+def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:
+    return tuple(InlineMark(style=each) for each in Style if each in styles)
 
 
 def address_of(element: etree._Element, name: str) -> str:

@@ -11,27 +11,27 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
-from gistread.book.formats.elements.pieces import Piece
-from gistread.book.formats.elements.xhtml import Document
-from gistread.book.model import Kind
+from gistread.book.formats.elements.paragraphs import ParsedParagraph
+from gistread.book.formats.elements.xhtml import XhtmlDocument
+from gistread.book.model import ParagraphKind
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentAnchor:
     """A place among the documents, which may not be there."""
 
     path: str
     fragment: str = ""
 
 
-Locate = Callable[[str, str], Place | None]
+Locate = Callable[[str, str], DocumentAnchor | None]
 """What a `href` means in the document of this path: a place in the book, or None where it leads out of it."""
 Find = Callable[[str, str], str]
 """What the source of a picture means in the document of this path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ParagraphRange:
     """Pieces of one document, from `first` up to but without `last`; `last` is None for a place that is no note."""
 
     path: str
@@ -40,12 +40,12 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedDocuments:
     """The documents as they go into the book, and what their links mean."""
 
-    documents: Mapping[str, Document]
+    documents: Mapping[str, XhtmlDocument]
     """By path, in reading order. The `href` of a mark is a key of `targets`, or an address out of the book."""
-    targets: Mapping[str, Range]
+    targets: Mapping[str, ParagraphRange]
 
 
 # What a reference looks like: a number, a letter, a few signs, in brackets or bare.
@@ -53,7 +53,7 @@ _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
 _REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
-_BECOME_NOTES = frozenset((Kind.TEXT, Kind.LIST, Kind.QUOTE, Kind.VERSE))
+_BECOME_NOTES = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
 # An element with an id that holds more than this is a section, and no note.
 _LONGEST_NOTE_PIECES = 40
 # Characters of a paragraph beside the link: less is a list of links, as in a table of contents.
@@ -65,14 +65,14 @@ def as_written(path: str, source: str) -> str:
     return source
 
 
-def linked(documents: Mapping[str, Document], locate: Locate, find: Find = as_written) -> Linked:
+def resolve_links(documents: Mapping[str, XhtmlDocument], locate: Locate, find: Find = as_written) -> LinkedDocuments:
     """Find out where every link leads and every picture is. The documents are those of one book, in reading order."""
     return _Linker(documents, locate, find).run()
 
 
-def own_anchor(path: str, href: str) -> Place | None:
+def own_anchor(path: str, href: str) -> DocumentAnchor | None:
     """`Locate` for a book of one document: "#here" leads to a place in it, all else leads out."""
-    return Place(path, unquote(href[1:])) if href.startswith("#") else None
+    return DocumentAnchor(path, unquote(href[1:])) if href.startswith("#") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class _Link:
     start: int
     end: int
     """Of its words, in that text."""
-    target: Range
+    target: ParagraphRange
     fragment: str
 
 
 @dataclass(slots=True)
 class _Linker:
-    documents: Mapping[str, Document]
+    documents: Mapping[str, XhtmlDocument]
     locate: Locate
     find: Find
     _order: dict[str, int] = field(init=False)
@@ -109,13 +109,13 @@ class _Linker:
         self._order = {path: number for number, path in enumerate(self.documents)}
         self._declared = {path: _innermost(document.notes) for path, document in self.documents.items()}
 
-    def run(self) -> Linked:
+    def run(self) -> LinkedDocuments:
         for path, document in self.documents.items():
             for index, piece in enumerate(document.pieces):
                 if any(mark.href for mark in piece.marks):
                     self._collect(path, index, piece)
         notes = self._notes()
-        targets: dict[str, Range] = {}
+        targets: dict[str, ParagraphRange] = {}
         documents = {}
         note_pieces: dict[str, set[int]] = {}
         for note in set(notes.values()):
@@ -127,11 +127,11 @@ class _Linker:
             ]
             for index in note_pieces.get(path, ()):
                 if pieces[index].kind in _BECOME_NOTES:
-                    pieces[index] = replace(pieces[index], kind=Kind.NOTE, level=0)
+                    pieces[index] = replace(pieces[index], kind=ParagraphKind.NOTE, level=0)
             documents[path] = replace(document, pieces=tuple(pieces))
-        return Linked(documents, targets)
+        return LinkedDocuments(documents, targets)
 
-    def _collect(self, path: str, index: int, piece: Piece) -> None:
+    def _collect(self, path: str, index: int, piece: ParsedParagraph) -> None:
         text, covered = inline.take_out(piece.text)
         for mark, start, end in covered:
             href = piece.marks[mark].href
@@ -147,16 +147,16 @@ class _Linker:
             self._links[key] = link
             self._by_piece.setdefault((path, index), []).append(link)
 
-    def _target(self, path: str, place: Place) -> Range | None:
+    def _target(self, path: str, place: DocumentAnchor) -> ParagraphRange | None:
         document = self.documents.get(place.path)
         if document is None:
             return None
         if place.fragment in document.anchors:
-            return Range(place.path, document.anchors[place.fragment])
+            return ParagraphRange(place.path, document.anchors[place.fragment])
         # To the beginning of a file, also for want of the place in it; in the same file a browser would stay.
-        return Range(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
+        return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
-    def _notes(self) -> dict[tuple[str, int, int], Range]:
+    def _notes(self) -> dict[tuple[str, int, int], ParagraphRange]:
         """Of each link that is the reference of a note, that note."""
         found = {}
         starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
@@ -166,39 +166,39 @@ class _Linker:
                 found[key] = note
         return found
 
-    def _range(self, link: _Link, starts: set[tuple[str, int]]) -> Range | None:
+    def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
         """The note that a link would lead to: the element that is called so, or the one with the id, or a paragraph."""
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
         document = self.documents[path]
-        if first >= len(document.pieces) or document.pieces[first].kind is Kind.HEADING:
+        if first >= len(document.pieces) or document.pieces[first].kind is ParagraphKind.HEADING:
             return None
         last = document.ends.get(link.fragment, 0)
         declared = self._declared[path].get(first)
         if declared:
             first, last = declared
-        if first + 1 < last and document.pieces[first].kind is Kind.BREAK:
+        if first + 1 < last and document.pieces[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
         if declared:
-            return Range(path, first, last)
+            return ParagraphRange(path, first, last)
         if first < last <= first + _LONGEST_NOTE_PIECES and not _is_bare(document.pieces[first:last]):
-            return Range(path, first, last)
-        return Range(path, first, self._goes_on(document, path, first, starts))
+            return ParagraphRange(path, first, last)
+        return ParagraphRange(path, first, self._goes_on(document, path, first, starts))
 
-    def _goes_on(self, document: Document, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+    def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         """Where a note ends of which only the first paragraph is known: at the next, if there is nothing but notes."""
         for index in range(first + 1, min(len(document.pieces), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
-            if document.pieces[index].kind in (Kind.HEADING, Kind.BREAK):
+            if document.pieces[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
         return first + (2 if _is_bare(document.pieces[first : first + 1]) and first + 1 < len(document.pieces) else 1)
 
-    def _is_note(self, link: _Link, note: Range) -> bool:
+    def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].pieces[link.piece].marks[link.mark]
         last = note.last or note.first
         if link.path == note.path and note.first <= link.piece < last:
@@ -219,17 +219,17 @@ class _Linker:
         target = link.target
         return (self._order[target.path], target.first) > (self._order[link.path], link.piece)
 
-    def _leads_back(self, link: _Link, note: Range) -> bool:
+    def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins or ends with a link to the paragraph that refers to it."""
         return any(
-            back.target == Range(link.path, link.piece)
+            back.target == ParagraphRange(link.path, link.piece)
             and bool(back.fragment)
             and (back.start <= _LEAST_AROUND or back.end >= len(back.around) - _LEAST_AROUND)
             for index in range(note.first, note.last or note.first)
             for back in self._by_piece.get((note.path, index), ())
         )
 
-    def _has_its_number(self, link: _Link, note: Range) -> bool:
+    def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins with the sign of a reference that clings to the word before it."""
         before = link.around[link.start - 1 : link.start]
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
@@ -242,10 +242,10 @@ class _Linker:
         self,
         path: str,
         index: int,
-        piece: Piece,
-        notes: Mapping[tuple[str, int, int], Range],
-        targets: dict[str, Range],
-    ) -> Piece:
+        piece: ParsedParagraph,
+        notes: Mapping[tuple[str, int, int], ParagraphRange],
+        targets: dict[str, ParagraphRange],
+    ) -> ParsedParagraph:
         marks = list(piece.marks)
         brackets: dict[int, str] = {}
         for number, mark in enumerate(piece.marks):
@@ -275,7 +275,7 @@ def _is_reference(link: _Link) -> bool:
     return bool(_REFERENCE.fullmatch(link.words))
 
 
-def _is_bare(pieces: Sequence[Piece]) -> bool:
+def _is_bare(pieces: Sequence[ParsedParagraph]) -> bool:
     """Whether there is nothing but the number of a note."""
     return all(_REFERENCE.fullmatch(piece.words.strip()) for piece in pieces)
 

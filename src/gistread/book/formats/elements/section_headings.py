@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gistread.book.characters import one_line
 from gistread.book.formats.headings import Candidate, Rank, candidate
-from gistread.book.formats.layout import Block
-from gistread.book.model import Kind
+from gistread.book.formats.text_blocks import TextBlock
+from gistread.book.model import ParagraphKind
+from gistread.book.normalise import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequen
     runs = _runs(headings)
     if not runs:
         return ()
-    found = {one.index: candidate(one.index, Block((one_line(one.text),), Kind.TEXT, 1)) for one in headings}
+    found = {
+        one.index: candidate(one.index, TextBlock((one_line(one.text),), ParagraphKind.TEXT, 1)) for one in headings
+    }
     alone = _sizes_that_stand_alone(runs)
     if _is_title(runs, found, title):
         runs[0] = _without_title_page(runs[0], found, alone, frozenset(map(_letters, authors)))

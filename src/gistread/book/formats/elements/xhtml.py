@@ -12,6 +12,7 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book import inline
+from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.inline_elements import (
     BY_NAME,
     address_of,
@@ -22,7 +23,7 @@ from gistread.book.formats.elements.inline_elements import (
 )
 from gistread.book.formats.elements.list_markers import marker
 from gistread.book.formats.elements.markup import local_name, named, plain_text
-from gistread.book.formats.elements.paragraph import Collector
+from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, inside, piece_of
 from gistread.book.formats.elements.pictures import (
     Picture,
     drawn_text,
@@ -31,7 +32,6 @@ from gistread.book.formats.elements.pictures import (
     picture_of,
     svg_pictures,
 )
-from gistread.book.formats.elements.pieces import Context, Piece, inside, piece_of
 from gistread.book.formats.elements.semantics import (
     BLOCKS,
     HEADINGS,
@@ -48,8 +48,8 @@ from gistread.book.formats.elements.semantics import (
 )
 from gistread.book.formats.elements.stylesheets import Sheet, read_sheet, together
 from gistread.book.formats.elements.tables import COLUMN_END, cells_of, is_of_facts, rows_of
-from gistread.book.inline import Mark
-from gistread.book.model import Kind
+from gistread.book.inline import InlineMark
+from gistread.book.model import ParagraphKind
 
 BREAK_TEXT = "* * *"
 
@@ -62,8 +62,8 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    pieces: tuple[Piece, ...]
+class XhtmlDocument:
+    pieces: tuple[ParsedParagraph, ...]
     anchors: dict[str, int]
     """Of each id the index of the piece that it stands in or before; may be the number of pieces."""
     title: str
@@ -77,7 +77,7 @@ class Document:
     """It says something; pictures that have only a file's name say nothing."""
 
 
-def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_SHEET) -> Document:
+def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_SHEET) -> XhtmlDocument:
     """The paragraphs of a document: the one entrance for every format that is, or can be put as, XHTML.
 
     `root` is any element, <html> or a part of it; a namespace makes no difference. What counts:
@@ -101,7 +101,7 @@ def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_S
     walker.sheet = together([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker.element(root, Context())
     walker.flush(Context())
-    return Document(
+    return XhtmlDocument(
         pieces=tuple(walker.pieces),
         anchors=walker.anchors,
         title=title,
@@ -127,7 +127,7 @@ def _declared_language(root: etree._Element) -> str:
 class _Walker:
     """Walks one document and collects its pieces."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
@@ -140,7 +140,7 @@ class _Walker:
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     """Bullet or number that the next paragraph of a list begins with."""
-    _captioned: list[Mark] | None = None
+    _captioned: list[InlineMark] | None = None
     """In a figure with a caption: its pictures that have no words but those."""
     _in_cell: bool = False
     _depth: int = 0
@@ -171,13 +171,13 @@ class _Walker:
         marks = (block_styles_of if name in BLOCKS else styles_of)(element, name, self.sheet)
         before, language = self.language, language_of(element)
         if language and not is_same_language(language, before or language):
-            marks = (*marks, Mark(language=language))
+            marks = (*marks, InlineMark(language=language))
         self.language = language or before
         self._known(element, name, types, marks, context)
         self.language = before
 
     def _known(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: Context
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
     ) -> None:
         if name not in BLOCKS:
             self._anchor(element)
@@ -197,7 +197,7 @@ class _Walker:
         if self._in_cell:
             self._collector.text(" ")
             return
-        collected = self._collector.take(heading=context.kind is Kind.HEADING)
+        collected = self._collector.take(heading=context.kind is ParagraphKind.HEADING)
         if collected is None:
             return
         self.has_words = self.has_words or collected.has_words
@@ -232,7 +232,7 @@ class _Walker:
     def _block(self, element: etree._Element, name: str, types: frozenset[str], context: Context) -> None:
         inner = inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
-            self._list(element, name, replace(inner, kind=Kind.LIST, level=inner.level + 1))
+            self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
         elif name == "table":
             self._table(element, inner)
         elif name == "hgroup":
@@ -274,7 +274,7 @@ class _Walker:
             if any(cells):
                 rows.append(COLUMN_END.join(cells).strip(COLUMN_END))
         self._collector.rows(rows)
-        self.flush(replace(context, kind=Kind.TABLE))
+        self.flush(replace(context, kind=ParagraphKind.TABLE))
 
     def _cell(self, cell: etree._Element, context: Context) -> str:
         self._anchor(cell)
@@ -286,7 +286,7 @@ class _Walker:
 
     def _heading_group(self, element: etree._Element, context: Context) -> None:
         level = next((HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in HEADINGS), 1)
-        inner = replace(context, kind=Kind.HEADING, level=level)
+        inner = replace(context, kind=ParagraphKind.HEADING, level=level)
         for child in element:
             self.flush(inner)
             self._anchor(child)
@@ -299,14 +299,16 @@ class _Walker:
         self._children(element, context)
         self.flush(context)
         lines = self.pieces[first:]
-        if len(lines) < 2 or any(piece.kind is not Kind.VERSE or "\n" in piece.text for piece in lines):
+        if len(lines) < 2 or any(piece.kind is not ParagraphKind.VERSE or "\n" in piece.text for piece in lines):
             return
-        marks: list[Mark] = []
+        marks: list[InlineMark] = []
         texts = []
         for piece in lines:
             texts.append(inline.renumbered(piece.text, len(marks)) if piece.marks else piece.text)
             marks += piece.marks
-        self.pieces[first:] = [Piece("\n".join(texts), Kind.VERSE, lines=True, marks=tuple(marks[: inline.MOST_MARKS]))]
+        self.pieces[first:] = [
+            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=tuple(marks[: inline.MOST_MARKS]))
+        ]
         for name in self._ids[known:]:
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
             if name in self.ends:
@@ -318,13 +320,13 @@ class _Walker:
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         if any(is_caption(each, name) and plain_text(each) for each, name in within):
             pictures = (picture_of(each) for each, name in within if name in ("img", "image"))
-            self._captioned = [Mark(image=each.source) for each in pictures if each.source and not each.words]
+            self._captioned = [InlineMark(image=each.source) for each in pictures if each.source and not each.words]
         self._children(element, context)
         self.flush(context)
         self._captioned = before
 
     def _caption(self, element: etree._Element, context: Context) -> None:
-        inner = replace(context, kind=Kind.IMAGE)
+        inner = replace(context, kind=ParagraphKind.IMAGE)
         marks = self._captioned or []
         if plain_text(element):
             self._captioned = self._captioned and []
@@ -343,13 +345,13 @@ class _Walker:
             self._anchor(inner)
         text = plain_text(element) or _DRAWN_REFERENCE
         address = next(filter(None, (address_of(each, local_name(each)) for each in element.iter())), "")
-        marks = (Mark(href=address, is_note=True),) if address else ()
+        marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
         self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
         self._collector.end(marks)
 
     def _inline(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[Mark, ...], context: Context
+        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
     ) -> None:
         collector = self._collector
         if name == "br":
@@ -357,7 +359,7 @@ class _Walker:
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.pieces.append(Piece(BREAK_TEXT, Kind.BREAK))
+                self.pieces.append(ParsedParagraph(BREAK_TEXT, ParagraphKind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))
@@ -375,7 +377,7 @@ class _Walker:
             self._reference(element)
         else:
             if address := address_of(element, name):
-                marks = (Mark(href=address), *marks)
+                marks = (InlineMark(href=address), *marks)
             collector.begin(marks)
             if name == "q":
                 collector.text("“")

@@ -13,18 +13,25 @@ from pathlib import PurePath
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.characters import one_line
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.elements.assembly import assemble
 from gistread.book.formats.elements.inline_elements import is_same_language
-from gistread.book.formats.elements.linking import Place, linked
+from gistread.book.formats.elements.linking import DocumentAnchor, resolve_links
 from gistread.book.formats.elements.markup import parse
-from gistread.book.formats.elements.pieces import Piece
+from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
-from gistread.book.formats.elements.xhtml import Document, in_head, read_document
-from gistread.book.formats.epub.package import Entry, Package, PackageError, encrypted_paths, read_package, resolved
-from gistread.book.inline import Mark
-from gistread.book.model import Book, Kind
+from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
+from gistread.book.formats.epub.package import (
+    ContentsEntry,
+    Package,
+    PackageError,
+    encrypted_paths,
+    read_package,
+    resolved,
+)
+from gistread.book.inline import InlineMark
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import one_line
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
@@ -78,7 +85,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     builder = BookBuilder()
     begins = _chapters(archive, package, documents)
     resolve = assemble(
-        builder, linked(documents, references.place, references.picture), lambda path, document: begins[path]
+        builder, resolve_links(documents, references.place, references.picture), lambda path, document: begins[path]
     )
     if not builder.characters:  # its words are controls and spaces
         raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
@@ -100,11 +107,11 @@ class _References:
 
     archive: Archive
 
-    def place(self, path: str, href: str) -> Place | None:
+    def place(self, path: str, href: str) -> DocumentAnchor | None:
         target, fragment = resolved(href, posixpath.dirname(path))
         if not target and not fragment:
             return None
-        return Place(self.archive.find(target) or target if target else path, fragment)
+        return DocumentAnchor(self.archive.find(target) or target if target else path, fragment)
 
     def picture(self, path: str, source: str) -> str:
         target, _ = resolved(source, posixpath.dirname(path))
@@ -137,7 +144,7 @@ class _Sheets:
         return self._read[path]
 
 
-def _with_languages(documents: Mapping[str, Document], language: str) -> dict[str, Document]:
+def _with_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
     """Of a book in two languages, the pages in the other one marked so.
 
     Where most pages are in another language than the package says, one of the two is wrong, and nothing is marked.
@@ -148,16 +155,16 @@ def _with_languages(documents: Mapping[str, Document], language: str) -> dict[st
     return {path: _in_its_language(each) if path in others else each for path, each in documents.items()}
 
 
-def _in_its_language(document: Document) -> Document:
-    mark = Mark(language=document.language)
+def _in_its_language(document: XhtmlDocument) -> XhtmlDocument:
+    mark = InlineMark(language=document.language)
     return replace(document, pieces=tuple(piece.under(mark) for piece in document.pieces))
 
 
 def _chapters(
-    archive: Archive, package: Package, documents: Mapping[str, Document]
+    archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, dict[int, list[tuple[str, int]]]]:
     """Of each document, at which pieces chapters begin: (title, level) of each."""
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[ContentsEntry]] = {}
     for entry in package.contents:
         entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
     level = 1
@@ -170,7 +177,7 @@ def _chapters(
     return found
 
 
-def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, Document]]:
+def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
     read: Counter[str] = Counter()
     sheets = _Sheets(archive)
     for path in package.spine:
@@ -192,7 +199,7 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
 
 
 def _begins(
-    document: Document, entries: list[Entry], level: int, *, has_contents: bool
+    document: XhtmlDocument, entries: list[ContentsEntry], level: int, *, has_contents: bool
 ) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """At which pieces chapters begin: index, and (title, level) of each that begins there."""
     if not document.pieces:
@@ -206,19 +213,19 @@ def _begins(
         yield from at.items()
     elif has_contents:
         # A file that the contents leave out goes on with the chapter before it, unless it opens with a heading.
-        heading = next((piece for piece in document.pieces[:2] if piece.kind is Kind.HEADING), None)
+        heading = next((piece for piece in document.pieces[:2] if piece.kind is ParagraphKind.HEADING), None)
         if heading:
             yield 0, [(heading.words, level)]
     else:
         yield from _headed(document.pieces)
 
 
-def _headed(pieces: tuple[Piece, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+def _headed(pieces: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Chapters by headings alone. Headings in a row are one: a number and its title."""
     index = 0
     while index < len(pieces):
         run = index
-        while run < len(pieces) and pieces[run].kind is Kind.HEADING:
+        while run < len(pieces) and pieces[run].kind is ParagraphKind.HEADING:
             run += 1
         if run > index and pieces[index].level <= _CHAPTER_HEADINGS:
             yield index, [(". ".join(piece.words for piece in pieces[index:run]), pieces[index].level)]

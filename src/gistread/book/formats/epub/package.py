@@ -42,7 +42,7 @@ class PackageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ContentsEntry:
     """A line of the table of contents."""
 
     title: str
@@ -63,7 +63,7 @@ class Package:
     """Path of the picture, or nothing."""
     spine: tuple[str, ...]
     """Paths of the text files in reading order; one that is to be read again stands there again."""
-    contents: tuple[Entry, ...]
+    contents: tuple[ContentsEntry, ...]
     notices: tuple[str, ...] = field(default=())
 
 
@@ -217,7 +217,7 @@ def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
     return chain
 
 
-def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[Entry, ...]:
+def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
     """The table of contents: the navigation document of EPUB 3, or else the NCX of EPUB 2."""
     spine = first(root, "spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
@@ -237,7 +237,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
     return ()
 
 
-def _navigation(root: etree._Element, path: str) -> Iterator[Entry]:
+def _navigation(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
     navs = list(named(root, "nav"))
     marked = [nav for nav in navs if "toc" in nav.get(_EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
     for nav in (marked or navs)[:1]:
@@ -246,7 +246,7 @@ def _navigation(root: etree._Element, path: str) -> Iterator[Entry]:
                 yield from _navigation_list(child, path, 1)
 
 
-def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator[Entry]:
+def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator[ContentsEntry]:
     for item in ordered:
         label = next((child for child in item if local_name(child) in ("a", "span")), None)
         inner = [child for child in item if local_name(child) == "ol"]
@@ -261,13 +261,13 @@ def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator
                 yield from _navigation_list(child, path, level + 1)
 
 
-def _ncx(root: etree._Element, path: str) -> Iterator[Entry]:
+def _ncx(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
     top = first(root, "navmap")
     if top is not None:
         yield from _ncx_points(top, path, 1)
 
 
-def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[Entry]:
+def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[ContentsEntry]:
     for point in parent:
         if local_name(point) != "navpoint":
             continue
@@ -279,6 +279,6 @@ def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[Entry
             yield from _ncx_points(point, path, level + 1)
 
 
-def _entry(title: str, reference: str, path: str, level: int) -> Entry:
+def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
     target, fragment = resolved(reference, posixpath.dirname(path))
-    return Entry(title, target or (path if fragment else ""), fragment, level)
+    return ContentsEntry(title, target or (path if fragment else ""), fragment, level)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from gistread.book.formats.declared import decode_declared, encoding_notices
 from gistread.book.formats.elements.markup import Tree, local_name, parse_foreign, plain_text
-from gistread.book.formats.elements.one_document import Metadata, read_tree
+from gistread.book.formats.elements.single_document import Metadata, read_tree
+from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.fb2.tree import FictionBook, reference, tree_of
 from gistread.book.model import Book
 from gistread.errors import BookError

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.formats.elements.one_document import Section
 from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.layout import is_break
+from gistread.book.formats.elements.single_document import Section
+from gistread.book.formats.text_blocks import is_break
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
 _INLINE = {

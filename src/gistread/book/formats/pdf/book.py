@@ -11,18 +11,18 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from gistread.book.builder import BookBuilder, Target
-from gistread.book.characters import clean, one_line
-from gistread.book.formats.pdf.chapters import Places, by_headings, by_outline
-from gistread.book.formats.pdf.furniture import furniture
-from gistread.book.formats.pdf.hyphens import Words
-from gistread.book.formats.pdf.layout import Layout, measure
+from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
+from gistread.book.formats.pdf.furniture import find_furniture
+from gistread.book.formats.pdf.layout import PageLayout, measure_layout
 from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, rows
-from gistread.book.formats.pdf.pages import Area, Document, Page, Piece, Place
-from gistread.book.formats.pdf.paragraphs import Block, blocks
+from gistread.book.formats.pdf.pages import LinkArea, Page, PagePosition, PdfDocument, TextRun
+from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
 from gistread.book.formats.pdf.text import plain, share_of_unreadable, text_of
-from gistread.book.inline import Mark
-from gistread.book.model import Book, Kind
+from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.inline import InlineMark
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import clean, one_line
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
@@ -57,7 +57,7 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
     return book_of(document, name)
 
 
-def book_of(document: Document, name: str) -> Book:
+def book_of(document: PdfDocument, name: str) -> Book:
     """The book that was found in a PDF. Raises BookError where it has no text."""
     letters = sum(len(piece.text.strip()) for page in document.pages for piece in page.pieces)
     if letters < _LETTERS_OF_A_SCAN * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
@@ -69,9 +69,9 @@ def book_of(document: Document, name: str) -> Book:
             f"{name} does not say which letters its fonts show, so its text cannot be read.",
             "Optical character recognition (OCR) can make a copy whose text can.",
         )
-    found = _columns(document.pages, furniture(page_rows))
-    layout = measure(found)
-    paragraphs = blocks(found, layout)
+    found = _columns(document.pages, find_furniture(page_rows))
+    layout = measure_layout(found)
+    paragraphs = split_into_blocks(found, layout)
     words = Words(line.text for column in found for line in column.lines)
     return _built(document, paragraphs, layout, words, name)
 
@@ -80,7 +80,7 @@ def _is_scanned(pages: Sequence[Page]) -> bool:
     return sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
 
 
-def _without_text(document: Document, name: str) -> BookError:
+def _without_text(document: PdfDocument, name: str) -> BookError:
     if not document.pages:
         return BookError(f"{name} cannot be read: none of its pages can.", _FRESH_COPY)
     if any(page.has_pictures for page in document.pages):
@@ -105,9 +105,9 @@ def _columns(pages: Sequence[Page], gone: Sequence[Sequence[Line]]) -> list[Colu
     ]
 
 
-def _built(document: Document, paragraphs: list[Block], layout: Layout, words: Words, name: str) -> Book:
+def _built(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, words: Words, name: str) -> Book:
     texts = [plain(block, words) for block in paragraphs]
-    places = Places(paragraphs)
+    places = PositionIndex(paragraphs)
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
     ) or by_headings(paragraphs, texts, layout)
@@ -125,13 +125,13 @@ def _built(document: Document, paragraphs: list[Block], layout: Layout, words: W
         own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
         text, marks = text_of(block, layout, words, own_areas, _href, notes.href)
         start = builder.next_start
-        kind = Kind.HEADING if index in begins and len(texts[index]) < 200 else block.kind
-        if builder.add(text, kind, level if kind is Kind.HEADING else 0, lines=block.keeps_lines, marks=marks):
+        kind = ParagraphKind.HEADING if index in begins and len(texts[index]) < 200 else block.kind
+        if builder.add(text, kind, level if kind is ParagraphKind.HEADING else 0, lines=block.keeps_lines, marks=marks):
             bounds[index] = start, builder.characters
     if not builder.characters:
         raise _without_text(document, name)
 
-    def resolve(mark: Mark) -> Target | None:
+    def resolve(mark: InlineMark) -> Target | None:
         if mark.is_note:
             return Target(*bounds[int(mark.href)]) if int(mark.href) in bounds else None
         place = _place(mark.href)
@@ -149,17 +149,17 @@ def _built(document: Document, paragraphs: list[Block], layout: Layout, words: W
     )
 
 
-def _href(area: Area) -> str:
+def _href(area: LinkArea) -> str:
     if isinstance(area.target, str):
         return area.target
     return f"#{area.target.page}:{area.target.x}:{area.target.y}"
 
 
-def _place(href: str) -> Place | None:
+def _place(href: str) -> PagePosition | None:
     if not re.fullmatch(r"#\d+:[^:]+:[^:]+", href):
         return None
     page, x, y = href[1:].split(":")
-    return Place(int(page), None if x == "None" else float(x), None if y == "None" else float(y))
+    return PagePosition(int(page), None if x == "None" else float(x), None if y == "None" else float(y))
 
 
 class _Notes:
@@ -168,19 +168,19 @@ class _Notes:
     def __init__(self, paragraphs: Sequence[Block]) -> None:
         found: dict[tuple[int, str], list[int]] = {}
         for index, block in enumerate(paragraphs):
-            if block.kind is Kind.NOTE and block.label:
+            if block.kind is ParagraphKind.NOTE and block.label:
                 found.setdefault((block.lines[0].page, block.label), []).append(index)
         self._notes = {key: indices[0] for key, indices in found.items() if len(indices) == 1}
         self._first_lines = {paragraphs[index].lines[0] for index in self._notes.values()}
 
-    def href(self, line: Line, piece: Piece) -> str:
+    def href(self, line: Line, piece: TextRun) -> str:
         if line in self._first_lines and piece is line.pieces[0]:
             return ""
         index = self._notes.get((line.page, piece.text.strip()))
         return "" if index is None else str(index)
 
 
-def _title(document: Document, paragraphs: Sequence[Block], texts: Sequence[str]) -> str:
+def _title(document: PdfDocument, paragraphs: Sequence[Block], texts: Sequence[str]) -> str:
     title = one_line(clean(document.metadata.get("Title", "")))
     if title and not _FILE_NAME.search(title) and any(map(str.isalpha, title)):
         return title
@@ -188,12 +188,12 @@ def _title(document: Document, paragraphs: Sequence[Block], texts: Sequence[str]
     headings = [
         (block.lines[0].size, -index)
         for index, block in enumerate(paragraphs[:20])
-        if block.kind is Kind.HEADING and block.lines[0].page <= first_page + 1
+        if block.kind is ParagraphKind.HEADING and block.lines[0].page <= first_page + 1
     ]
     return texts[-max(headings)[1]] if headings else ""
 
 
-def _authors(document: Document) -> tuple[str, ...]:
+def _authors(document: PdfDocument) -> tuple[str, ...]:
     return tuple(author for author in _AUTHORS_APART.split(document.metadata.get("Author", "")) if author.strip())
 
 
@@ -212,7 +212,7 @@ def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str
     return tuple(found)
 
 
-def _notices(document: Document) -> list[str]:
+def _notices(document: PdfDocument) -> list[str]:
     notices = []
     if document.unread:
         were = "was" if len(set(document.unread)) == 1 else "were"

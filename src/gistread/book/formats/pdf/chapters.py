@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gistread.book.formats.layout import Block as TextBlock
 from gistread.book.formats.outline import outline as outline_of_text
-from gistread.book.formats.pdf.layout import Layout
-from gistread.book.formats.pdf.pages import Entry, Place
+from gistread.book.formats.pdf.layout import PageLayout
+from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition
 from gistread.book.formats.pdf.paragraphs import Block
-from gistread.book.model import Kind
+from gistread.book.formats.text_blocks import TextBlock as TextBlock
+from gistread.book.model import ParagraphKind
 
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _ABOVE_POINTS = 4.0
@@ -24,7 +24,7 @@ _LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class ChapterStart:
     """One that begins with a block."""
 
     block: int
@@ -32,7 +32,7 @@ class Chapter:
     level: int
 
 
-class Places:
+class PositionIndex:
     """Finds blocks by where they stand."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -46,7 +46,7 @@ class Places:
                 row = (line.baseline + line.size, left, right, index, number == 0)
                 self._on_page.setdefault(line.page, []).append(row)
 
-    def block_at(self, place: Place) -> int | None:
+    def block_at(self, place: PagePosition) -> int | None:
         """The block that a place means: the first line at or below it. None: there is none from that page on."""
         if place.page < 0:
             return None
@@ -61,7 +61,7 @@ class Places:
             below = [row for row in below if row[1] - 20 <= place.x <= row[2]] or below
         return max(below, key=lambda row: row[0])[3]
 
-    def heading_at(self, place: Place, title: str) -> int | None:
+    def heading_at(self, place: PagePosition, title: str) -> int | None:
         """The block where a chapter of this title begins: the one that reads so, on its page; else by the place."""
         wanted = letters(title)
         on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
@@ -88,7 +88,7 @@ class Places:
             return None
         if (text.endswith(wanted) or wanted.endswith(text)) and abs(len(text) - len(wanted)) <= _NUMBERING_LETTERS:
             return 1
-        is_heading = self._blocks[index].kind is Kind.HEADING
+        is_heading = self._blocks[index].kind is ParagraphKind.HEADING
         return 2 if is_heading and (wanted in text or text in wanted) else None
 
 
@@ -96,29 +96,31 @@ def letters(text: str) -> str:
     return _NOT_A_LETTER.sub("", text).casefold()
 
 
-def by_outline(entries: Sequence[Entry], places: Places) -> list[Chapter]:
+def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[ChapterStart]:
     """Chapters as the document's own outline names them, in the order of the text; none where it is of no use."""
-    found: dict[tuple[int, str], Chapter] = {}
+    found: dict[tuple[int, str], ChapterStart] = {}
     for entry in entries:
         block = places.heading_at(entry.place, entry.title) if entry.place and entry.title.strip() else None
         if block is not None:
-            found.setdefault((block, entry.title), Chapter(block, entry.title, entry.level))
+            found.setdefault((block, entry.title), ChapterStart(block, entry.title, entry.level))
     if len(found) < 2 or len(found) < _LEAST_SHARE_OF_SOUND_ENTRIES * len(entries):
         return []
     return sorted(found.values(), key=lambda chapter: (chapter.block, chapter.level))
 
 
-def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: Layout) -> list[Chapter]:
+def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
     """Chapters by what their headings say (Chapter 1), else by how large they are."""
     as_text = [
         TextBlock(
-            (text,), Kind.TEXT if block.kind is Kind.HEADING else block.kind, 2 if block.kind is Kind.HEADING else 1
+            (text,),
+            ParagraphKind.TEXT if block.kind is ParagraphKind.HEADING else block.kind,
+            2 if block.kind is ParagraphKind.HEADING else 1,
         )
         for block, text in zip(blocks, texts, strict=True)
     ]
     told = outline_of_text(as_text)
-    chapters = [Chapter(one.index, one.title, one.level) for one in told.headings]
-    is_heading = [block.kind is Kind.HEADING for block in blocks]
+    chapters = [ChapterStart(one.index, one.title, one.level) for one in told.headings]
+    is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
     if len(chapters) >= 2 and sum(is_heading[one.block] for one in chapters) >= 0.5 * min(
         len(chapters), len(sized) or 1
@@ -127,8 +129,8 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: Layout) -
     return sized if len(sized) >= 2 else chapters
 
 
-def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[Chapter]:
-    headings = [(index, _rank(block)) for index, block in enumerate(blocks) if block.kind is Kind.HEADING]
+def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
+    headings = [(index, _rank(block)) for index, block in enumerate(blocks) if block.kind is ParagraphKind.HEADING]
     if not headings:
         return []
     first_page = blocks[headings[0][0]].lines[0].page
@@ -139,14 +141,14 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[Chapter]:
     if len(ranks) > 1 and counts[ranks[0]] == on_first[ranks[0]]:
         ranks = ranks[1:]
     levels = {rank: level for level, rank in enumerate(ranks[:_CHAPTER_SIZES], 1)}
-    found: list[Chapter] = []
+    found: list[ChapterStart] = []
     for index, rank in headings:
         if rank not in levels or not any(map(str.isalnum, texts[index])):
             continue
         if found and found[-1].block == index - 1 and levels[rank] == found[-1].level and len(found[-1].title) < 30:
-            found[-1] = Chapter(found[-1].block, f"{found[-1].title}. {texts[index]}", found[-1].level)
+            found[-1] = ChapterStart(found[-1].block, f"{found[-1].title}. {texts[index]}", found[-1].level)
         else:
-            found.append(Chapter(index, texts[index], levels[rank]))
+            found.append(ChapterStart(index, texts[index], levels[rank]))
     return found
 
 

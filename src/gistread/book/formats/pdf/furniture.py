@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from gistread.book.formats.numbering import roman
+from gistread.book.formats.numerals import parse_roman
 from gistread.book.formats.pdf.lines import Line
 
 _EDGE_ROWS = 3
@@ -24,7 +24,7 @@ _FIRST_IS_1 = 100_000
 _BARE = ("#", "- # -", "– # –", "page #", "[#]")
 
 
-def furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Of each page (its rows from the top down) the rows that are furniture."""
     seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
     edges = [(_edge(rows), _edge(rows[::-1])) for rows in pages]
@@ -67,7 +67,7 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
     words = " ".join(text.split()).casefold()
     yield words, -1
     for match in _NUMBER.finditer(text):
-        number = int(match[0]) if match[0].isdigit() else roman(match[0])
+        number = int(match[0]) if match[0].isdigit() else parse_roman(match[0])
         if number is not None:
             around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
             yield " ".join(around.split()), number - page + _FIRST_IS_1 - 1

@@ -20,7 +20,7 @@ _FULL_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Layout:
+class PageLayout:
     """Sizes and distances in points."""
 
     size: float
@@ -53,7 +53,7 @@ class Layout:
         return left, max(column.right, left + width)
 
 
-def measure(columns: Sequence[Column]) -> Layout:
+def measure_layout(columns: Sequence[Column]) -> PageLayout:
     """The layout of a document with these columns, which hold at least one line."""
     lines = [line for column in columns for line in column.lines]
     sizes: Counter[int] = Counter()
@@ -68,7 +68,7 @@ def measure(columns: Sequence[Column]) -> Layout:
     size = sizes.most_common(1)[0][0] / 2
     body = [line for line in lines if abs(line.size - size) < 0.6]
     lefts = Counter(round(line.left) for line in body)
-    return Layout(
+    return PageLayout(
         size=size,
         styles=styles.most_common(1)[0][0],
         is_fixed=fixed > letters * 0.5,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from gistread.book.formats.pdf.pages import Page, Piece
+from gistread.book.formats.pdf.pages import Page, TextRun
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
@@ -29,7 +29,7 @@ class Line:
     """What stands on one baseline of one column, from left to right."""
 
     page: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextRun, ...]
     left: float
     right: float
     baseline: float
@@ -53,7 +53,7 @@ class Column:
 class _Segment:
     """Pieces that stand close together on one row."""
 
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[TextRun] = field(default_factory=list)
     left: float = 0.0
     right: float = 0.0
     baseline: float = 0.0
@@ -82,7 +82,7 @@ def find_gutter(page: Page) -> float | None:
     return _gutter(_segments(page.pieces), None)
 
 
-def _segments(pieces: Sequence[Piece]) -> list[_Segment]:
+def _segments(pieces: Sequence[TextRun]) -> list[_Segment]:
     """Neighbours in the file that are neighbours on the page."""
     found: list[_Segment] = []
     for piece in pieces:
@@ -99,7 +99,7 @@ def _segments(pieces: Sequence[Piece]) -> list[_Segment]:
     return found
 
 
-def _continues(segment: _Segment, piece: Piece) -> bool:
+def _continues(segment: _Segment, piece: TextRun) -> bool:
     size = max(segment.size, piece.size)
     gap = piece.left - segment.right
     return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(
@@ -166,7 +166,7 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
             if first is not None and beside:
                 last = letter.pieces[-1]
                 body = first[0]
-                joined = Piece(
+                joined = TextRun(
                     last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.pieces[0].font
                 )
                 body.pieces.insert(0, joined)
@@ -287,11 +287,11 @@ def _line(page: int, segments: list[_Segment]) -> Line:
     return Line(page, tuple(pieces), pieces[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
 
 
-def is_raised(line: Line, piece: Piece) -> bool:
+def is_raised(line: Line, piece: TextRun) -> bool:
     return piece.size < 0.85 * line.size and piece.baseline > line.baseline + _RAISED_EMS * line.size
 
 
-def is_lowered(line: Line, piece: Piece) -> bool:
+def is_lowered(line: Line, piece: TextRun) -> bool:
     return piece.size < 0.85 * line.size and piece.baseline < line.baseline - 0.08 * line.size
 
 

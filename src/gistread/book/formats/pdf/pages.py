@@ -58,7 +58,7 @@ class Font:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRun:
     """Words in one font on one baseline. A space at its end: white space follows it."""
 
     text: str
@@ -70,7 +70,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePosition:
     """A page (from 0) and a height on it, where one is given."""
 
     page: int
@@ -79,23 +79,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class LinkArea:
     """A part of a page that leads somewhere: to a place of the document, or to an address."""
 
     left: float
     bottom: float
     right: float
     top: float
-    target: Place | str
+    target: PagePosition | str
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OutlineEntry:
     """One of the outline."""
 
     title: str
     level: int
-    place: Place | None
+    place: PagePosition | None
 
 
 @dataclass(frozen=True)
@@ -103,33 +103,33 @@ class Page:
     """Its pieces in the order of the file, which need not be that of reading."""
 
     number: int
-    pieces: tuple[Piece, ...]
-    areas: tuple[Area, ...] = ()
+    pieces: tuple[TextRun, ...]
+    areas: tuple[LinkArea, ...] = ()
     turn: int = 0
     """Quarters by which its text is turned on the sheet; all places are given as if it were not."""
     has_pictures: bool = False
 
 
 @dataclass
-class Document:
+class PdfDocument:
     """All that was found in a PDF. What could not be read is named."""
 
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
-    outline: tuple[Entry, ...] = ()
+    outline: tuple[OutlineEntry, ...] = ()
     pages: list[Page] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     """Pages, from 0, of which nothing could be read."""
     turns: dict[int, int] = field(default_factory=dict)
 
-    def upright(self, place: Place) -> Place:
+    def upright(self, place: PagePosition) -> PagePosition:
         """A place of the file in the frame that the pieces of its page are given in."""
         turn = self.turns.get(place.page, 0)
         if not turn or place.x is None or place.y is None:
-            return place if not turn else Place(place.page, None, None)
+            return place if not turn else PagePosition(place.page, None, None)
         x, y, _, _ = turned((place.x, place.y, place.x, place.y), turn)
-        return Place(place.page, x, y)
+        return PagePosition(place.page, x, y)
 
 
 def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
@@ -157,16 +157,16 @@ def page_of(record: Mapping[str, Any], fonts: list[Font]) -> Page:
     main = max(letters, key=lambda turn: letters[turn]) if letters else 0
     keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
     pieces = tuple(
-        Piece(text, left, right, baseline, size, fonts[font])
+        TextRun(text, left, right, baseline, size, fonts[font])
         for text, left, right, baseline, size, font, turn in raw
         if turn == main or keeps_all
     )
     areas = tuple(
-        Area(*turned((left, bottom, right, top), main), target_of(target))
+        LinkArea(*turned((left, bottom, right, top), main), target_of(target))
         for left, bottom, right, top, target in record["links"]
     )
     return Page(record["page"], pieces, areas, max(main, 0), record["has_pictures"])
 
 
-def target_of(target: Any) -> Place | str:
-    return target if isinstance(target, str) else Place(*target)
+def target_of(target: Any) -> PagePosition | str:
+    return target if isinstance(target, str) else PagePosition(*target)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gistread.book.formats.pdf.layout import Layout, first_word_width
+from gistread.book.formats.pdf.footnotes import notes_of
+from gistread.book.formats.pdf.layout import PageLayout, first_word_width
 from gistread.book.formats.pdf.lines import Column, Line
-from gistread.book.formats.pdf.notes import notes_of
 from gistread.book.formats.pdf.pages import HYPHEN
-from gistread.book.model import Kind
+from gistread.book.model import ParagraphKind
 
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]*\d{0,3}$")
 _BULLET = re.compile(r"[•‣◦▪■●○∙·–*-]\s+\S|[•‣◦▪■●○∙]\S")
@@ -23,7 +23,7 @@ _CAPTION = re.compile(
 _BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")
 _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 
-_RUNNING = frozenset({Kind.TEXT, Kind.QUOTE, Kind.LIST})
+_RUNNING = frozenset({ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST})
 _GAP_RATIO = 1.28
 _SIZE_STEP = 0.07
 _SMALL_PRINT = 0.95
@@ -38,7 +38,7 @@ class Block:
     """The lines of one paragraph."""
 
     lines: list[Line]
-    kind: Kind = Kind.TEXT
+    kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""
     """Of a note: what its reference reads."""
     left: float = 0.0
@@ -54,7 +54,7 @@ class Block:
         return " ".join(line.text for line in self.lines)
 
 
-def blocks(columns: Sequence[Column], layout: Layout) -> list[Block]:
+def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Block]:
     """The paragraphs of a document in the order of reading, notes behind the paragraph that they interrupt."""
     found: list[Block] = []
     last: Block | None = None
@@ -62,7 +62,7 @@ def blocks(columns: Sequence[Column], layout: Layout) -> list[Block]:
     for column in columns:
         body, notes = notes_of(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
-        foot = [Block(list(lines), Kind.NOTE, label, column.left, column.right) for label, lines in notes]
+        foot = [Block(list(lines), ParagraphKind.NOTE, label, column.left, column.right) for label, lines in notes]
         if foot and not foot[0].label:
             _join_note(found, foot)
         owner = own[-1] if own else None
@@ -81,7 +81,7 @@ def blocks(columns: Sequence[Column], layout: Layout) -> list[Block]:
     return [one for block in _with_verse(found, layout) for one in (block, *block.notes)]
 
 
-def _open(own: list[Block], before: Block | None, found: list[Block], layout: Layout) -> Block | None:
+def _open(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
     """The paragraph that may go on in the next column: the last of this one, or the one that this one broke off."""
     cut = before if before and _is_cut(before) and _is_body(before.lines[-1], layout) else None
     for block in reversed(own):
@@ -92,7 +92,7 @@ def _open(own: list[Block], before: Block | None, found: list[Block], layout: La
     return cut if cut and found and found[-1].lines[-1].page <= cut.lines[-1].page + 1 else None
 
 
-def _is_body(line: Line, layout: Layout) -> bool:
+def _is_body(line: Line, layout: PageLayout) -> bool:
     return abs(line.size - layout.size) <= _SIZE_STEP * layout.size
 
 
@@ -102,7 +102,7 @@ def _is_cut(block: Block) -> bool:
     return text.endswith(HYPHEN) or not _SENTENCE_END.search(text)
 
 
-def _continuation(last: Block, own: Sequence[Block], layout: Layout) -> Block | None:
+def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
     """The block of a column with which `last` goes on: its first, or behind a figure the one that goes on with it."""
     running = [block for block in own if not _floats(block)]
     for index, block in enumerate(running):
@@ -115,7 +115,7 @@ def _continuation(last: Block, own: Sequence[Block], layout: Layout) -> Block | 
 
 
 def _floats(block: Block) -> bool:
-    return block.kind in (Kind.IMAGE, Kind.TABLE)
+    return block.kind in (ParagraphKind.IMAGE, ParagraphKind.TABLE)
 
 
 def _join_note(found: list[Block], notes: list[Block]) -> None:
@@ -126,11 +126,11 @@ def _join_note(found: list[Block], notes: list[Block]) -> None:
             return
 
 
-def _goes_on(last: Block, first: Block, layout: Layout) -> bool:
+def _goes_on(last: Block, first: Block, layout: PageLayout) -> bool:
     above, below = last.lines[-1], first.lines[0]
     if first.kind not in _RUNNING or abs(above.size - below.size) > _SIZE_STEP * above.size:
         return False
-    if first.kind is Kind.LIST and _starts_item(below):
+    if first.kind is ParagraphKind.LIST and _starts_item(below):
         return False
     if above.text.endswith(HYPHEN):
         return True
@@ -145,7 +145,7 @@ def _goes_on(last: Block, first: Block, layout: Layout) -> bool:
     return starts_small or not ended or (layout.indents and last.kind is first.kind)
 
 
-def _column_blocks(column: Column, layout: Layout) -> list[Block]:
+def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     left, right = layout.edges(column)
     found: list[Block] = []
     lines = column.lines
@@ -157,11 +157,11 @@ def _column_blocks(column: Column, layout: Layout) -> list[Block]:
             found[-1].lines.append(line)
     for block in found:
         block.kind = _kind(block, layout)
-        block.keeps_lines = block.kind in (Kind.TABLE, Kind.CODE)
+        block.keeps_lines = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
     return list(_merged(found, layout))
 
 
-def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: Layout, block: Block) -> bool:
+def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
     """Whether a line begins a paragraph."""
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
@@ -228,7 +228,7 @@ def _is_bold(line: Line) -> bool:
     )
 
 
-def _is_code(line: Line, layout: Layout) -> bool:
+def _is_code(line: Line, layout: PageLayout) -> bool:
     return not layout.is_fixed and all(piece.font.is_fixed for piece in line.pieces)
 
 
@@ -237,27 +237,27 @@ def _is_centred(line: Line, left: float, right: float) -> bool:
     return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
 
 
-def _kind(block: Block, layout: Layout) -> Kind:
+def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
     first, text = block.lines[0], block.text
     if len(block.lines) == 1 and len(text) < 20 and _BREAK.match(text):
-        return Kind.BREAK
+        return ParagraphKind.BREAK
     if _CAPTION.match(text):
-        return Kind.IMAGE
+        return ParagraphKind.IMAGE
     if is_heading(block, layout):
-        return Kind.HEADING
+        return ParagraphKind.HEADING
     if all(_is_code(line, layout) for line in block.lines):
-        return Kind.CODE
+        return ParagraphKind.CODE
     if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
-        return Kind.TABLE
+        return ParagraphKind.TABLE
     if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
-        return Kind.LIST
+        return ParagraphKind.LIST
     margin = min(line.left for line in block.lines) - block.left
     if len(block.lines) > 1 and margin > 1.2 * first.size:
-        return Kind.QUOTE
-    return Kind.TEXT
+        return ParagraphKind.QUOTE
+    return ParagraphKind.TEXT
 
 
-def is_heading(block: Block, layout: Layout) -> bool:
+def is_heading(block: Block, layout: PageLayout) -> bool:
     first, text = block.lines[0], block.text
     if len(text) > _LONGEST_HEADING or len(block.lines) > 5 or not any(map(str.isalnum, text)):
         return False
@@ -275,17 +275,17 @@ def is_heading(block: Block, layout: Layout) -> bool:
     )
 
 
-def _merged(found: list[Block], layout: Layout) -> Iterator[Block]:
+def _merged(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     """Lines of code and rows of a table that the rules for prose have parted are one."""
     before: Block | None = None
     for block in found:
-        rows = block.kind in (Kind.TABLE, Kind.CODE)
-        single_row = block.kind is Kind.TEXT and len(block.lines) == 1 and block.lines[0].cells
+        rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
+        single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
         if before and before.kind is block.kind and rows and _close(before, block, layout):
             before.lines += block.lines
         elif before and single_row and before.lines[-1].cells and _close(before, block, layout):
             before.lines += block.lines
-            before.kind, before.keeps_lines = Kind.TABLE, True
+            before.kind, before.keeps_lines = ParagraphKind.TABLE, True
         else:
             if before:
                 yield before
@@ -294,12 +294,12 @@ def _merged(found: list[Block], layout: Layout) -> Iterator[Block]:
         yield before
 
 
-def _close(above: Block, below: Block, layout: Layout) -> bool:
+def _close(above: Block, below: Block, layout: PageLayout) -> bool:
     gap = above.lines[-1].baseline - below.lines[0].baseline
     return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
 
 
-def _with_verse(found: list[Block], layout: Layout) -> Iterator[Block]:
+def _with_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     """Runs of single lines that the author ended, set in and close together, are verse."""
     run: list[Block] = []
     for block in [*found, None]:
@@ -309,7 +309,7 @@ def _with_verse(found: list[Block], layout: Layout) -> Iterator[Block]:
         if _is_verse(run):
             lines = [line for one in run for line in one.lines]
             notes = [note for one in run for note in one.notes]
-            yield Block(lines, Kind.VERSE, left=run[0].left, right=run[0].right, keeps_lines=True, notes=notes)
+            yield Block(lines, ParagraphKind.VERSE, left=run[0].left, right=run[0].right, keeps_lines=True, notes=notes)
         else:
             yield from run
         run = []
@@ -321,7 +321,7 @@ def _with_verse(found: list[Block], layout: Layout) -> Iterator[Block]:
 
 def _may_be_verse(block: Block) -> bool:
     return (
-        block.kind in (Kind.TEXT, Kind.QUOTE)
+        block.kind in (ParagraphKind.TEXT, ParagraphKind.QUOTE)
         and len(block.lines) <= 2
         and not block.lines[0].cells
         and not any(line.text.endswith((HYPHEN, "-")) for line in block.lines)
@@ -329,7 +329,7 @@ def _may_be_verse(block: Block) -> bool:
     )
 
 
-def _follows(above: Block, below: Block, layout: Layout) -> bool:
+def _follows(above: Block, below: Block, layout: PageLayout) -> bool:
     gap = above.lines[-1].baseline - below.lines[0].baseline
     same_page = above.lines[-1].page == below.lines[0].page
     size = below.lines[0].size

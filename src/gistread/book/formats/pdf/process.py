@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from gistread.book.formats.pdf.pages import Document, Entry, Font, Place, page_of
+from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, page_of
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
@@ -44,12 +44,12 @@ class CancelledError(PdfError):
     """Nobody waits for it any more."""
 
 
-def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> Document:
+def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
     """All pages of the PDF in a seekable stream. `cancelled` is asked now and then, from a thread.
 
     Raises LockedError, DamagedError, CancelledError, OSError.
     """
-    document = Document()
+    document = PdfDocument()
     with _as_file(stream) as file:
         ends = time.monotonic() + _ALL_S
         opening_s = _PAGE_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
@@ -64,7 +64,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     return document
 
 
-def add_record(document: Document, fonts: list[Font], record: dict[str, Any]) -> None:
+def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
     """Take what the worker says: of the whole document first, then of each page. Raises LockedError, DamagedError."""
     if "page" not in record:
         if "error" in record:
@@ -73,7 +73,8 @@ def add_record(document: Document, fonts: list[Font], record: dict[str, Any]) ->
         document.metadata = record["metadata"]
         document.language = record["language"]
         document.outline = tuple(
-            Entry(title, level, Place(*place) if place else None) for title, level, place in record["outline"]
+            OutlineEntry(title, level, PagePosition(*place) if place else None)
+            for title, level, place in record["outline"]
         )
     elif "error" in record:
         document.unread.append(record["page"])
@@ -85,7 +86,7 @@ def add_record(document: Document, fonts: list[Font], record: dict[str, Any]) ->
 
 
 def _read_on(
-    document: Document, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
+    document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
 ) -> int:
     """Read from a page on, until the end or the end of the process; the page that comes next."""
     # -P: no module of the folder that the person happens to be in.

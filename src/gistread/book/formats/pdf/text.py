@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gistread.book import inline
-from gistread.book.formats.pdf.hyphens import Words
-from gistread.book.formats.pdf.layout import Layout
+from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.lines import Line, is_lowered, is_raised
-from gistread.book.formats.pdf.pages import HYPHEN, Area, Piece
+from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, without_leaders
-from gistread.book.inline import Mark
-from gistread.book.model import Kind, Style
+from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.inline import InlineMark
+from gistread.book.model import ParagraphKind, Style
 
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
 _UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x1f\x7f-\x9f]")
 _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 
-References = Callable[[Line, Piece], str]
+References = Callable[[Line, TextRun], str]
 """The href of the note that a raised piece stands for, or nothing."""
 
 
@@ -37,16 +37,16 @@ class Chunk:
 
 def text_of(
     block: Block,
-    layout: Layout,
+    layout: PageLayout,
     words: Words,
-    areas: Sequence[Area],
-    hrefs: Callable[[Area], str],
+    areas: Sequence[LinkArea],
+    hrefs: Callable[[LinkArea], str],
     references: References,
-) -> tuple[str, list[Mark]]:
+) -> tuple[str, list[InlineMark]]:
     """The text of a paragraph for `BookBuilder.add`, and its marks. `areas` are the links on its pages."""
     lines = [list(_chunks(line, block.kind, layout, _near(line, areas), hrefs, references)) for line in block.lines]
     if block.keeps_lines:
-        indents = _indents(block) if block.kind is Kind.CODE else [""] * len(lines)
+        indents = _indents(block) if block.kind is ParagraphKind.CODE else [""] * len(lines)
         joined: list[Chunk] = []
         for indent, line in zip(indents, lines, strict=True):
             joined += [Chunk(("\n" if joined else "") + indent, frozenset()), *_without_hyphen(line)]
@@ -70,10 +70,10 @@ def _clean(text: str) -> str:
 
 def _chunks(
     line: Line,
-    kind: Kind,
-    layout: Layout,
-    areas: Sequence[Area],
-    hrefs: Callable[[Area], str],
+    kind: ParagraphKind,
+    layout: PageLayout,
+    areas: Sequence[LinkArea],
+    hrefs: Callable[[LinkArea], str],
     references: References,
 ) -> list[Chunk]:
     found: list[Chunk] = []
@@ -82,7 +82,7 @@ def _chunks(
         # The line knows where white space stands between pieces.
         start = line.text.find(piece.text.strip(), at)
         if start > at:
-            gap = "   " if index in line.cells and kind is Kind.TABLE else " "
+            gap = "   " if index in line.cells and kind is ParagraphKind.TABLE else " "
             found.append(Chunk(gap, frozenset()))
         text = piece.text.strip()
         at = max(at, start) + len(text)
@@ -97,18 +97,18 @@ def _chunks(
     return found
 
 
-def _styles(line: Line, piece: Piece, kind: Kind, layout: Layout) -> frozenset[Style]:
+def _styles(line: Line, piece: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
     styles = piece.font.styles - layout.styles
-    if kind is Kind.HEADING:
+    if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
-    if kind is not Kind.CODE and piece.font.is_fixed and not layout.is_fixed:
+    if kind is not ParagraphKind.CODE and piece.font.is_fixed and not layout.is_fixed:
         styles |= {Style.CODE}
     if is_raised(line, piece):
         return styles | {Style.SUPERSCRIPT}
     return styles | {Style.SUBSCRIPT} if is_lowered(line, piece) else styles
 
 
-def _near(line: Line, areas: Sequence[Area]) -> list[Area]:
+def _near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
     middle = line.baseline + 0.3 * line.size
     return [
         area
@@ -117,7 +117,9 @@ def _near(line: Line, areas: Sequence[Area]) -> list[Area]:
     ]
 
 
-def _linked(piece: Piece, text: str, areas: Sequence[Area], hrefs: Callable[[Area], str]) -> list[tuple[str, str]]:
+def _linked(
+    piece: TextRun, text: str, areas: Sequence[LinkArea], hrefs: Callable[[LinkArea], str]
+) -> list[tuple[str, str]]:
     """Parts of a piece with the link that each lies in; letters are taken to be of one width."""
     width = (piece.right - piece.left) / max(1, len(text))
     found: list[tuple[str, str]] = []
@@ -161,7 +163,7 @@ def _indents(block: Block) -> list[str]:
     return [" " * min(60, round((line.left - left) / (0.6 * line.size))) for line in block.lines]
 
 
-def _marked(chunks: list[Chunk], kind: Kind) -> tuple[str, list[Mark]]:
+def _marked(chunks: list[Chunk], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
     merged: list[Chunk] = []
     for chunk in chunks:
         before = merged[-1] if merged else None
@@ -171,16 +173,16 @@ def _marked(chunks: list[Chunk], kind: Kind) -> tuple[str, list[Mark]]:
             merged.append(chunk)
     merged = _over_spaces(merged)
     parts: list[str] = []
-    marks: list[Mark] = []
+    marks: list[InlineMark] = []
     for chunk in merged:
         text = inline.without_marks(chunk.text.translate(_LIGATURES))
-        if kind is not Kind.CODE:
+        if kind is not ParagraphKind.CODE:
             text = without_leaders(text)
         opened = len(marks)
         if chunk.text.strip():
-            marks += [Mark(style=style) for style in _ORDER if style in chunk.styles]
+            marks += [InlineMark(style=style) for style in _ORDER if style in chunk.styles]
             if chunk.href:
-                marks.append(Mark(href=chunk.href, is_note=chunk.is_note))
+                marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
         if len(marks) > inline.MOST_MARKS:
             del marks[opened:]
         opening = "".join(inline.opening(index) for index in range(opened, len(marks)))

@@ -23,8 +23,8 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf.ligatures import WIDE, restored
 from gistread.book.formats.pdf.pages import HYPHEN, turned
+from gistread.book.formats.pdf.word_repair import WIDE, restored
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
@@ -41,7 +41,7 @@ _CLOSE_EMS = 0.55
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _TEXT_FLAGS_BYTES = 512
 
-Piece = tuple[str, float, float, float, float, int, int]
+RunRecord = tuple[str, float, float, float, float, int, int]
 
 
 def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
@@ -148,7 +148,7 @@ class _Reader:
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
 
-def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[Piece]:
+def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
     """The pieces of a page. `narrow_f`: the width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
     _find_lost_letters(page, narrow_f)
@@ -220,7 +220,7 @@ def _without_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) 
     yield start, stop
 
 
-def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> Piece:
+def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> RunRecord:
     first = turned(page.box(start), turn)
     last = turned(page.box(stop - 1), turn)
     x, y = page.origin(start)

@@ -48,7 +48,7 @@ _WORDS = {
         uma é
     """,
 }
-ASKING: Mapping[str, frozenset[str]] = MappingProxyType(
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _WORDS.items()}
 )
 """By ISO 639-1, in lower case."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gistread.book import inline
-from gistread.book.formats.layout import is_break
-from gistread.book.inline import Mark
+from gistread.book.formats.text_blocks import is_break
+from gistread.book.inline import InlineMark
 
 LINE_END = "\x0b"
 """Stands for a line end that the author wants: XML cannot contain it, and white space around it folds away."""
@@ -22,11 +22,11 @@ _LONGEST_INITIAL = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedText:
     """A paragraph's text, `LINE_END` where its lines end, and what the marks in it mean."""
 
     text: str
-    marks: tuple[Mark, ...]
+    marks: tuple[InlineMark, ...]
     is_picture: bool
     """It holds pictures and no words but theirs."""
     has_words: bool
@@ -44,8 +44,8 @@ class _Picture:
 @dataclass(slots=True)
 class Collector:
     _buffer: list[str] = field(default_factory=list)
-    _marks: list[Mark] = field(default_factory=list)
-    _open: list[tuple[Mark, int]] = field(default_factory=list)
+    _marks: list[InlineMark] = field(default_factory=list)
+    _open: list[tuple[InlineMark, int]] = field(default_factory=list)
     """The marks that are open, outermost first, and the index of each in this paragraph."""
     _pictures: list[_Picture] = field(default_factory=list)
     _all_marks: int = 0
@@ -61,12 +61,12 @@ class Collector:
         """The lines of a table, of cells that `end_cell` gave."""
         self._buffer.append(LINE_END.join(rows))
 
-    def begin(self, marks: Sequence[Mark]) -> None:
+    def begin(self, marks: Sequence[InlineMark]) -> None:
         """What follows is under these marks, until as many are ended."""
         for mark in marks:
             self._open_mark(mark)
 
-    def end(self, marks: Sequence[Mark]) -> None:
+    def end(self, marks: Sequence[InlineMark]) -> None:
         """End the marks that were begun last."""
         for _ in marks:
             self._close_mark(self._open.pop()[1])
@@ -90,7 +90,7 @@ class Collector:
         del self._buffer[start:]
         return " ".join(words.split()) if inline.without_marks(words).strip() else ""
 
-    def take(self, *, heading: bool = False) -> Collected | None:
+    def take(self, *, heading: bool = False) -> CollectedText | None:
         """The paragraph so far, or None where it is empty. The next begins, under the marks that are still open.
 
         The words of a picture that stands for a heading are the heading.
@@ -116,9 +116,9 @@ class Collector:
                 return None
         elif not text or text.isspace():
             return None
-        return Collected(text, tuple(marks), is_picture, has_words)
+        return CollectedText(text, tuple(marks), is_picture, has_words)
 
-    def _open_mark(self, mark: Mark) -> None:
+    def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
         if index < inline.MOST_MARKS and self._all_marks < inline.MOST_MARKS_OF_BOOK and not self._is_open(mark):
             self._all_marks += 1
@@ -128,7 +128,7 @@ class Collector:
             index = -1
         self._open.append((mark, index))
 
-    def _is_open(self, mark: Mark) -> bool:
+    def _is_open(self, mark: InlineMark) -> bool:
         return any(mark == other for other, _ in self._open)
 
     def _close_mark(self, index: int) -> None:
@@ -152,7 +152,7 @@ class Collector:
     def _place(self, picture: _Picture, words: str) -> bool:
         if words and picture.source and len(self._marks) < inline.MOST_MARKS:
             index = len(self._marks)
-            self._marks.append(Mark(image=picture.source))
+            self._marks.append(InlineMark(image=picture.source))
             words = inline.opening(index) + words + inline.closing(index)
         self._buffer[picture.at] = words
         return bool(words)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby, pairwise
 
-from gistread.book.model import Kind
+from gistread.book.model import ParagraphKind
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """The lines of one paragraph, without line ends, as they stand in the file."""
 
     lines: tuple[str, ...]
-    kind: Kind
+    kind: ParagraphKind
     gap: int
     """Empty lines before it."""
 
@@ -29,10 +29,10 @@ class Block:
 
     @property
     def keeps_lines(self) -> bool:
-        return self.kind in (Kind.VERSE, Kind.LIST, Kind.TABLE)
+        return self.kind in (ParagraphKind.VERSE, ParagraphKind.LIST, ParagraphKind.TABLE)
 
 
-class Layout(Enum):
+class TextLayout(Enum):
     EMPTY_LINES = auto()
     """Wrapped lines; paragraphs are parted by empty lines."""
     INDENTS = auto()
@@ -64,7 +64,7 @@ _WIDTH_OF_FEW_LINES = 0.8
 class _Setting:
     """How the lines of a file were set."""
 
-    layout: Layout
+    layout: TextLayout
     width: int
     """What its lines are filled to."""
     in_bytes: bool
@@ -82,21 +82,21 @@ class _Setting:
         return len(line.encode()) if self.in_bytes and not line.isascii() else len(line)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def split_into_blocks(text: str) -> Iterator[TextBlock]:
     """The blocks of `text` (cleaned: `characters.clean`) in order."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     # Where most letters take two bytes or more, nobody wraps by bytes.
     setting = _setting(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
-    if setting.layout is Layout.LINES:
+    if setting.layout is TextLayout.LINES:
         yield from _line_blocks(lines)
         return
     starred = False
     for group, gap in _groups(lines):
-        parts = _indented_parts(group) if setting.layout is Layout.INDENTS else [group]
+        parts = _indented_parts(group) if setting.layout is TextLayout.INDENTS else [group]
         for number, part in enumerate(parts):
             for block in _classified(part, setting, 0 if number else gap):
-                if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not Kind.BREAK:
-                    yield Block(block.lines, Kind.NOTE, block.gap)
+                if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not ParagraphKind.BREAK:
+                    yield TextBlock(block.lines, ParagraphKind.NOTE, block.gap)
                 else:
                     starred = "*" in block.text
                     yield block
@@ -106,24 +106,24 @@ def _setting(lines: list[str], *, in_bytes: bool) -> _Setting:
     filled = [line for line in lines if line]
     lengths = sorted(map(len, filled)) or [0]
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    wrapped = _Setting(Layout.EMPTY_LINES, width, in_bytes)
+    wrapped = _Setting(TextLayout.EMPTY_LINES, width, in_bytes)
     if width > _WIDEST_COLUMNS:
-        return _Setting(Layout.LINES, width, in_bytes)
+        return _Setting(TextLayout.LINES, width, in_bytes)
     followed = sum(bool(a and b) for a, b in pairwise(lines))
     if not followed:
-        return _Setting(Layout.LINES, width, in_bytes)
+        return _Setting(TextLayout.LINES, width, in_bytes)
     if width > _WRAPPED_COLUMNS:
         short = sum(wrapped.is_short(a, b) for a, b in pairwise(lines) if a and b)
         if short > followed * 0.2:
-            return _Setting(Layout.LINES, width, in_bytes)
+            return _Setting(TextLayout.LINES, width, in_bytes)
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly an empty line: paragraphs show by their indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
         if len(filled) * 0.02 < indented < len(filled) * 0.7:
-            return _Setting(Layout.INDENTS, width, in_bytes)
+            return _Setting(TextLayout.INDENTS, width, in_bytes)
         ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
         if ended > len(filled) * 0.6:
-            return _Setting(Layout.LINES, width, in_bytes)
+            return _Setting(TextLayout.LINES, width, in_bytes)
     return wrapped
 
 
@@ -147,17 +147,17 @@ def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
         yield group, before
 
 
-def _line_blocks(lines: Iterable[str]) -> Iterator[Block]:
+def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
     """A line a paragraph; but lines that are set in together were meant to be lines."""
     for group, gap in _groups(lines):
         before = gap
         for set_in, run in groupby(group, key=lambda line: line.startswith("  ")):
             together = tuple(run)
             if set_in and len(together) > 1:
-                yield Block(together, _kind_of_lines(together), before)
+                yield TextBlock(together, _kind_of_lines(together), before)
             else:
                 for line in together:
-                    yield Block((line,), _single_kind(line), before)
+                    yield TextBlock((line,), _single_kind(line), before)
                     before = 0
             before = 0
 
@@ -171,16 +171,16 @@ def _indented_parts(group: list[str]) -> list[list[str]]:
     return [group[a:b] for a, b in zip(cuts, [*cuts[1:], len(group)], strict=True)]
 
 
-def _classified(group: list[str], setting: _Setting, gap: int) -> Iterator[Block]:
+def _classified(group: list[str], setting: _Setting, gap: int) -> Iterator[TextBlock]:
     """The blocks of a group of lines: one, unless scene breaks stand at its edges without empty lines."""
     if len(group) == 1:
-        yield Block(tuple(group), _single_kind(group[0]), gap)
+        yield TextBlock(tuple(group), _single_kind(group[0]), gap)
     elif is_break(group[0]) or is_break(group[-1]):
         for line in group:
-            yield Block((line,), _single_kind(line), gap)
+            yield TextBlock((line,), _single_kind(line), gap)
             gap = 0
     else:
-        yield Block(tuple(group), _kind_of_group(group, setting), gap)
+        yield TextBlock(tuple(group), _kind_of_group(group, setting), gap)
 
 
 def is_break(line: str) -> bool:
@@ -189,38 +189,38 @@ def is_break(line: str) -> bool:
     return len(text) < _WRAPPED_COLUMNS and bool(_BREAK.match(text))
 
 
-def _single_kind(line: str) -> Kind:
+def _single_kind(line: str) -> ParagraphKind:
     if is_break(line):
-        return Kind.BREAK
+        return ParagraphKind.BREAK
     if _BULLET.match(line) and line.lstrip()[0] in "-*•" and len(line) < _WRAPPED_COLUMNS:
-        return Kind.LIST
-    return Kind.NOTE if _NOTE.match(line) else Kind.TEXT
+        return ParagraphKind.LIST
+    return ParagraphKind.NOTE if _NOTE.match(line) else ParagraphKind.TEXT
 
 
-def _kind_of_group(group: list[str], setting: _Setting) -> Kind:
+def _kind_of_group(group: list[str], setting: _Setting) -> ParagraphKind:
     """Prose that was wrapped, or lines that the author ended."""
     if _NOTE.match(group[0]):
-        return Kind.NOTE
+        return ParagraphKind.NOTE
     indented = all(line[0] == " " for line in group)
     # Two or three lines at the margin are nearly always speech; verse among them is much shorter than the width.
     share = 1.0 if indented or len(group) > 3 else _WIDTH_OF_FEW_LINES
     short = sum(setting.is_short(a, b, share) for a, b in pairwise(group))
     if short < (len(group) - 1) * _SHORT_LINES_OF_VERSE:
         # Dialogue and lists without empty lines may have long items; wrapped prose has no item but by chance.
-        return Kind.LIST if _is_marked(group) else Kind.TEXT
+        return ParagraphKind.LIST if _is_marked(group) else ParagraphKind.TEXT
     kind = _kind_of_lines(group)
-    if kind is Kind.VERSE and _is_narrow_prose(group, setting.width):
-        return Kind.QUOTE if indented else Kind.TEXT
+    if kind is ParagraphKind.VERSE and _is_narrow_prose(group, setting.width):
+        return ParagraphKind.QUOTE if indented else ParagraphKind.TEXT
     return kind
 
 
-def _kind_of_lines(group: Sequence[str]) -> Kind:
+def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
     """Of lines that the author ended: items, rows, or else verse."""
     if _is_marked(group):
-        return Kind.LIST
+        return ParagraphKind.LIST
     if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):
-        return Kind.TABLE
-    return Kind.VERSE
+        return ParagraphKind.TABLE
+    return ParagraphKind.VERSE
 
 
 def _is_narrow_prose(group: list[str], width: int) -> bool:

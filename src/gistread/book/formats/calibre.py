@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from gistread.book.characters import clean, one_line
-from gistread.book.sniff import Convertible
+from gistread.book.normalise import clean, one_line
+from gistread.book.sniff import ConvertibleFormat
 from gistread.errors import BookError
 
 COMMAND = "ebook-convert"
@@ -37,7 +37,7 @@ _FIRST_RECORD_AT = 78
 _ENCRYPTION_AT = 12
 
 
-def convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Callable[[], bool]) -> io.BytesIO:
+def convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
     """The EPUB that `ebook-convert` makes of the file in `stream`. `name` is what messages call it.
     `cancelled` is asked again and again whether the person has given up.
 
@@ -63,7 +63,7 @@ def convert(stream: BinaryIO, name: str, kind: Convertible, cancelled: Callable[
             raise BookError(f"{what}; {COMMAND} made no book of it: {error.strerror or error}.", _BY_HAND) from error
 
 
-def _suffix(name: str, kind: Convertible) -> str:
+def _suffix(name: str, kind: ConvertibleFormat) -> str:
     """What the copy is called: the converter goes by it, and tells the kinds of Kindle books apart itself."""
     own = PurePath(name).suffix.lower()
     return own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix

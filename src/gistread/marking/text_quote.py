@@ -13,7 +13,7 @@ _HERE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextQuote:
     """`text[start:end] == exact`, with `prefix` before it and `suffix` behind."""
 
     start: int
@@ -23,7 +23,7 @@ class Place:
     suffix: str
 
 
-def place_in(text: str, start: int, end: int | None = None) -> Place:
+def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
     """The place `[start, end)` of a text; without an end the first words from `start` on.
 
     Offsets outside the text are the nearest inside.
@@ -32,7 +32,7 @@ def place_in(text: str, start: int, end: int | None = None) -> Place:
     if end is None:
         end = _end_of_words(text, start)
     end = min(max(start, end), len(text))
-    return Place(start, end, text[start:end], text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT])
+    return TextQuote(start, end, text[start:end], text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT])
 
 
 def _end_of_words(text: str, start: int) -> int:

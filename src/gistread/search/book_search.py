@@ -21,27 +21,27 @@ RANKED_MOST = 100
 _ASK_EVERY = 2048
 
 
-class Mode(StrEnum):
+class SearchMode(StrEnum):
     EXACT = "exact"
     REGEX = "regular expression"
     RANKED = "ranked"
 
     @property
-    def next(self) -> "Mode":
-        modes = list(Mode)
+    def next(self) -> "SearchMode":
+        modes = list(SearchMode)
         return modes[(modes.index(self) + 1) % len(modes)]
 
 
-class Stopped(Exception):  # noqa: N818  (nothing went wrong)
+class SearchCancelled(Exception):  # noqa: N818  (nothing went wrong)
     """Nobody waits for this search any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class SearchHits:
     """What was found, as bounds in the book's text: in the order of the book, or (ranked) the best first."""
 
     words: str = ""
-    mode: Mode = Mode.EXACT
+    mode: SearchMode = SearchMode.EXACT
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
     parts: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Hits:
 
     def between(self, start: int, end: int) -> Iterable[int]:
         """Indices of the hits that begin in `[start, end)`."""
-        if self.mode is Mode.RANKED:
+        if self.mode is SearchMode.RANKED:
             return [index for index, at in enumerate(self.starts) if start <= at < end]
         return range(bisect_left(self.starts, start), bisect_left(self.starts, end))
 
@@ -82,23 +82,25 @@ class BookSearch:
         self._folded: FoldedText | None = None
         self._ranker: Ranker | None = None
 
-    def prepare(self, mode: Mode) -> None:
+    def prepare(self, mode: SearchMode) -> None:
         """Make what the first search of this mode needs. War and Peace: 0.2 s; ranked 2 s."""
-        if mode is Mode.EXACT:
+        if mode is SearchMode.EXACT:
             with self._lock:
                 if self._folded is None:
                     self._folded = FoldedText(self._book.text)
-        elif mode is Mode.RANKED:
+        elif mode is SearchMode.RANKED:
             with self._ranking:
                 if self._ranker is None:
                     text = self._book.text
                     self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
 
-    def is_ready(self, mode: Mode) -> bool:
+    def is_ready(self, mode: SearchMode) -> bool:
         """Whether a search of this mode begins at once."""
-        return mode is Mode.REGEX or (self._folded if mode is Mode.EXACT else self._ranker) is not None
+        return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
 
-    def find(self, words: str, mode: Mode, *, whole_words: bool = False, stopped: Callable[[], bool] = _never) -> Hits:
+    def find(
+        self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = _never
+    ) -> SearchHits:
         """All hits; none for nothing but white space.
 
         Args:
@@ -110,11 +112,11 @@ class BookSearch:
             Stopped: `stopped` said so.
         """
         if not words.strip():
-            return Hits(words, mode)
+            return SearchHits(words, mode)
         self.prepare(mode)
-        if mode is Mode.RANKED:
+        if mode is SearchMode.RANKED:
             return self._ranked(words, stopped)
-        if mode is Mode.REGEX:
+        if mode is SearchMode.REGEX:
             places = find_pattern(self._book.text, words)
         else:
             assert self._folded is not None
@@ -122,12 +124,12 @@ class BookSearch:
         starts, ends = array("q"), array("q")
         for number, (start, end) in enumerate(places):
             if not number % _ASK_EVERY and stopped():
-                raise Stopped
+                raise SearchCancelled
             starts.append(start)
             ends.append(end)
-        return Hits(words, mode, starts, ends)
+        return SearchHits(words, mode, starts, ends)
 
-    def _ranked(self, words: str, stopped: Callable[[], bool]) -> Hits:
+    def _ranked(self, words: str, stopped: Callable[[], bool]) -> SearchHits:
         """Of each paragraph that matches, the sentence that has most of the words."""
         assert self._ranker is not None
         book, ranker = self._book, self._ranker
@@ -135,7 +137,7 @@ class BookSearch:
         parts: dict[int, tuple[tuple[int, int], ...]] = {}
         for number, index in enumerate(ranker.top(words, RANKED_MOST)):
             if stopped():
-                raise Stopped
+                raise SearchCancelled
             paragraph = book.paragraphs[index]
             text = book.text[paragraph.start : paragraph.end]
             found = ranker.places(text, words)
@@ -143,7 +145,7 @@ class BookSearch:
             starts.append(paragraph.start + start)
             ends.append(paragraph.start + end)
             parts[number] = tuple((paragraph.start + first, paragraph.start + last) for first, last, _ in found)
-        return Hits(words, Mode.RANKED, starts, ends, parts)
+        return SearchHits(words, SearchMode.RANKED, starts, ends, parts)
 
 
 def _richest(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.words import count_words
+from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
+from gistread.book.normalise import count_words
 
 
 def _words(text: str) -> frozenset[str]:
@@ -65,7 +66,7 @@ class _Measure:
         self.prose |= inner.prose
 
 
-def remove_furniture(root: etree._Element) -> None:
+def remove_boilerplate(root: etree._Element) -> None:
     """Take the furniture of the page out of its tree, the text around it left as it is."""
     measured = list(_measured(root))
     of_page = measured[-1][1].words if measured else 0
@@ -139,3 +140,67 @@ def _drop(element: etree._Element) -> None:
     tail, element.tail = element.tail, None
     parent.replace(element, left)
     left.tail = tail
+
+
+_BACK_CLASSES = frozenset(("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink"))
+_NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))
+_ARROWS = re.compile(r"\(?[↩↑⤴⏎↵^←▲\ufe0e\ufe0f]+(?:\d+|[a-z])?\)?|\[?(?:back|return|zurück|retour)\]?", re.IGNORECASE)
+_AROUND = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
+
+
+def mark_backlinks(root: etree._Element) -> None:
+    """Mark the ways back as `backlink`, as EPUB does, which keeps what they lead to; drop rules above notes."""
+    for element in list(root.iter()):
+        name = local_name(element)
+        if name == "a" and "#" in (element.get("href") or "") and _leads_back(element):
+            element.set(EPUB_TYPE, "backlink")
+        elif name == "hr" and _is_over_notes(element):
+            parent = element.getparent()
+            if parent is not None:
+                # Its tail is white space: it stands between blocks.
+                parent.remove(element)
+        elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
+            element.set(EPUB_TYPE, "backlink")
+            item = element.getparent()
+            if item is not None and local_name(item) == "li":
+                # Its sign in the text may be a letter, where the list counts in digits.
+                item.set(EPUB_TYPE, "footnote")
+
+
+def _leads_back(link: etree._Element) -> bool:
+    return bool(classes_of(link) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(link)))
+
+
+def _is_over_notes(rule: etree._Element) -> bool:
+    """Whether a rule parts the notes from the text; it is no scene break."""
+    around = (rule, rule.getparent(), rule.getnext())
+    return any(element is not None and classes_of(element) & _NOTES_CLASSES for element in around)
+
+
+def split_at_empty_lines(root: etree._Element) -> None:
+    """Put an empty block in place of every run of two or more <br>; a block ends the paragraph before it."""
+    for element in [element for element in root.iter() if local_name(element) == "br"]:
+        parent = element.getparent()
+        if parent is None:
+            continue
+        run = [element]
+        following = _next_break(element)
+        while following is not None:
+            run.append(following)
+            following = _next_break(following)
+        if len(run) < 2 or any(local_name(outer) == "pre" for outer in element.iterancestors()):
+            continue
+        parting = etree.Element("div")
+        parting.tail = run[-1].tail
+        parent.replace(element, parting)
+        for other in run[1:]:
+            other.tail = None
+            parent.remove(other)
+
+
+def _next_break(element: etree._Element) -> etree._Element | None:
+    """The <br> right after this one, if nothing but white space stands between."""
+    if element.tail and element.tail.strip():
+        return None
+    following = element.getnext()
+    return following if following is not None and local_name(following) == "br" else None

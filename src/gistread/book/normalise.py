@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def kept_lines(text: str, *, keep_spacing: bool = False) -> str:
+def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
     """`text` with its line ends kept: verse, lists, tables.
 
     The indent that all lines share goes, and so do empty lines, since a paragraph has none; what one line is
@@ -67,3 +67,17 @@ def kept_lines(text: str, *, keep_spacing: bool = False) -> str:
 def _single_gaps(line: str) -> str:
     text = line.lstrip(" ")
     return line[: len(line) - len(text)] + _INNER_SPACE_RUN.sub(" ", text)
+
+
+# Scripts that put no spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def count_words(text: str) -> int:
+    """Number of words: runs between white space, and each character of a script without spaces."""
+    if text.isascii():
+        return len(text.split())
+    spaced, unspaced = _UNSPACED.subn(" ", text)
+    return len(spaced.split()) + unspaced

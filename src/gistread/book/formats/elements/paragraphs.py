@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements.paragraph import LINE_END, Collected
+from gistread.book.formats.elements.collector import LINE_END, CollectedText
 from gistread.book.formats.elements.semantics import HEADINGS, is_among_notes, is_verse
-from gistread.book.formats.layout import is_break
-from gistread.book.inline import Mark
-from gistread.book.model import Kind
+from gistread.book.formats.text_blocks import is_break
+from gistread.book.inline import InlineMark
+from gistread.book.model import ParagraphKind
 
 _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
@@ -23,16 +23,16 @@ _WRAPPED_IDEOGRAPHS = re.compile(f"({_IDEOGRAPH}{inline.ANY}{{0,8}})[ \t\r]*\n\\
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ParsedParagraph:
     """A paragraph as the document gives it: what `BookBuilder.add` takes."""
 
     text: str
     """With `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers."""
-    kind: Kind
+    kind: ParagraphKind
     level: int = 0
     lines: bool = False
     """Its line feeds are the author's."""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[InlineMark, ...] = ()
     """Their `href` is what the document says; `is_note` is what the link says of itself."""
 
     @property
@@ -40,7 +40,7 @@ class Piece:
         """The text without its marks."""
         return inline.without_marks(self.text) if self.marks else self.text
 
-    def under(self, mark: Mark) -> "Piece":
+    def under(self, mark: InlineMark) -> "ParsedParagraph":
         """The same paragraph, all of it under one more mark."""
         index = len(self.marks)
         if index >= inline.MOST_MARKS:
@@ -53,7 +53,7 @@ class Piece:
 class Context:
     """What the elements around say of the text inside."""
 
-    kind: Kind = Kind.TEXT
+    kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
     preformatted: bool = False
     verse: bool = False
@@ -63,16 +63,16 @@ class Context:
 def inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
     """What `element` adds to the context of its contents."""
     if name in HEADINGS:
-        return replace(context, kind=Kind.HEADING, level=HEADINGS[name], verse=False)
+        return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
         return replace(context, preformatted=True)
     if name == "blockquote":
-        level = context.level + 1 if context.kind is Kind.QUOTE else 1
-        context = replace(context, kind=Kind.QUOTE, level=level)
+        level = context.level + 1 if context.kind is ParagraphKind.QUOTE else 1
+        context = replace(context, kind=ParagraphKind.QUOTE, level=level)
     elif name == "dd":
-        context = replace(context, kind=Kind.LIST, level=2)
+        context = replace(context, kind=ParagraphKind.LIST, level=2)
     elif name == "dt":
-        context = replace(context, kind=Kind.LIST, level=1)
+        context = replace(context, kind=ParagraphKind.LIST, level=1)
     if is_among_notes(element, types):
         context = replace(context, note=True)
     if not context.verse and is_verse(element, types):
@@ -80,34 +80,36 @@ def inside(element: etree._Element, name: str, types: frozenset[str], context: C
     return context
 
 
-def piece_of(collected: Collected, context: Context, marker: str) -> Piece:
+def piece_of(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
     """The paragraph that was collected, of the kind that its context and its looks make it."""
     lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
     marks = collected.marks
-    if context.kind is Kind.HEADING and collected.has_words:
-        return Piece(" ".join(lines), Kind.HEADING, context.level, marks=marks)
+    if context.kind is ParagraphKind.HEADING and collected.has_words:
+        return ParsedParagraph(" ".join(lines), ParagraphKind.HEADING, context.level, marks=marks)
     if collected.is_picture and not is_break(inline.without_marks(" ".join(lines))):
-        return Piece("\n".join(lines), Kind.IMAGE, lines=True, marks=marks)
+        return ParsedParagraph("\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
-        return Piece("\n".join(lines), Kind.VERSE if context.verse else Kind.CODE, lines=True, marks=marks)
+        return ParsedParagraph(
+            "\n".join(lines), ParagraphKind.VERSE if context.verse else ParagraphKind.CODE, lines=True, marks=marks
+        )
     text = marker + "\n".join(lines)
     words = [inline.without_marks(line) for line in lines] if marks else lines
     if len(words) == 1 and is_break(marker + words[0]):
-        return Piece(text, Kind.BREAK, marks=marks)
+        return ParsedParagraph(text, ParagraphKind.BREAK, marks=marks)
     kind, level, several = context.kind, context.level, len(lines) > 1
-    if kind is Kind.TABLE:
-        return Piece(text, Kind.TABLE, lines=True, marks=marks)
+    if kind is ParagraphKind.TABLE:
+        return ParsedParagraph(text, ParagraphKind.TABLE, lines=True, marks=marks)
     if context.note:
-        return Piece(text, Kind.NOTE, lines=several, marks=marks)
-    if kind is Kind.IMAGE:
-        return Piece(text, Kind.IMAGE, lines=several, marks=marks)
+        return ParsedParagraph(text, ParagraphKind.NOTE, lines=several, marks=marks)
+    if kind is ParagraphKind.IMAGE:
+        return ParsedParagraph(text, ParagraphKind.IMAGE, lines=several, marks=marks)
     if context.verse or _looks_like_verse(words, kind):
-        return Piece(text, Kind.VERSE, lines=True, marks=marks)
-    return Piece(text, kind, level, several, marks)
+        return ParsedParagraph(text, ParagraphKind.VERSE, lines=True, marks=marks)
+    return ParsedParagraph(text, kind, level, several, marks)
 
 
-def _looks_like_verse(lines: list[str], kind: Kind) -> bool:
-    return len(lines) > 2 and kind is not Kind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
+def _looks_like_verse(lines: list[str], kind: ParagraphKind) -> bool:
+    return len(lines) > 2 and kind is not ParagraphKind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
 
 
 def _folded(text: str) -> list[str]:
@@ -118,7 +120,7 @@ def _folded(text: str) -> list[str]:
     return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
 
 
-def _preformatted(collected: Collected) -> list[str]:
+def _preformatted(collected: CollectedText) -> list[str]:
     lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
     return [_expanded(line) for line in lines] if collected.marks else lines
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from gistread.book.characters import one_line
 from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.formats.elements.one_document import Metadata
-from gistread.book.formats.gutenberg import Unwrapped, unwrap
+from gistread.book.formats.elements.single_document import Metadata
+from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
+from gistread.book.normalise import one_line
 
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
@@ -42,12 +42,14 @@ def metadata_of(root: etree._Element) -> Metadata:
     )
 
 
-def _framed(root: etree._Element) -> Unwrapped:
+def _framed(root: etree._Element) -> GutenbergText:
     """What the header that Project Gutenberg puts before the book says of it."""
     header = next((element for element in root.iter() if element.get("id") == "pg-header"), None)
     if header is None:
-        return Unwrapped("")
-    return unwrap("\n".join(plain_text(element) for element in header.iter() if local_name(element) in ("p", "div")))
+        return GutenbergText("")
+    return strip_gutenberg(
+        "\n".join(plain_text(element) for element in header.iter() if local_name(element) in ("p", "div"))
+    )
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:

@@ -59,14 +59,14 @@ def _spelled() -> dict[str, int]:
 _WORDS = _spelled()
 
 
-def number_of(word: str) -> int | None:
+def parse_number(word: str) -> int | None:
     """The number that `word` writes, or None."""
     if word.isascii() and word.isdigit():
         return int(word) if len(word) <= 4 else None
-    return roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)
+    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)
 
 
-def roman(word: str) -> int | None:
+def parse_roman(word: str) -> int | None:
     """The value of a roman numeral in one case ("XIV", "xiv"), or None. "IIII" and "XXXX" occur in old books."""
     upper = word.upper()
     if not upper or (word not in (upper, word.lower())) or not _ROMAN.match(upper):
