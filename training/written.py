@@ -1,0 +1,199 @@
+"""Examples from written pages (training/data): gists, places to pause, look-ups, answers.
+
+A line of a file is one page: its text, a gist, perhaps a question with an answer and the reason to look the page up.
+Lines of one source that follow one another are pages that follow one another.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from gistread.book.builder import BookBuilder
+from gistread.book.words import count_words
+from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
+from gistread.memory.gisting import wanted_words
+from gistread.memory.model import PageSize
+from gistread.memory.single_pass import SinglePass
+from gistread.presets import FICTION
+from training.packing import Example
+from training.tales import NOT_SAID, fill, sentence
+
+SIZE = PageSize(200, 560)
+"""Of pages in single-pass prompts: most written pages end where such a page may."""
+AIM = {"aim": "", "keep": FICTION.keep}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    source: str
+    text: str
+    gist: str
+    question: str
+    answer: str
+    reason: str
+
+
+def read_pages(folder: Path) -> list[list[WrittenPage]]:
+    """The pages of each source, in order."""
+    pages = []
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            kept = json.loads(line)
+            pages.append(
+                WrittenPage(
+                    kept["source"],
+                    "\n\n".join(" ".join(part.split()) for part in kept["page"].split("\n\n") if part.strip()),
+                    " ".join(kept["gist"].split()),
+                    " ".join((kept.get("question") or "").split()),
+                    " ".join((kept.get("answer") or "").split()),
+                    " ".join((kept.get("reason") or "").split()),
+                )
+            )
+    return [list(group) for _, group in groupby(pages, key=lambda page: page.source)]
+
+
+class Written:
+    """Packs over written pages; subclasses say what is asked."""
+
+    length = 1
+    """Pages of a pack."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._seed = seed
+        self.pages = read_pages(folder)
+        self.runs = [run for pages in self.pages for run in self._cut(pages)]
+        random.Random(seed).shuffle(self.runs)
+
+    def _cut(self, pages: list[WrittenPage]) -> list[list[WrittenPage]]:
+        return [pages[at : at + self.length] for at in range(0, len(pages), self.length)]
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one run of pages."""
+        chance = random.Random(f"{self._seed} {type(self).__name__} {number}")
+        return self.ask(self.runs[number % len(self.runs)], chance)
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        raise NotImplementedError
+
+    def foreign(self, run: Sequence[WrittenPage], chance: random.Random) -> str:
+        """A question about another source."""
+        while True:
+            page = chance.choice(chance.choice(self.pages))
+            if page.question and page.source != run[0].source:
+                return page.question
+
+
+class Gists(Written):
+    """Pages to shorten one by one, as careful reading does."""
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        (page,) = run
+        return [Example(fill("gist", passage=page.text, words=wanted_words(count_words(page.text)), **AIM), page.gist)]
+
+
+class SinglePassGists(Written):
+    """Pages in one growing text, as single-pass reading shows them: where to pause, and each page's gist."""
+
+    length = 3
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        return asyncio.run(self._read(run))
+
+    @staticmethod
+    async def _read(run: Sequence[WrittenPage]) -> list[Example]:
+        builder = BookBuilder()
+        for page in run:
+            for paragraph in page.text.split("\n\n"):
+                builder.add(paragraph)
+        book = builder.build(title=run[0].source, source_format="txt")
+        reader = _Recorder([page.text[-30:] for page in run])
+        single_pass = SinglePass(book, 0, SIZE, reader, Priority.BACKGROUND)
+        made: list[Example] = []
+        start = 0
+        for page in run:
+            found, attempts, _ = await single_pass.next_page(start)
+            if book.text[found.start : found.end].strip() != page.text.strip():
+                break
+            if len(reader.labels) > 1:
+                made.append(Example(reader.asked, reader.chosen))
+            made.append(Example(attempts[0].prompt[0].content, page.gist))
+            start = found.end
+        return made or Gists.ask(None, run[:1], None)  # type: ignore[arg-type]
+
+
+class _Recorder:
+    """Stands for an engine: keeps what it is asked, and pauses where a page of the source ends."""
+
+    class info:  # noqa: N801
+        context_tokens = 8192
+
+    def __init__(self, ends: Sequence[str]) -> None:
+        self._ends = tuple(ends)
+        self.asked, self.chosen, self.labels = "", "", ()
+
+    async def count(self, text: str) -> int:
+        return round(1.35 * count_words(text))
+
+    async def measure(self, prompt: Prompt) -> int:
+        self.labels = ()
+        return await self.count(prompt[0].content) + 40
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+        self.asked, self.labels = prompt[0].content, tuple(options)
+        for index, label in enumerate(options):
+            before, found, _ = self.asked.rpartition(f"\n\n{label}\n\n")
+            if found and before.endswith(self._ends):
+                self.chosen = label
+                return Choice(index, None, NO_USAGE)
+        return Choice(0, None, NO_USAGE)
+
+
+class Memories(Written):
+    """A memory of neighbouring pages, one of them perhaps open: which page to look up, why, and the answer."""
+
+    length = 8
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        first = chance.choice((1, 1, 1, chance.randint(2, 60)))
+        asked = [at for at, page in enumerate(run) if page.question]
+        opened = chance.choice(asked) if asked and chance.random() < 0.6 else None
+        memory = "\n\n".join(
+            f"(Page {first + at}, in full)\n{page.text}" if at == opened else f"(Page {first + at})\n{page.gist}"
+            for at, page in enumerate(run)
+        )
+        values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
+        made: list[Example] = []
+        for at in asked:
+            page = run[at]
+            if at == opened:
+                made.append(Example(fill("lookup", question=page.question, **values), "STOP"))
+                made.append(
+                    Example(fill("answer", "task_answer", question=page.question, **values), sentence(page.answer))
+                )
+            else:
+                reply = f"Page {first + at}, because {page.reason.rstrip('.')}." if page.reason else f"Page {first + at}"
+                made.append(Example(fill("lookup", question=page.question, **values), reply))
+        made.append(Example(fill("answer", "task_answer", question=self.foreign(run, chance), **values), NOT_SAID))
+        return made
+
+
+class Answers(Written):
+    """Questions over the text of a few pages."""
+
+    length = 2
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        text = "\n\n".join(page.text for page in run)
+        made = [
+            Example(fill("answer_passages", "task_answer", text=text, question=page.question), sentence(page.answer))
+            for page in run
+            if page.question
+        ]
+        if not made or chance.random() < 0.3:
+            question = self.foreign(run, chance)
+            made.append(Example(fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID))
+        return made
