@@ -1,4 +1,4 @@
-"""The starter model in PyTorch on the CPU: weights as the GGUF holds them, LoRA on its upper layers, packed attention."""
+"""The starter in PyTorch on the CPU: weights as its GGUF holds them, LoRA on the upper layers, packed attention."""
 
 import ctypes
 import math
@@ -18,7 +18,7 @@ MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_THRESHOLD = -1, -3
 
 
 def reuse_memory() -> None:
-    """Keep glibc from returning large buffers to the system after each operation: page faults cost a third of a step."""
+    """Keep glibc from returning large buffers to the system after each operation: page faults cost time."""
     libc = ctypes.CDLL("libc.so.6")
     libc.mallopt(MALLOPT_MMAP_THRESHOLD, 32 * 1024 * 1024 - 1)
     libc.mallopt(MALLOPT_TRIM_THRESHOLD, 2**31 - 1)
@@ -100,7 +100,9 @@ class Starter:
     def _norm(self, x: torch.Tensor, name: str) -> torch.Tensor:
         return F.rms_norm(x, (self.width,), self.weights[name], self.epsilon)
 
-    def _linear(self, x: torch.Tensor, layer: int, names: tuple[str, ...], adapter: Adapter | None) -> list[torch.Tensor]:
+    def _linear(
+        self, x: torch.Tensor, layer: int, names: tuple[str, ...], adapter: Adapter | None
+    ) -> list[torch.Tensor]:
         """Several linear layers of the same input."""
         outputs = [F.linear(x, self.weights[f"blk.{layer}.{name}"]) for name in names]
         if adapter is None:
@@ -117,7 +119,10 @@ class Starter:
     ) -> torch.Tensor:
         normed = self._norm(x, f"blk.{layer}.attn_norm")
         q, k, v = self._linear(normed, layer, ("attn_q", "attn_k", "attn_v"), adapter)
-        q, k = _rotate(q.view(len(x), self.heads, self.head), turn), _rotate(k.view(len(x), self.kv_heads, self.head), turn)
+        q, k = (
+            _rotate(q.view(len(x), self.heads, self.head), turn),
+            _rotate(k.view(len(x), self.kv_heads, self.head), turn),
+        )
         seen = self._attend(q, k, v.view(len(x), self.kv_heads, self.head), pack)
         x = x + self._linear(seen, layer, ("attn_output",), adapter)[0]
         normed = self._norm(x, f"blk.{layer}.ffn_norm")

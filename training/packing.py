@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import files as package_files
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -24,8 +25,6 @@ class Example:
 
     prompt: str
     reply: str
-    begun: str = ""
-    """What the reply begins with without having been generated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +64,14 @@ class Packer:
 
     def prompt(self, example: Example) -> list[int]:
         """Tokens of the whole prompt, up to where the model begins to write."""
-        return self.encode(f"{SYSTEM}<|im_start|>user\n{example.prompt}{END}\n<|im_start|>assistant\n{example.begun}")
+        return self.encode(f"{SYSTEM}<|im_start|>user\n{example.prompt}{END}\n<|im_start|>assistant\n")
 
     def pack(self, examples: Sequence[Example]) -> Packed:
         """Pack examples; the trunk is the longest beginning that two of them share (or the prompt of a single one)."""
         asked = [self.prompt(example) for example in examples]
         replies = [self.encode(example.reply + END) for example in examples]
-        ordered = sorted(asked)
-        shared = max(
-            (common(first, second) for first, second in zip(ordered, ordered[1:], strict=False)),
-            default=len(asked[0]) - 1,
-        )
-        trunk = next(
-            prompt[:shared]
-            for index, prompt in enumerate(ordered)
-            if any(common(prompt, other) >= shared for at, other in enumerate(ordered) if at != index or len(ordered) == 1)
-        )
+        shared = (one[: common(one, other)] for one, other in pairwise(sorted(asked)))
+        trunk = max(shared, key=len, default=asked[0][:-1])
         tokens, positions = list(trunk), list(range(len(trunk)))
         branches: list[tuple[int, int, int]] = []
         predicting: list[int] = []

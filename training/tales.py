@@ -10,8 +10,7 @@ from pathlib import Path
 
 from gistread import prompts
 from gistread.memory.passages import GAP
-from gistread.readers.choices import LETTERS
-from gistread.readers.choices import posed as with_options
+from gistread.readers.choices import LETTERS, with_options
 from training.packing import Example
 
 NOT_SAID = "The book does not say."
@@ -110,11 +109,7 @@ class FairyTales:
         tale_index, shown, asked = windows[index % len(windows)]
         tale = self._tales[tale_index]
         questions = [tale.questions[at] for at in asked]
-        missing = [
-            self._other(tale_index, shown, chance)
-            for _ in questions
-            if chance.random() < 0.07
-        ]
+        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.07]
         as_memory = chance.random() < 0.2
         text = self._pages(tale, shown) if as_memory else self._passages(tale, shown, chance)
         opened = ", ".join(str(at + 1) for at in shown)
@@ -138,7 +133,7 @@ class FairyTales:
             elif kind < 0.15:
                 short = reply if not found else reply[:1].lower() + reply[1:].rstrip(".")
                 made.append(Example(fill("member_answer", text=text, question=question.text), short))
-            elif kind < 0.22 or not found and kind < 0.5:
+            elif kind < 0.22 or (not found and kind < 0.5):
                 made.append(
                     Example(fill("member_mention", text=text, question=question.text), "yes" if found else "no")
                 )
@@ -162,7 +157,8 @@ class FairyTales:
             left.sort(key=lambda at: min(tale.questions[at].sections))
             while left:
                 first = min(tale.questions[left[0]].sections)
-                length = max(chance.choice((1, 2, 2, 3, 3, 4, 4, 5, 6)), max(tale.questions[left[0]].sections) - first + 1)
+                span = max(tale.questions[left[0]].sections) - first + 1
+                length = max(chance.choice((1, 2, 2, 3, 3, 4, 4, 5, 6)), span)
                 before = min(first, int(chance.random() < 0.25))
                 shown = tuple(range(first - before, min(first + length, len(tale.sections))))
                 if sum(len(tale.sections[at].split()) for at in shown) > 1000:
@@ -194,8 +190,7 @@ class FairyTales:
     def _passages(tale: Tale, shown: Sequence[int], chance: random.Random) -> str:
         """The sections as `memory.passages.render` shows them: a mark where something is left out."""
         pieces = [GAP] if shown[0] > 0 else []
-        for at in shown:
-            pieces.append(tale.sections[at])
+        pieces += [tale.sections[at] for at in shown]
         if shown[-1] + 1 < len(tale.sections):
             pieces.append(GAP)
         if chance.random() < 0.4:

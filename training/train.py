@@ -1,8 +1,8 @@
 """Train the adapter: python -m training.train RUN_FOLDER. Started again, it goes on from the folder's checkpoint.
 
 The rate is constant after a short warm-up, so a run can be ended at any checkpoint: `--decay STEPS` lowers the rate to
-nothing over so many more steps and ends there. Each worker process trains on packs of its own with one thread: on a busy
-machine two threads of one process would wait for each other at every operation.
+nothing over so many more steps and ends there. Each worker process trains on packs of its own with one thread: on a
+busy machine two threads of one process would wait for each other at every operation.
 """
 
 import argparse
@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("--mix", default='{"tales": 1}', help="weight of each source, as JSON")
     parser.add_argument("--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter")
     parser.add_argument("--rate", type=float, default=5e-4)
-    parser.add_argument("--b-factor", type=float, default=2.0, help="the rate of the B matrices, in rates of the A ones")
+    parser.add_argument("--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones")
     parser.add_argument("--warmup", type=int, default=20)
     parser.add_argument("--packs", type=int, default=2, help="packs a step")
     parser.add_argument("--workers", type=int, default=2)

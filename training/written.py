@@ -175,7 +175,8 @@ class Memories(Written):
                     Example(fill("answer", "task_answer", question=page.question, **values), sentence(page.answer))
                 )
             else:
-                reply = f"Page {first + at}, because {page.reason.rstrip('.')}." if page.reason else f"Page {first + at}"
+                because = f", because {page.reason.rstrip('.')}." if page.reason else ""
+                reply = f"Page {first + at}{because}"
                 made.append(Example(fill("lookup", question=page.question, **values), reply))
         made.append(Example(fill("answer", "task_answer", question=self.foreign(run, chance), **values), NOT_SAID))
         return made
