@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.book.words import count_words
+from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
 from gistread.memory.gisting import wanted_words
 from gistread.memory.model import PageSize
