@@ -1,4 +1,4 @@
-"""A file becomes a Book: title, chapters, paragraphs, each with offsets into one normalised text."""
+"""Books: text, chapters and paragraphs read from files of many formats."""
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.book.open import open_book

@@ -1,9 +1,4 @@
-"""Puts a book together: paragraphs in order, marks where chapters begin, and out comes a `Book`.
-
-Every format ends here, so the normalised text is defined in one place: see `model.py` for what it promises. Knows
-nothing of files; a format decides what is a paragraph, of which kind, where a chapter starts and which place a link
-means.
-"""
+"""Assembles a `Book` from paragraphs, chapter starts and inline marks. Every format ends here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,8 +8,8 @@ from gistread.book.inline import InlineMark
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
 from gistread.book.normalise import clean, count_words, keep_lines, one_line
 
-# Title page, dedication and a short table of contents go with the first chapter; more than this (about half a page
-# of print) is worth a place of its own in the outline.
+# A title page, dedication and short table of contents belong to the first chapter; more words than this, about half a
+# printed page, get a chapter of their own.
 _FRONT_MATTER_WORDS = 150
 
 _KEEPS_LINES = frozenset({ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE})
@@ -23,14 +18,14 @@ _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a link leads inside the book: an offset of the finished text and, of a note, where it ends."""
+    """Target of an internal link: an offset of the finished text and, for a note, its end."""
 
     start: int
     end: int | None = None
 
 
 Resolve = Callable[[InlineMark], Target | None]
-"""The place that a link means (its mark has a `href`), or None where it leads out of the book."""
+"""Finds the target of a link; None if it leads out of the book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +36,22 @@ class _Mark:
 
 
 class BookBuilder:
-    """Collects paragraphs and chapter marks. Offsets are those of the finished text at every moment."""
+    """Collects paragraphs and chapters. Offsets are final as soon as they are returned."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
         self._marks: list[_Mark] = []
         self._inline: list[tuple[int, int, InlineMark]] = []
-        """Start, end and meaning of every mark inside a paragraph."""
+        """(start, end, mark) of every inline mark."""
         self._length = 0
 
     @property
     def characters(self) -> int:
-        """Length of the text so far."""
         return self._length
 
     @property
     def next_start(self) -> int:
-        """Offset at which the next paragraph will begin."""
         return self._length + 2 if self._parts else 0
 
     def add(
@@ -70,10 +63,10 @@ class BookBuilder:
         lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """Append one paragraph; `lines` keeps its line ends (verse, lists and tables always do).
+        """Append a paragraph; `lines` keeps line breaks, which verse, lists and tables always keep.
 
-        With `marks`, the text holds `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers; without,
-        it must hold none. False when nothing readable is left of it, or when it is a scene break after another one.
+        With `marks`, the text contains `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`.
+        Returns False for empty text and for a scene break right after another.
         """
         return self.add_clean(clean(text), kind, level, lines=lines, marks=marks)
 
@@ -86,7 +79,7 @@ class BookBuilder:
         lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """`add` for text that has been through `characters.clean` already."""
+        """`add` for text already cleaned by `normalise.clean`."""
         if marks:
             text = inline.bind(text)
         keeps = lines or kind in _KEEPS_LINES
@@ -106,7 +99,7 @@ class BookBuilder:
         return True
 
     def chapter(self, title: str, level: int = 1) -> None:
-        """A chapter begins with the next paragraph that is added."""
+        """Start a chapter at the next paragraph."""
         start = self.next_start
         title = one_line(clean(title))
         before = self._marks[-1] if self._marks else None
@@ -115,7 +108,7 @@ class BookBuilder:
         elif not before.title or before.title == title:
             self._marks[-1] = _Mark(title, start, min(level, before.level))
         elif title:
-            # A part and its first chapter that begin at one place are one entry of the outline.
+            # A part and its first chapter that start together share one entry.
             self._marks[-1] = _Mark(f"{before.title}: {title}", start, min(level, before.level))
 
     def build(
@@ -130,7 +123,7 @@ class BookBuilder:
         cover: str = "",
         resolve: Resolve = lambda mark: None,
     ) -> Book:
-        """The book. There must be at least one paragraph. `resolve` is asked for every link, now that all is there."""
+        """Build the book, which must have at least one paragraph. `resolve` is called for every link."""
         text = "\n\n".join(self._parts)
         name = one_line(clean(title)) or "Untitled"
         return Book(
@@ -169,7 +162,6 @@ class BookBuilder:
 
 
 def _shown(lines: Sequence[str]) -> tuple[str, ...]:
-    """What a file says of itself, a line each; a notice may name a part of it that is called anything."""
     return tuple(line for line in (one_line(clean(each)) for each in lines) if line)
 
 

@@ -1,7 +1,6 @@
-"""Keeps what was extracted from a file, so that a long book opens at once the second time.
+"""Caches extracted books, keyed by the SHA-256 of the file, so that a long book opens at once the second time.
 
-A file is known by the SHA-256 of its bytes, never by its name. What is kept carries a checksum and the version of the
-extraction; whatever is damaged, older or newer is ignored and made again. Losing any of it costs half a second.
+Entries carry a checksum and the extraction version; damaged or outdated ones are ignored.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragr
 from gistread.book.open import Cancelled, never, open_with, read_book
 
 EXTRACTION = 4
-"""To be raised whenever the same file would give another text, paragraphs or chapters than before."""
+"""Raise this whenever a file would yield another text, other paragraphs or other chapters."""
 
 _KEPT_BOOKS = 40
 _SUFFIX = ".book"
@@ -28,12 +27,10 @@ _STYLES = tuple(Style)
 
 
 def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
-    """`open_book`, by way of what `directory` keeps of the same file. Raises BookError as that does.
+    """`open_book` through the cache in `directory`. Raises BookError.
 
-    So too where `cancelled`, asked while a converter runs, says that nobody waits any more.
-
-    The directory is made when there is something to keep; one that cannot be written to is no error. Of a series its
-    volumes are kept, each for itself: one that has changed is read again.
+    An unwritable cache is not an error. The volumes of a series are cached separately. `cancelled` is polled while a
+    converter runs.
     """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
@@ -48,7 +45,7 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
 
 
 def file_digest(source: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; empty where it cannot be read."""
+    """SHA-256 of a file in hexadecimal; empty if it cannot be read."""
     try:
         with source.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -61,7 +58,7 @@ def _digest(stream: io.BufferedReader) -> str:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0)
     except OSError:
-        # A disk that fails: reading the book says so in words.
+        # A failing disk: reading the book reports it.
         return "unreadable"
     return digest
 
@@ -88,7 +85,6 @@ def _store(kept: Path, book: Book) -> None:
 
 
 def _forget_old(directory: Path) -> None:
-    """Keep the books that were opened last."""
     with contextlib.suppress(OSError):
         kept = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in kept[_KEPT_BOOKS:]:
@@ -96,7 +92,7 @@ def _forget_old(directory: Path) -> None:
 
 
 def _record(book: Book) -> list[Any]:
-    """The fields of a book in order; paragraphs as four columns, which JSON reads much faster than objects."""
+    """The fields in order; paragraphs as four columns, which JSON loads much faster than objects."""
     return [
         book.text,
         book.title,

@@ -1,7 +1,4 @@
-"""The bytes of a book's picture, from inside its file or from beside it. Nothing is fetched, nothing leaves a folder.
-
-What the bytes are, and whether they are a picture at all, is the affair of whoever draws them.
-"""
+"""Loads the bytes of a book's pictures from its file or folder. Fetches nothing; reads nothing outside the folder."""
 
 import base64
 import binascii
@@ -19,18 +16,16 @@ from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
 LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024
-"""Of an FB2 with all its pictures."""
+"""Of an FB2 file with all its pictures."""
 _ZIP = b"PK\x03\x04"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _DATA = re.compile(r"data:[\w/+.-]*((?:;[\w=.-]+)*),(.*)", re.DOTALL)
 
 
 def read_image(book: Path, source: str) -> bytes:
-    """The picture that a book (the file it was opened from) calls `source`: an `Image.source`.
+    """The bytes of the picture `source` (`Image.source`) of the book file `book`; also of a series' volume.
 
-    Of a series, one of its volumes'.
-
-    Raises BookError where there is none, where it is larger than `LIMIT_BYTES`, or where it lies elsewhere.
+    Raises BookError if it is missing, larger than `LIMIT_BYTES`, or outside the book.
     """
     if source.startswith("data:"):
         return _embedded(source)
@@ -73,7 +68,7 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
 
 
 def _from_page(stream: BinaryIO, name: str, source: str) -> str:
-    """The `data:` address of a picture that a page holds itself; empty where it lies beside the page."""
+    """The `data:` URL of a picture inside a page; empty for a picture beside it."""
     from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
 
     return embedded_picture(read_limited(stream, name), source) if is_embedded(source) else ""

@@ -1,8 +1,8 @@
-"""Inline markup inside a paragraph while it is being put together: marks in the text that survive its cleaning.
+"""Inline markup of a paragraph under construction: private-use characters in the text that survive cleaning.
 
-A format puts `opening(i)` and `closing(i)` around what its i-th mark covers. The marks stick to words when white
-space is folded; the builder takes them out of the finished text and knows where each of them stands. They are
-characters for private use: a format that marks words takes them out of its source first (`without_marks`).
+A format puts `opening(i)` and `closing(i)` around the words of its i-th mark. Marks stick to words when white space is
+folded; the builder removes them and knows their offsets. Formats must remove such characters from their source first
+(`without_marks`).
 """
 
 import re
@@ -13,13 +13,13 @@ from gistread.book.model import Style
 _OPENING = 0xF0000
 _CLOSING = 0x100000
 MOST_MARKS = 0xFFFD
-"""Of one paragraph; what comes after is text without marks."""
+"""Per paragraph; later text stays unmarked."""
 MOST_MARKS_OF_BOOK = 500_000
-"""A Bible with a reference at each verse has fewer; a file of nothing but tags would fill the memory."""
+"""More than a Bible with a reference at each verse; guards against files of nothing but tags."""
 ANY = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
-"""Pattern of a mark."""
+"""Pattern of one mark."""
 _ANY = re.compile(ANY)
-# Atomic, and never begun inside a run: a million spaces or marks in a row are passed over once.
+# Atomic and never begun inside a run, so that a million spaces or marks in a row are scanned once.
 _RUN = re.compile(
     "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"
 )
@@ -27,17 +27,17 @@ _RUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class InlineMark:
-    """What a piece of a paragraph is: any of these together."""
+    """Properties of marked words; several may apply."""
 
     style: Style | None = None
     href: str = ""
-    """Where a link leads, as the format writes it; the builder asks the format which place that is."""
+    """Where a link leads, as the format writes it; the format resolves it later."""
     is_note: bool = False
-    """The link is the reference of a note."""
+    """The link is a note reference."""
     language: str = ""
-    """BCP 47, where it is not the book's."""
+    """BCP 47, if it differs from the book's."""
     image: str = ""
-    """Path or address of the picture that the words stand for."""
+    """Path or URL of the picture that the words stand for."""
 
 
 def opening(index: int) -> str:
@@ -49,12 +49,12 @@ def closing(index: int) -> str:
 
 
 def without_marks(text: str) -> str:
-    """A source's own text, before anything in it is marked."""
+    """A source's text without characters that would be taken for marks."""
     return text if text.isascii() else _ANY.sub("", text)
 
 
 def renumbered(text: str, by: int) -> str:
-    """Marked text for a place where `by` marks come before its own; those beyond `MOST_MARKS` go."""
+    """Marked text with its mark numbers raised by `by`; those beyond `MOST_MARKS` are dropped."""
     return _ANY.sub(lambda mark: _moved(mark[0], by), text)
 
 
@@ -64,7 +64,7 @@ def _moved(mark: str, by: int) -> str:
 
 
 def bind(text: str) -> str:
-    """Move marks off white space: what opens stands before a word, what closes behind one; empty pairs go."""
+    """Move marks off white space: openings before a word, closings after one; drop empty pairs."""
     return _RUN.sub(_bound, text)
 
 
@@ -82,7 +82,7 @@ def _bound(run: re.Match[str]) -> str:
 
 
 def take_out(text: str) -> tuple[str, list[tuple[int, int, int]]]:
-    """The text without its marks, and (index, start, end) of each that covers something, by start."""
+    """The text without marks, and (index, start, end) of each non-empty mark, by start."""
     pieces: list[str] = []
     opened: dict[int, int] = {}
     found: list[tuple[int, int, int]] = []

@@ -1,11 +1,10 @@
-"""What a book is: one normalised text, and chapters and paragraphs as offsets into it.
+"""The book model: one normalised text, with chapters and paragraphs as offsets into it.
 
-Every place in a book (a page's bounds, a reading position, a citation) is a character offset into `Book.text`
-(design D1). A book is known by the SHA-256 of that text, so the same words are the same book whatever their
-file is called. Nothing here knows files, models or screens.
+Every position in a book is a character offset into `Book.text`; the SHA-256 of that text identifies the book, whatever
+its file is called.
 
-The normalised text: paragraphs joined by one empty line; inside a paragraph single line feeds stand only where
-the author wanted a line to end (verse, tables). No other control characters, no carriage returns, NFC.
+Normalised text: NFC; paragraphs joined by one empty line; inside a paragraph a line feed only where the author ended a
+line (verse, tables); no other control characters.
 """
 
 import hashlib
@@ -20,8 +19,6 @@ from gistread.book.normalise import count_words
 
 
 class ParagraphKind(StrEnum):
-    """What a paragraph is, as far as its display and its reading differ."""
-
     TEXT = "text"
     HEADING = "heading"
     VERSE = "verse"
@@ -29,17 +26,15 @@ class ParagraphKind(StrEnum):
     LIST = "list"
     TABLE = "table"
     CODE = "code"
-    """Preformatted: its spaces are the author's."""
+    """Preformatted text."""
     NOTE = "note"
     IMAGE = "image"
-    """A picture, by its caption or by the words that stand for it."""
+    """A picture, represented by its caption or description."""
     BREAK = "break"
     """A scene break: asterisks, a rule."""
 
 
 class Style(StrEnum):
-    """How words inside a paragraph are set."""
-
     EMPHASIS = "emphasis"
     STRONG = "strong"
     CODE = "code"
@@ -52,8 +47,6 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`Book.text[start:end]` is set in this style."""
-
     start: int
     end: int
     style: Style
@@ -61,26 +54,26 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`Book.text[start:end]` leads to another place of the book, or out of it."""
+    """`Book.text[start:end]` links to another place in the book or to an address."""
 
     start: int
     end: int
     target: int | None = None
-    """Offset of the place in this book; None where the link leads out of it."""
+    """Offset in this book; None for an external link."""
     target_end: int | None = None
-    """Of a note: where it ends. None: the link is not the reference of a note."""
+    """End of the note; None if the link is not a note reference."""
     address: str = ""
-    """Where a link out of the book leads. Shown, copied; never opened by itself."""
+    """URL of an external link. Never opened unasked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """`Book.text[start:end]` stands for a picture: its caption, or the words the author gave for it."""
+    """`Book.text[start:end]` represents a picture: its caption or description."""
 
     start: int
     end: int
     source: str
-    """Path inside the book's file (EPUB, DOCX), id inside it (FB2), or a path beside it (HTML, Markdown)."""
+    """Path in the book's file (EPUB, DOCX), id in it (FB2), or path beside it (HTML, Markdown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +94,12 @@ class Paragraph:
     end: int
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
-    """Of a heading: 1 is the highest. Of a list item or quotation: its depth. Otherwise 0."""
+    """Heading level from 1, or depth of a list item or quotation; otherwise 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """`Book.text[start:end]`, its heading included. Chapters follow one another and leave nothing out."""
+    """`Book.text[start:end]`, including the heading. Chapters are contiguous."""
 
     title: str
     start: int
@@ -116,33 +109,32 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A book of a series: `Book.text[start:end]` is its own text, behind a heading that gives its title."""
+    """A book in a series: `Book.text[start:end]` is its own text, after a heading with its title."""
 
     title: str
     heading: int
-    """Where the heading begins."""
+    """Offset of that heading."""
     start: int
     end: int
-    """Without the empty line that parts it from the next volume's heading."""
 
 
 @dataclass(frozen=True)
 class Book:
-    """A book as everything above sees it. A series of books is one, too."""
+    """A book, or a series of books read as one."""
 
     text: str
     title: str
     paragraphs: tuple[Paragraph, ...]
     chapters: tuple[Chapter, ...]
-    """At least one; the first starts at 0, the last ends with the text."""
+    """At least one; together they cover the whole text."""
     authors: tuple[str, ...] = ()
     language: str = ""
-    """BCP 47, or empty where the file does not say."""
+    """BCP 47; empty if unknown."""
     source_format: str = "text"
     notices: tuple[str, ...] = ()
-    """What could not be read, one line each, for the person."""
+    """What could not be read, one line each, for the user."""
     spans: tuple[Span, ...] = ()
-    """By start, an outer one before those inside it; likewise links, images and foreign words."""
+    """By start, outer before inner; likewise links, images and foreign words."""
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
     foreign: tuple[LanguageSpan, ...] = ()
@@ -151,7 +143,7 @@ class Book:
     cover: str = ""
     """As `Image.source`."""
     volumes: tuple[Volume, ...] = ()
-    """Of a series: its books, one after the other from the first character to the last. Of any other book: none."""
+    """The books of a series; empty for a single book."""
     _paragraph_starts: list[int] = field(init=False, repr=False, compare=False)
     _chapter_starts: list[int] = field(init=False, repr=False, compare=False)
 
@@ -161,7 +153,7 @@ class Book:
 
     @cached_property
     def sha256(self) -> str:
-        """Identity of the book: of its text, as UTF-8, in hexadecimal."""
+        """SHA-256 of the text as UTF-8, in hexadecimal: the book's identity."""
         return hashlib.sha256(self.text.encode("utf-8")).hexdigest()
 
     @cached_property
@@ -169,60 +161,59 @@ class Book:
         return count_words(self.text)
 
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
-        """The spans that share at least one character with `[start, end)`."""
+        """Spans that overlap `[start, end)`."""
         return _between(self.spans, self._paragraph_start(start), start, end)
 
     def links_between(self, start: int, end: int) -> Iterator[Link]:
-        """The links that share at least one character with `[start, end)`."""
+        """Links that overlap `[start, end)`."""
         return _between(self.links, self._paragraph_start(start), start, end)
 
     def images_between(self, start: int, end: int) -> Iterator[Image]:
-        """The pictures whose words share at least one character with `[start, end)`."""
+        """Images that overlap `[start, end)`."""
         return _between(self.images, self._paragraph_start(start), start, end)
 
     def _paragraph_start(self, offset: int) -> int:
-        """None of these reaches over the end of its paragraph."""
+        """Inline ranges never cross the end of their paragraph."""
         return self.paragraphs[self.paragraph_index(offset)].start if self.paragraphs else 0
 
     def paragraph_index(self, offset: int) -> int:
-        """Index of the paragraph that holds `offset`, or the last that starts before it."""
+        """Index of the paragraph at `offset`, or the last one that starts before it."""
         return max(0, bisect_right(self._paragraph_starts, offset) - 1)
 
     def chapter_index(self, offset: int) -> int:
-        """Index of the chapter that holds `offset`."""
         return max(0, bisect_right(self._chapter_starts, offset) - 1)
 
     @cached_property
     def volume_books(self) -> tuple["Book", ...]:
-        """The text of each volume as a book: what its memory is known by. Without chapters and marks."""
+        """Each volume's text as a book without chapters and marks, to identify its memory."""
         return tuple(
             Book(self.text[one.start : one.end], one.title, (), (Chapter(one.title, 0, one.end - one.start),))
             for one in self.volumes
         )
 
     def volume_index(self, offset: int) -> int:
-        """Index of the volume whose heading or text holds `offset`. Only where there are volumes."""
+        """Index of the volume at `offset`, its heading included. Requires volumes."""
         return max(0, bisect_right(self.volumes, offset, key=lambda volume: volume.heading) - 1)
 
     def volume_ends(self, index: int) -> int:
-        """Where a volume ends with the empty line behind it: at the next one's heading, or with the text."""
+        """End of a volume, including the empty line after it."""
         return self.volumes[index + 1].heading if index + 1 < len(self.volumes) else len(self.text)
 
     def is_title(self, offset: int) -> bool:
-        """Whether the heading of a volume begins at `offset`."""
+        """Whether a volume's heading starts at `offset`."""
         return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
 
     def volume_title(self, offset: int) -> str:
-        """Title of the volume that holds `offset`; empty where there are no volumes."""
+        """Title of the volume at `offset`; empty without volumes."""
         return self.volumes[self.volume_index(offset)].title if self.volumes else ""
 
     def chapter_title(self, offset: int) -> str:
-        """Title of the chapter that holds `offset`; in a series behind that of its volume."""
+        """Title of the chapter at `offset`, prefixed with that of its volume."""
         titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
         return " · ".join(dict.fromkeys(title for title in titles if title))
 
     def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
-        """The paragraphs that share at least one character with `[start, end)`."""
+        """Paragraphs that overlap `[start, end)`."""
         for index in range(self.paragraph_index(start), len(self.paragraphs)):
             paragraph = self.paragraphs[index]
             if paragraph.start >= end:
@@ -243,7 +234,7 @@ _R = TypeVar("_R", bound=_Ranged)
 
 
 def _between(ranges: Sequence[_R], first: int, start: int, end: int) -> Iterator[_R]:
-    """Those that share a character with `[start, end)`; none that does starts before `first`."""
+    """Ranges that overlap `[start, end)`; none of them starts before `first`."""
     for index in range(bisect_left(ranges, first, key=lambda one: one.start), len(ranges)):
         one = ranges[index]
         if one.start >= end:

@@ -1,7 +1,6 @@
-"""A file becomes a Book: what it is, is told from its content, and the module of its format reads it.
+"""Opens a book: detects the format from the content and calls its reader.
 
-Refuses what cannot be read with a BookError of one or two lines: what it is, and what can be done. Never hangs on a
-pipe or a device, and never reads more than its limit.
+Files that cannot be read raise a BookError that says what they are and what to do. Never blocks on a pipe or device.
 """
 
 import io
@@ -28,12 +27,12 @@ from gistread.book.sniff import (
 from gistread.errors import BookError
 
 LIMIT_BYTES = 64 * 1024 * 1024
-"""Largest plain text that is read, as bytes: some twenty times War and Peace. So too HTML, Markdown and FB2."""
+"""For plain text, HTML, Markdown and FB2; about twenty times War and Peace."""
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
-"""Of an EPUB, a DOCX or a PDF only what is text gets read; pictures and sounds make up most of a large one."""
+"""For EPUB, DOCX and PDF, of which only the text is read."""
 
 Cancelled = Callable[[], bool]
-"""Asked while a person waits: whether they no longer do."""
+"""Polled during slow work: whether to give up."""
 
 
 def never() -> bool:
@@ -44,7 +43,7 @@ _BLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os
 
 
 def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
-    """Read the book in the file `source`. Raises BookError, and nothing else, where that cannot be done."""
+    """Read the book in the file `source`. Raises BookError."""
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         return read_book(stream, path.name, limit_bytes=limit_bytes)
@@ -53,10 +52,7 @@ def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
 
 
 def open_with(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
-    """The book in the file `source`; `read_one` reads a file that holds one book, and each volume of a series.
-
-    Raises BookError as `read_one` does.
-    """
+    """Read a book or series with `read_one`, which reads one file. Raises BookError."""
 
     def open_volume(path: Path) -> Book:
         with open_file(path) as stream:
@@ -73,12 +69,12 @@ def open_with(read_one: Callable[[io.BufferedReader, Path], Book], source: Path)
 
 
 def open_bytes(data: bytes, name: str) -> Book:
-    """Read a book from memory, as from standard input; `name` is what messages call it. Raises BookError."""
+    """Read a book from memory; `name` is used in messages. Raises BookError."""
     return read_book(io.BytesIO(data), name, limit_bytes=max(LIMIT_BYTES, len(data)))
 
 
 def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """All of a stream, for `open_bytes`. Raises BookError when it goes on beyond `limit_bytes`."""
+    """All of a stream. Raises BookError if it is longer than `limit_bytes`."""
     data = stream.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise _too_large(name, limit_bytes)
@@ -86,9 +82,9 @@ def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES)
 
 
 def open_file(source: Path) -> io.BufferedReader:
-    """The regular file `source`, open for reading. Raises BookError with the reason where it cannot be opened."""
+    """Open a regular file for reading. Raises BookError."""
     try:
-        # Not blocking: opening a pipe that nobody writes to would wait for ever.
+        # Opening a pipe without a writer would block for ever.
         descriptor = os.open(source, os.O_RDONLY | _BLOCK)
     except FileNotFoundError as error:
         raise BookError(f"There is no file {source}.") from error
@@ -109,7 +105,7 @@ def open_file(source: Path) -> io.BufferedReader:
 
 
 def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, cancelled: Cancelled = never) -> Book:
-    """Read the book in a seekable stream. Raises BookError, also where `cancelled` says that nobody waits any more."""
+    """Read the book in a seekable stream. Raises BookError, also if `cancelled` returns True."""
     try:
         head = stream.read(HEAD_BYTES)
         if not head:
@@ -138,7 +134,6 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
 
 
 def _read_bytes(data: bytes, name: str, kind: ReadableFormat) -> Book:
-    """A book that is one file. Its format is imported here: plain text needs none of what the others need."""
     if kind is ReadableFormat.HTML:
         from gistread.book.formats.html import read_html
 
@@ -184,7 +179,6 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
 
 
 def _read_zipped(archive: Archive, name: str) -> Book:
-    """The one FictionBook in an archive."""
     from gistread.book.formats.fb2.book import read_fb2
 
     inside = next(entry for entry in archive.names if is_fb2_name(entry))
@@ -195,7 +189,6 @@ def _read_zipped(archive: Archive, name: str) -> Book:
 
 
 def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cancelled) -> Book:
-    """A book by way of the EPUB that the person's own converter makes of it."""
     if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
         raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.calibre import convert

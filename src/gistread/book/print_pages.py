@@ -1,13 +1,12 @@
-"""Pages as in print: a number of places in a book that is the same at every width, in every format, on every machine.
+"""Page numbers of about 250 words each, the same at every width, in every format, on every machine.
 
-A printed page holds about 250 words, so a book has as many pages as it has times 250 words, all of one length in
-characters. They have nothing to do with the pages of a memory, which end where the text pauses.
+Unrelated to the pages of a memory.
 """
 
 from gistread.book.model import Book
 
 WORDS = 250
-"""Of a printed page: the count by which publishers estimate."""
+"""Per printed page, as publishers estimate."""
 
 
 def page_count(book: Book) -> int:
@@ -16,12 +15,12 @@ def page_count(book: Book) -> int:
 
 
 def page_at(book: Book, offset: int) -> int:
-    """The page that holds `offset`, from 1."""
+    """The page at `offset`, from 1."""
     count = page_count(book)
     return min(count, 1 + max(0, offset) * count // max(1, len(book.text)))
 
 
 def page_start(book: Book, page: int) -> int:
-    """Offset of the first character of a page; `page` is brought into the book."""
+    """Offset of a page's first character; `page` is clamped to the book."""
     count = page_count(book)
     return -(-(min(max(1, page), count) - 1) * len(book.text) // count)

@@ -1,25 +1,20 @@
-"""Where sentences begin and end, in any text: for paragraphs longer than a page, and for gists made of sentences.
-
-Rules, not a model: full stops that end no sentence (Mr., initials, numbers) are known for the languages that most
-books are in, and full stops of scripts without spaces end one wherever they stand. Time is linear in the text, also in
-a megabyte without any full stop. Knows nothing of pages.
-"""
+"""Splits text into sentences by rules: abbreviations, initials and numbers of the common languages, in linear time."""
 
 import re
 from collections.abc import Iterator
 
 LONGEST_CHARACTERS = 4000
-"""A sentence longer than this is cut at white space, or anywhere where there is none."""
+"""Longer sentences are split at white space, or anywhere if there is none."""
 
-# What may end a sentence, and what may close after it.
+# Characters that may close after a sentence end.
 _CLOSING = "\"'”’»«›‹)\\]」』）】》〉"
-# Possessive, and not from the middle of a run: a page of dots would otherwise be looked at once from each dot.
+# Possessive, and not from the middle of a run, so that a page of dots takes linear time.
 _END = re.compile(
     f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
     f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
     "|\\n\\n++"
 )
-# Particles and commas with which Japanese and Chinese go on after speech: 「はい。」と言った。
+# Particles and commas with which Japanese and Chinese continue after speech: 「はい。」と言った。
 _GOING_ON = "とっ、，,"
 
 _ABBREVIATIONS = frozenset(
@@ -29,7 +24,7 @@ _ABBREVIATIONS = frozenset(
     hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
     av bd ud uds vd vds pág págs núm sig sigs dna d dott""".split()  # noqa: SIM905
 )
-# Abbreviations that may also end a sentence do so where a capital follows.
+# Abbreviations that end a sentence if a capital follows.
 _MAY_END = frozenset("etc jr sr esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
@@ -38,10 +33,9 @@ _GAP = re.compile(r"\s*")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Bounds of the sentences of `text`, in order, without the white space between them.
+    """(start, end) of each sentence in order, without surrounding white space.
 
-    Every character that is not white space lies in exactly one span, and no span is longer than
-    `LONGEST_CHARACTERS`.
+    Every other character lies in exactly one span; no span is longer than `LONGEST_CHARACTERS`.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -59,20 +53,20 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the sentence goes on after a mark inside it: "Oh!" said she."""
+    """Whether the sentence continues after a mark inside it: "Oh!" said she."""
     following = text[end : end + 8].lstrip()
     return bool(following) and following[0].islower()
 
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
-    """Whether a full stop at `dot`, whose closing marks end at `end`, ends a sentence."""
+    """Whether the full stop at `dot`, with closing marks up to `end`, ends a sentence."""
     if _goes_on(text, end):
         return False
     before = text[max(0, dot - _LOOK_BACK) : dot]
     match = _LAST_WORD.search(before)
     word = match[0] if match else ""
     if end - dot > 1:
-        # An ellipsis, or a closing quotation mark: an abbreviation rarely stands before either.
+        # An ellipsis or a closing quotation mark; abbreviations rarely stand before either.
         return True
     if len(word) == 1 and word.isalpha() and word.isupper():
         # An initial, unless the sentence ends with "I".
@@ -84,12 +78,12 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
         following = text[end : end + 8].lstrip()
         return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
-    # "3. Kapitel", "der 5. Mai": ordinals stay with their word; years and larger numbers end sentences.
+    # "3. Kapitel", "der 5. Mai": ordinals stay with their word; larger numbers end sentences.
     return not (word.isdigit() and len(word) <= 2 and end < len(text) and _starts_line(text, dot - len(word)))
 
 
 def _before_is_capitalised(before: str, word: str) -> bool:
-    """Whether the word before an initial is a name: "Charles I." or "J. I. Packer"."""
+    """Whether a name precedes an initial: "Charles I.", "J. I. Packer"."""
     words = before[: len(before) - len(word)].split()
     return bool(words) and words[-1][:1].isupper()
 
@@ -107,7 +101,6 @@ def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A span, in pieces where it is longer than any sentence should be."""
     while end - start > LONGEST_CHARACTERS:
         limit = start + LONGEST_CHARACTERS
         at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit)) + 1 or limit

@@ -1,12 +1,9 @@
-"""A series of books, read as one: a small TOML file that names its volumes.
+"""A series: a TOML file that lists books to be read as one.
 
-    title = "The Barsetshire Chronicles"
-    authors = ["Anthony Trollope"]
-    volumes = ["warden.epub", "towers.epub", "thorne.txt"]
+For example `title = "The Barsetshire Chronicles"` and `volumes = ["warden.epub", "towers.epub"]`, with paths relative
+to the file's folder. A volume that cannot be opened is an error, since all later offsets depend on it.
 
-Paths are those of book files, relative to the folder of the series' own file. How a volume is opened, this is given;
-how volumes become one book is `joining.py`'s affair. A volume that cannot be opened is an error, since every offset
-behind it depends on it.
+Joining only shifts offsets: a volume's text in the series equals its text as a single book.
 """
 
 import tomllib
@@ -22,33 +19,33 @@ from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
 MOST_VOLUMES = 100
-"""The memory of each is a file that stays open while the series is read."""
+"""Each volume's memory file stays open while the series is read."""
 _LIMIT_BYTES = 1024 * 1024
 _LIMIT_CHARACTERS = 64 * 1024 * 1024
-"""Of all volumes together: some twenty times War and Peace."""
+"""Of all volumes together; about twenty times War and Peace."""
 _EXAMPLE = 'A series says: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesFile:
-    """What a series' file says."""
+    """Contents of a series file."""
 
     title: str
     authors: tuple[str, ...]
-    """Empty: those of the volumes."""
+    """Empty: use those of the volumes."""
     volumes: tuple[str, ...]
-    """As they are written there."""
+    """Paths as written in the file."""
 
 
 def is_series(stream: BinaryIO, name: str) -> bool:
-    """Whether a seekable stream, at its beginning, holds a series' file. Raises OSError."""
+    """Whether a seekable stream, at its start, contains a series file. Raises OSError."""
     head = stream.read(HEAD_BYTES)
     stream.seek(0)
     return bool(head) and identify(head, name) is ReadableFormat.SERIES
 
 
 def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
-    """The series in the file `source`, open at its beginning. Raises BookError, naming the volume that is at fault."""
+    """Read the series in `source`, open at its start. Raises BookError, which names the faulty volume."""
     listed = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
@@ -65,7 +62,7 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
 
 
 def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
-    """What a series' file says, its title being that of the file where it gives none. Raises BookError."""
+    """Parse a series file; the title defaults to the file's name. Raises BookError."""
     try:
         data = stream.read(_LIMIT_BYTES + 1)
     except OSError as error:
@@ -93,13 +90,13 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
 
 
 def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
-    """Where the volumes lie that the series' file `source` names."""
+    """Paths of the volumes of the series file `source`."""
     folder = source.resolve().parent
     return [folder / _home(volume) for volume in listed.volumes]
 
 
 def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
-    """Where the volume with this number, from 1, lies. Raises BookError where there is none."""
+    """Path of a volume by its number from 1. Raises BookError."""
     paths = volume_paths(read_series_file(stream, source.name), source)
     if not 1 <= number <= len(paths):
         raise BookError(f"{source.name} has no volume {number} any more.", "Open it again.")
@@ -107,7 +104,7 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
 
 
 def refuse_series(stream: BinaryIO, name: str) -> None:
-    """A series cannot be a volume: so none can lead back to itself. Raises BookError, OSError."""
+    """Reject a series as a volume, so that none can include itself. Raises BookError, OSError."""
     if is_series(stream, name):
         raise BookError(f"{name} is itself a series.", "Name its volumes instead.")
 
@@ -154,9 +151,9 @@ _BETWEEN = "\n\n"
 
 
 def join(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """These books, at least one, as one; without `authors`, those of all of them.
+    """Join one or more books; `authors` defaults to those of all of them.
 
-    A picture's source is the number of its volume, from 1, a slash, and its source there.
+    The source of a picture becomes "NUMBER/SOURCE" with the volume's number from 1.
     """
     volumes = _volumes(books)
     language = _language(books)
@@ -207,7 +204,7 @@ def _volumes(books: Sequence[Book]) -> tuple[Volume, ...]:
 
 
 def _language(books: Sequence[Book]) -> str:
-    """The one in which most of the series is."""
+    """The language of most of the text."""
     characters: Counter[str] = Counter()
     for book in books:
         characters[book.language] += len(book.text) if book.language else 0
@@ -215,7 +212,7 @@ def _language(books: Sequence[Book]) -> str:
 
 
 def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
-    """The volume and the chapters under it, up to `ends`; a book that has none is one chapter."""
+    """The volume and its chapters up to `ends`; a volume without chapters is one chapter."""
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
         yield Chapter(volume.title, volume.heading, ends)
         return
@@ -233,7 +230,7 @@ def _link(link: Link, by: int) -> Link:
 
 
 def _foreign(book: Book, by: int, language: str) -> list[LanguageSpan]:
-    """Words in another language than the series: all of a volume in another one, and what is foreign in that."""
+    """Ranges in another language than the series: whole volumes, and foreign words inside volumes."""
     whole = book.paragraphs if book.language not in ("", language) else ()
     words = [LanguageSpan(p.start + by, p.end + by, book.language) for p in whole]
     words += [LanguageSpan(one.start + by, one.end + by, one.language) for one in book.foreign]

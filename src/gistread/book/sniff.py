@@ -1,8 +1,7 @@
-"""What a file is, told from its bytes.
+"""Detects the format of a file from its first bytes.
 
-A name decides only where the bytes leave it open: Markdown is plain text that means more by its signs, and a piece of
-HTML without any head may begin with words. Only names formats; it reads none. A format that gistread cannot read is
-still named, so that the person hears what they have rather than seeing it as noise.
+The name matters only where content is ambiguous: Markdown, and HTML fragments. Formats that cannot be read are named
+too, for the message.
 """
 
 import re
@@ -13,54 +12,52 @@ from pathlib import PurePath
 from gistread.book.formats.archive import Archive, ArchiveError
 
 READABLE = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
-"""The formats that are read, for messages."""
+"""Supported formats, for messages."""
 
 
 class ReadableFormat(Enum):
-    """The formats that can be read."""
-
     TEXT = auto()
     MARKDOWN = auto()
     HTML = auto()
     MHTML = auto()
-    """A page that a browser saved as one file."""
+    """A web page saved as one file."""
     FB2 = auto()
     EPUB = auto()
     PDF = auto()
     DOCX = auto()
     ZIPPED_FB2 = auto()
     SERIES = auto()
-    """A list of books that are read as one; see `series.py`."""
+    """A list of books; see `series.py`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertibleFormat:
-    """A format that the person's own `ebook-convert` makes an EPUB of, with its article."""
+    """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
 
     name: str
     suffix: str
-    """What such files are called, since the converter goes by names."""
+    """Suffix for such files, since the converter goes by names."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFormat:
-    """A format that is known and cannot be read, with its article: "a DjVu document"."""
+    """A format that is known but cannot be read; its name has an article."""
 
     name: str
     advice: str = ""
-    """What the person can do, where there is something better than a list of what can be read."""
+    """What to do instead of choosing another format."""
 
 
 FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
 
 HEAD_BYTES = 4096
-"""As much of the start of a file as `identify` wants to see."""
+"""Number of bytes from the start of a file that `identify` needs."""
 
 _CONVERT = "Convert it to EPUB first (Calibre does: ebook-convert BOOK BOOK.epub)."
 _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to docx FILE)."
 _UNPACK = "Unpack it and open the book inside."
 
-# (offset, bytes, what it is)
+# (offset, bytes, format)
 _SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...] = (
     (60, b"BOOKMOBI", ConvertibleFormat("a Kindle book (MOBI/AZW)", ".mobi")),
     (60, b"TEXtREAd", ConvertibleFormat("a PalmDOC book", ".pdb")),
@@ -104,7 +101,7 @@ _SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...
     (0, b"\x1aE\xdf\xa3", UnsupportedFormat("a Matroska video")),
 )
 
-# What the first element of a marked-up text is: an FB2 or HTML as plain text would be read with its tags.
+# The first element of a marked-up text.
 _MARKUP: tuple[tuple[re.Pattern[str], ReadableFormat | UnsupportedFormat], ...] = (
     (re.compile(r"<(?:\w+:)?FictionBook\b"), ReadableFormat.FB2),
     (re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE), ReadableFormat.HTML),
@@ -112,7 +109,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], ReadableFormat | UnsupportedFormat], ...] 
     (re.compile(r"<\?xml\b"), UnsupportedFormat("an XML document")),
 )
 _MARKUP_START = re.compile(r"<!--|<(?:\?xml|!doctype|html|head|body|svg|(?:\w+:)?FictionBook)\b", re.IGNORECASE)
-# A page without <html> or a doctype begins with an element all the same.
+# Elements that a page without <html> or a doctype may begin with.
 _FRAGMENT_START = re.compile(
     r"<(?:title|meta|link|base|style|script|h[1-6]|p|div|center|table|article|section|main|header|nav|font|pre|blockquote"
     r"|ul|ol|dl|hr|br|a|img|b|i|em|strong|span)(?:\s[^<>]*)?/?>",
@@ -123,7 +120,7 @@ _TAG = re.compile(
 )
 _MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE)
 
-# Some programs write a few lines of their own before it.
+# Some programs write a few lines before it.
 _PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
 _PDF_WITHIN_BYTES = 1024
 
@@ -153,7 +150,7 @@ _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
 def identify(head: bytes, name: str = "") -> FileType | None:
-    """What starts with these bytes (`HEAD_BYTES` of them). None where only a look inside can tell: a zip archive."""
+    """The format of a file that begins with `head`; None for a zip archive, see `identify_zip`."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return None
     if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:_PDF_WITHIN_BYTES]):
@@ -167,10 +164,10 @@ def identify(head: bytes, name: str = "") -> FileType | None:
 
 
 def _readable_signs(head: bytes) -> str:
-    """The head with its ASCII legible, whatever the encoding: all that is looked for in it is ASCII."""
+    """The head with its ASCII legible in any encoding: all that is looked for is ASCII."""
     nuls = head.count(0)
     if nuls > len(head) // 8:
-        # UTF-16 or UTF-32, with a mark or without
+        # UTF-16 or UTF-32, with or without a mark
         head = head.replace(b"\0", b"")
     return head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
 
@@ -182,7 +179,7 @@ def _markup(text: str) -> ReadableFormat | UnsupportedFormat | None:
 
 
 def _by_signs(text: str, suffix: str) -> ReadableFormat:
-    """Of what is no known binary and no whole document of XML or HTML."""
+    """The format of what is neither a known binary nor a whole XML or HTML document."""
     if suffix == SERIES_SUFFIX:
         return ReadableFormat.SERIES
     if _MHTML.match(text):
@@ -195,7 +192,7 @@ def _by_signs(text: str, suffix: str) -> ReadableFormat:
 
 
 def _is_markdown(text: str) -> bool:
-    """Whether a text that does not call itself Markdown evidently is: headings, and signs that only Markdown has."""
+    """Whether a text without a Markdown name is evidently Markdown: headings and other signs."""
     if _FRONT_MATTER.match(text):
         return True
     headings = len(_HEADING_LINE.findall(text))
@@ -203,7 +200,7 @@ def _is_markdown(text: str) -> bool:
 
 
 def identify_zip(archive: Archive) -> FileType:
-    """What a zip archive is, by what it declares and by what it holds."""
+    """The format of a zip archive, by its mimetype and entries."""
     try:
         declared = archive.read("mimetype").strip()
     except ArchiveError:
@@ -227,10 +224,10 @@ def identify_zip(archive: Archive) -> FileType:
 
 
 def is_fb2_name(name: str) -> bool:
-    """Whether an entry of an archive is a FictionBook, by its name."""
+    """Whether an archive entry is named like a FictionBook."""
     return name.lower().endswith(".fb2") and not _is_litter(name)
 
 
 def _is_litter(name: str) -> bool:
-    """What macOS puts beside every file that it packs."""
+    """Files that macOS adds to archives."""
     return name.lower().startswith("__macosx/")

@@ -1,7 +1,4 @@
-"""Reads entries of a zip archive that nobody vouches for: within limits, in memory, nothing written to disk.
-
-A small archive may claim to hold terabytes, a million entries, or paths that leave it. Knows nothing of books.
-"""
+"""Reads untrusted zip archives in memory, within limits on entries, sizes and paths."""
 
 import posixpath
 import unicodedata
@@ -11,11 +8,11 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024
-"""Of one file, unpacked. War and Peace in one XHTML file has 4 MB."""
+"""Of one unpacked file. War and Peace as one XHTML file has 4 MB."""
 TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
-"""Of all that is read of one archive: text, never pictures or fonts."""
+"""Of everything read from one archive: text, never pictures or fonts."""
 ENTRIES_LIMIT = 20_000
-# Python makes an object of half a kilobyte of each entry of the directory before anybody can count them.
+# Python allocates half a kilobyte for each directory entry before anyone can count them.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
 
 _END_RECORD = b"PK\x05\x06"
@@ -23,7 +20,7 @@ _END_RECORD_BYTES = 22
 _COMMENT_BYTES = 65_535
 _ENCRYPTED = 0x1
 
-# EPUB and Office documents allow no others, and Python unpacks bzip2 and LZMA without a limit on what comes out.
+# EPUB and Office allow no others; Python unpacks bzip2 and LZMA without a limit on the output.
 _METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 
 _DAMAGE = (
@@ -39,18 +36,18 @@ _DAMAGE = (
 
 
 class ArchiveError(Exception):
-    """Why the archive, or one entry of it, cannot be read: an end of a sentence, for a person."""
+    """The archive or an entry cannot be read; the message completes a sentence."""
 
 
 class MissingEntryError(ArchiveError):
-    """There is no such entry."""
+    pass
 
 
 class Archive:
-    """An open zip archive. Owns nothing but what it counts; the stream is its caller's."""
+    """An open zip archive; its stream belongs to the caller."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        """Raises ArchiveError where the archive is damaged or larger than any book."""
+        """Raises ArchiveError if the archive is damaged or larger than any book."""
         try:
             _check_directory(stream)
             self._zip = zipfile.ZipFile(stream)
@@ -65,7 +62,7 @@ class Archive:
         self._read = 0
 
     def find(self, path: str) -> str | None:
-        """The name of the entry that a reference means: exact, or but for case, escapes and normal form."""
+        """Name of the entry for a reference: exact, or up to case, escapes and Unicode form."""
         for name in (path, unquote(path)):
             normal = normalised(name)
             if normal in self._entries:
@@ -76,10 +73,7 @@ class Archive:
         return None
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
-        """The bytes of an entry, at most `limit` of them where one is given.
-
-        Raises MissingEntryError, or ArchiveError that says why it cannot be read.
-        """
+        """Bytes of an entry. Raises MissingEntryError, or ArchiveError if it is damaged or larger than `limit`."""
         name = self.find(path)
         if name is None:
             raise MissingEntryError("is missing")
@@ -92,7 +86,7 @@ class Archive:
         left = min(most, TOTAL_LIMIT_BYTES - self._read)
         try:
             with self._zip.open(info) as entry:
-                # The size in the directory is a claim; what counts is what comes out.
+                # Sizes in the directory are claims; only the output counts.
                 data = entry.read(left + 1)
         except _DAMAGE as error:
             raise ArchiveError("is damaged") from error
@@ -105,7 +99,7 @@ class Archive:
 
 
 def normalised(path: str) -> str:
-    """A path inside the archive: no ".", no "..", no leading slash. It never leaves the archive."""
+    """A path inside the archive without ".", ".." or a leading slash; it never leaves the archive."""
     return posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
 
 
@@ -114,7 +108,7 @@ def _folded(name: str) -> str:
 
 
 def _check_directory(stream: BinaryIO) -> None:
-    """Refuse a directory that would fill the memory, before it is read."""
+    """Reject a directory that would fill the memory."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
     tail = stream.read()

@@ -1,7 +1,7 @@
-"""Formats that gistread leaves to Calibre: the person's own `ebook-convert` makes an EPUB of them.
+"""Converts formats that gistread does not read to EPUB with Calibre's `ebook-convert`.
 
-It works on a copy in a private temporary directory, within a limit of time, in a process group of its own that ends
-when the person gives up. What is protected by DRM is said to be before anything is started. Reads no format itself.
+The converter works on a copy in a private temporary directory, with a time limit, in a process group of its own. DRM is
+detected before it starts.
 """
 
 import contextlib
@@ -23,7 +23,6 @@ from gistread.errors import BookError
 
 COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
-"""War and Peace takes Calibre about a minute on a slow machine."""
 _STEP_SECONDS = 0.1
 _GRACE_SECONDS = 2.0
 _LONGEST_REASON = 160
@@ -38,10 +37,9 @@ _ENCRYPTION_AT = 12
 
 
 def convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
-    """The EPUB that `ebook-convert` makes of the file in `stream`. `name` is what messages call it.
-    `cancelled` is asked again and again whether the person has given up.
+    """The EPUB that `ebook-convert` makes of `stream`; `name` is used in messages.
 
-    Raises BookError where there is no such command, where it fails or takes too long, and where it was cancelled.
+    Raises BookError if the command is missing, fails, takes too long, or `cancelled` returns True.
     """
     what = f"{name} is {kind.name}"
     stream.seek(0)
@@ -64,7 +62,7 @@ def convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cal
 
 
 def _suffix(name: str, kind: ConvertibleFormat) -> str:
-    """What the copy is called: the converter goes by it, and tells the kinds of Kindle books apart itself."""
+    """Suffix of the copy: the converter goes by it and tells kinds of Kindle books apart itself."""
     own = PurePath(name).suffix.lower()
     return own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
 
@@ -80,7 +78,6 @@ def _is_locked(stream: BinaryIO) -> bool:
 
 @contextlib.contextmanager
 def _private_directory() -> Iterator[Path]:
-    """A new directory that only this person can look into, gone in the end with all that is in it."""
     try:
         directory = tempfile.mkdtemp(prefix="gistread-")
     except OSError as error:
@@ -92,7 +89,7 @@ def _private_directory() -> Iterator[Path]:
 
 
 def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[], bool]) -> None:
-    """Run the converter to its end. Raises BookError where it makes no book."""
+    """Run the converter to its end. Raises BookError if it produces no book."""
     said = directory / "said"
     environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
     with said.open("wb") as output:
@@ -129,7 +126,7 @@ def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], b
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the converter and what it started, if they still run."""
+    """End the converter and its children."""
     if process.poll() is not None:
         return
     if sys.platform == "win32":
@@ -147,7 +144,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _reason(said: bytes, directory: Path) -> str:
-    """The last thing that the converter said, in one line and without the temporary path."""
+    """The converter's last line of output, without the temporary path."""
     lines = said.decode("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
     text = one_line(clean(lines[-1])) if lines else ""
     return text[:_LONGEST_REASON].rstrip(". ")

@@ -1,7 +1,7 @@
-"""Bytes become text: which encoding a plain text is in.
+"""Decodes text of unknown or declared encoding.
 
-In this order: a byte order mark; UTF-16 that shows by its NUL bytes; strict UTF-8; what a Project Gutenberg header
-declares; UTF-8 with a few broken bytes; and at last a guess from the letters. Knows nothing of what the text says.
+In this order: byte order mark, UTF-16 that shows by its NUL bytes, strict UTF-8, the declaration of a Project Gutenberg
+header, UTF-8 with a few broken bytes, and a guess from the letters.
 """
 
 import codecs
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
-    # UTF-32 little-endian first: its mark starts with that of UTF-16.
+    # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
@@ -22,17 +22,17 @@ _NEAR_BYTES = 400
 _HEADER_BYTES = 8192
 _SAMPLE_BYTES = 48 * 1024
 
-# One broken sequence for at least this many sound ones is damage in a UTF-8 text, not another encoding.
+# Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
-# Controls that plain text does use: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
+# Controls that occur in plain text: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
 _TEXT_CONTROLS = b"\t\n\x0b\x0c\r\x08\x1b\x1a"
 _OTHER_CONTROLS = bytes(c for c in range(32) if c not in _TEXT_CONTROLS) + b"\x7f"
 _MOST_CONTROLS = 0.02
 
 _PUNCTUATION = "‘’‚“”„«»‹›–—…·•°§©®™£€¢†‡½¼¾²³¹×ªº¡¿´`\u00a0\u00ad"
-# Letters beyond ASCII that books in each of these languages use; a text whose letters fit one of them is cp1252.
+# Letters beyond ASCII used by these languages; text whose letters fit one of them is cp1252.
 _WESTERN = (
     "éèàçêùîâôûëïüœæÿÉÈÀÇÊÎÔÛËÏŒÆ",  # French
     "äöüßÄÖÜéèàêç",  # German
@@ -53,11 +53,11 @@ class Decoded:
     text: str
     encoding: str
     replaced: int = 0
-    """Bytes or characters that could not be read; each stands as U+FFFD in the text."""
+    """Number of unreadable characters, each replaced by U+FFFD."""
 
 
 def decode(data: bytes) -> Decoded | None:
-    """The text of `data`; None where no encoding fits well enough to call it text."""
+    """The text of `data`; None if no encoding fits well enough to call it text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _lenient(data[len(mark) :], encoding)
@@ -84,20 +84,20 @@ def _lenient(data: bytes, encoding: str) -> Decoded:
     text = data.decode(encoding, errors="replace")
     replaced = text.count("\ufffd")
     if replaced and encoding.startswith("utf"):
-        # A replacement character may stand in the file itself; counting it as damage would be a false alarm.
+        # A replacement character in the file itself is not damage.
         replaced = max(0, replaced - data.count("\ufffd".encode(encoding)))
     return Decoded(text, encoding, replaced)
 
 
 def _strictly(data: bytes, name: str) -> Decoded | None:
-    """`data` in the encoding that a header declares, if there is such an encoding and it fits."""
+    """`data` in the encoding a header declares, if that exists and fits."""
     try:
         codec = codecs.lookup(name).name
     except LookupError:
         return None
     if codec in ("ascii", "utf-8"):
         return None
-    # What calls itself ISO-8859-1 is cp1252: where the two differ, the former has nothing but controls.
+    # ISO-8859-1 in files means cp1252; where they differ, ISO-8859-1 has only controls.
     codec = "cp1252" if codec == "iso8859-1" else codec
     try:
         return Decoded(data.decode(codec), codec)
@@ -106,7 +106,7 @@ def _strictly(data: bytes, name: str) -> Decoded | None:
 
 
 def _unmarked_utf16(data: bytes) -> str:
-    """The byte order of UTF-16 without a mark: its NUL bytes, those of ASCII characters, all stand on one side."""
+    """The byte order of UTF-16 without a mark: the NUL bytes of ASCII characters all stand on one side."""
     even, odd = data[0 : 2 * _SAMPLE_BYTES : 2].count(0), data[1 : 2 * _SAMPLE_BYTES : 2].count(0)
     pairs = min(len(data), 2 * _SAMPLE_BYTES) // 2
     if not pairs or len(data) % 2 or max(even, odd) < max(2, pairs * 0.01) or min(even, odd) > max(even, odd) * 0.02:
@@ -116,16 +116,13 @@ def _unmarked_utf16(data: bytes) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return ""
-    # Random bytes rarely survive this: in text, controls other than line ends and tabs are next to absent.
+    # In text, controls other than line ends and tabs are almost absent; random bytes have many.
     controls = sum(text.count(chr(code)) for code in range(32) if chr(code) not in "\t\n\r\f\x1a")
     return encoding if controls <= len(text) * 0.001 else ""
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether bytes in an encoding of one byte a character (or UTF-8) are text: almost free of control codes.
-
-    A few NULs or stray controls do not make a book unreadable; one in fifty bytes does.
-    """
+    """Whether single-byte or UTF-8 data is text: at most one control character in fifty bytes."""
     controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
     return controls <= max(2, len(data) * _MOST_CONTROLS)
 
@@ -149,7 +146,7 @@ def _guess(data: bytes) -> Decoded | None:
 def _is_western(text: str) -> bool:
     """Whether the letters beyond ASCII are those of one western language.
 
-    charset-normalizer alone takes French in cp1252 for cp1250, where half of the accents are others.
+    charset-normalizer alone takes French in cp1252 for cp1250, which has other accents.
     """
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
     enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
@@ -157,14 +154,14 @@ def _is_western(text: str) -> bool:
 
 
 def _telling_lines(data: bytes) -> bytes:
-    """The lines with bytes beyond ASCII, which alone tell encodings apart; enough of them to judge by."""
+    """A sample of lines with bytes beyond ASCII, which alone tell encodings apart."""
     lines: list[bytes] = []
     size = until = 0
     for match in _BEYOND_ASCII.finditer(data):
         at = match.end()
         if at <= until:
             continue
-        # A line of a megabyte tells no more than what is near.
+        # In a line of a megabyte, only the neighbourhood matters.
         low, high = max(until, match.start() - _NEAR_BYTES), min(len(data), at + _NEAR_BYTES)
         start = data.rfind(b"\n", low, at) + 1 or low
         end = data.find(b"\n", at, high)
@@ -176,9 +173,9 @@ def _telling_lines(data: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-# Python knows codecs that decode no text (zip, hex), and some that take quadratic time (punycode).
+# Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).
 _OF_TEXT = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
-# What these names mean to everybody who writes them.
+# What files mean by these names.
 _MEANT = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -191,16 +188,15 @@ _MEANT = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-# Encodings in which text is ASCII bytes, so that it passes for UTF-8.
+# Encodings that write text as ASCII bytes and so pass for UTF-8.
 _ESCAPED = ("iso2022", "hz", "utf-7")
 _MOST_REPLACED = 0.001
 
 
 def decode_declared(data: bytes, declaration: re.Pattern[bytes], head_bytes: int = 16 * 1024) -> Decoded | None:
-    """The text of `data`, whose start may declare its encoding in a group of `declaration`; None where it is no text.
+    """Decode `data`, whose start may declare its encoding in a group of `declaration`; None if it is no text.
 
-    A byte order mark comes first, then UTF-8 where the bytes are that: what a program saves is often UTF-8 whatever
-    it copied the declaration from, and hardly any other text can be read as UTF-8 by chance.
+    A byte order mark wins, then valid UTF-8: programs often save UTF-8 under a copied declaration.
     """
     head = data[:head_bytes]
     found = declaration.search(head)
@@ -216,7 +212,7 @@ def decode_declared(data: bytes, declaration: re.Pattern[bytes], head_bytes: int
 
 
 def codec_of(name: str) -> str:
-    """Python's codec for an encoding as files name it; empty where there is none that decodes text."""
+    """Python's codec for an encoding name in a file; empty if unknown or not for text."""
     try:
         codec = codecs.lookup(name.strip()).name
     except (LookupError, ValueError):
@@ -226,7 +222,7 @@ def codec_of(name: str) -> str:
 
 
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
-    """What the person should hear of how a text was decoded."""
+    """Notices about characters that could not be decoded."""
     if not decoded.replaced:
         return ()
     characters = (

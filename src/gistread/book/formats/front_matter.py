@@ -1,7 +1,6 @@
-"""What stands before a Markdown text about it: YAML or TOML between rules, Pandoc's lines with percent signs.
+"""Reads the metadata before a Markdown text: YAML, TOML or Pandoc's percent lines.
 
-Reads the few fields that a reader needs, one key a line with plain values and lists; what is nested deeper is passed
-over. Knows nothing of the text itself.
+YAML is limited to one key a line with plain values and lists; nested values are skipped.
 """
 
 import re
@@ -26,11 +25,11 @@ _NAME_IN_ITEM = re.compile(r"(?:name|text)[ \t]*:[ \t]*(.*)$")
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
-    """The text without what stands before it, and what that says."""
+    """The text without its front matter, and the metadata found there."""
     head = text[:_LONGEST]
     if match := _YAML.match(head):
         fields = _yaml(match[1])
-        # A rule, then prose, then another rule is no metadata.
+        # A rule, prose and another rule are not metadata.
         if fields:
             return text[match.end() :], _metadata(fields)
     elif match := _TOML.match(head):
@@ -45,7 +44,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
 
 
 def _yaml(block: str) -> dict[str, list[str]]:
-    """The top keys of a YAML mapping and their values, as text; nothing where a line is neither."""
+    """Top-level keys and their values; empty if the block is not YAML metadata."""
     fields: dict[str, list[str]] = {}
     key = ""
     for line in block.split("\n"):
@@ -69,7 +68,7 @@ def _yaml(block: str) -> dict[str, list[str]]:
 
 
 def _continue(values: list[str], line: str) -> None:
-    """A value that goes on in the next line (`>`, `|`, or without a sign); a nested key is passed over."""
+    """Add a continuation line of a value (`>`, `|` or plain); nested keys are skipped."""
     named = _NAME_IN_ITEM.match(line)
     if named:
         values += _values(named[1])
@@ -87,7 +86,7 @@ def _values(text: str) -> list[str]:
 
 
 def _unquoted(text: str) -> str:
-    """A plain value without its quotation marks and the comment behind it."""
+    """A plain value without quotes and trailing comment."""
     text = text.strip()
     quoted = _QUOTED.match(text)
     if quoted:

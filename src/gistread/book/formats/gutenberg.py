@@ -1,7 +1,7 @@
-"""Takes Project Gutenberg's header and footer off a plain text, and what the header says of the book.
+"""Removes Project Gutenberg's header and footer and reads the metadata they contain.
 
-Three forms are known: `*** START OF …` and `*** END OF …` (since 2003 or so), `*END*THE SMALL PRINT` (before), and
-files with a header alone. Knows nothing of chapters or paragraphs.
+Knows three forms: `*** START OF …` and `*** END OF …` (since about 2003), `*END*THE SMALL PRINT` (before), and a header
+alone.
 """
 
 import re
@@ -24,12 +24,12 @@ _END = re.compile(
 _MENTION = re.compile(r"Project Gutenberg", re.IGNORECASE)
 _HEADER_CHARACTERS = 30_000
 
-# "Title: The Time Machine", and lines indented under it belong to it.
+# "Title: The Time Machine", continued on indented lines.
 _FIELD = re.compile(r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
 _FIRST_LINE = re.compile(
     r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by (?P<author>[^\n]+)", re.IGNORECASE
 )
-# What volunteers say of their work, between the header and the book.
+# Credits of volunteers between the header and the book.
 _CREDIT = re.compile(
     r"\s*(?:E-?text (?:prepared|produced|typed|scanned)"
     r"|(?:This (?:e-?text|e-?book) was )?(?:produced|prepared|transcribed) (?:by|from)"
@@ -73,7 +73,7 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class GutenbergText:
-    """The book between header and footer, and what the header says."""
+    """A book without header and footer, and the header's metadata."""
 
     text: str
     title: str = ""
@@ -84,7 +84,7 @@ class GutenbergText:
 
 @dataclass(frozen=True, slots=True)
 class BookBounds:
-    """Which paragraphs of a marked-up document are the book (`first` to before `end`), and what the header says."""
+    """The paragraphs of a document that are the book, `[first, end)`, and the header's metadata."""
 
     first: int
     end: int
@@ -94,7 +94,7 @@ class BookBounds:
 
 
 def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
-    """As `strip_gutenberg`, of a document whose paragraphs are known: all of them where it has no such frame."""
+    """`strip_gutenberg` for a document already split into paragraphs; all of them if there is no header."""
     first = _after_header(paragraphs)
     if first is None:
         return BookBounds(0, len(paragraphs))
@@ -119,7 +119,7 @@ def _after_header(paragraphs: Sequence[str]) -> int | None:
 
 
 def strip_gutenberg(text: str) -> GutenbergText:
-    """`text` (line ends are "\\n") without header, credits, footer and licence; unchanged if it has none."""
+    """`text` without header, credits, footer and licence; unchanged if it has none."""
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:600]):

@@ -1,8 +1,4 @@
-"""Finds headings among the blocks of a plain text: what could be one, looked at block by block.
-
-Which of these candidates are headings of chapters, and at which level, only the whole book shows: `outline.py`
-decides that. Knows no layout; the words are in `heading_words.py`.
-"""
+"""Finds blocks of plain text that may be headings. `outline.py` decides which of them are."""
 
 import re
 from dataclasses import dataclass
@@ -14,10 +10,10 @@ from gistread.book.model import ParagraphKind
 
 
 class Rank(IntEnum):
-    """What a heading stands over, the widest first."""
+    """Level of a heading, the highest first."""
 
     CONTAINER = 0
-    """Book, part, volume, act: holds chapters."""
+    """Book, part, volume, act."""
     CHAPTER = 1
     NAMED = 2
     """Prologue, preface, epilogue: stands beside chapters or parts."""
@@ -26,20 +22,16 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A block that may be a heading."""
-
     index: int
-    """Of the block."""
     rank: Rank
     family: str
-    """The keyword ("chapter", "part"), or how a heading without one is written ("roman", "digits", "capitals")."""
+    """The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits", "capitals")."""
     number: int | None
     title: str
-    """The heading as it stands, in one line."""
     bare: bool
-    """No words but the number and its keyword: a title may follow in the next block."""
+    """Only a number and its keyword: a title may follow in the next block."""
     level: int = 0
-    """Where the heading itself says it (Markdown)."""
+    """Given by Markdown headings only."""
 
 
 _LONGEST_CHARACTERS = 250
@@ -47,7 +39,7 @@ _MOST_LINES = 4
 _LONGEST_GLUED = 60
 
 NUMERALS = ("roman", "digits", "spelled", "roman with title", "digits with title", "spelled with title")
-"""Families of headings that are numbers without a keyword."""
+"""Families of headings without a keyword."""
 
 _CONTENTS = re.compile(
     r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
@@ -55,7 +47,7 @@ _CONTENTS = re.compile(
     re.IGNORECASE,
 )
 
-# What stands around a heading and is no part of it: emphasis, rules, brackets of Markdown.
+# Emphasis, rules and Markdown brackets around a heading.
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
@@ -73,7 +65,7 @@ _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
 
 def parted(block: TextBlock) -> list[TextBlock]:
-    """The block, cut after its first line where that is a heading and the text follows without an empty line."""
+    """The block, split after its first line if that is a heading with text right below it."""
     first = TextBlock(block.lines[:1], block.kind, block.gap)
     if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
         return [block]
@@ -84,7 +76,7 @@ def parted(block: TextBlock) -> list[TextBlock]:
 
 
 def entry_key(line: str) -> str:
-    """What an entry of the contents and its heading have in common: the words, without number, dots or page."""
+    """The words that a contents entry and its heading share, without number, dots or page."""
     line = re.sub(r"^\s*(?:[IVXLC]+|\d+)[.):\s]\s*|[\s.·…_]*\d*\s*$", "", line)
     return "".join(char for char in line.casefold() if char.isalnum())
 
@@ -155,7 +147,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
-        # "SECOND EPILOGUE", but "II Introduction" is a line of a table of contents.
+        # Accepts "SECOND EPILOGUE"; "II Introduction" is a line of a table of contents.
         above = Rank.NAMED if word in NAMES and not match[1].isdigit() and not parse_roman(match[1]) else _rank_of(word)
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
@@ -163,7 +155,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
 
 
 def _leading_number(word: str, rest: str) -> tuple[int | None, str]:
-    """The number at the start of "Twenty One. A title", and what follows it."""
+    """The number at the start of "Twenty One. A title", and the rest."""
     following = re.match(r"[ -]([A-Za-z]+)(.*)$", rest, re.DOTALL)
     if following:
         both = parse_number(f"{word}-{following[1]}")
@@ -177,7 +169,7 @@ def _bare_rest(rest: str) -> str:
 
 
 def _may_follow(rest: str, before: str) -> bool:
-    """Whether what follows the number can be the rest of a heading, not of a sentence."""
+    """Whether the words after a number may continue a heading rather than a sentence."""
     if not _bare_rest(rest):
         return True
     if _SEPARATOR.match(rest):
@@ -202,7 +194,7 @@ def _named(index: int, text: str) -> Candidate | None:
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
-    """IV, 4., Four; IV. A title. Only a sequence of them makes them headings."""
+    """IV, 4., Four, IV. A title: headings only if they form a sequence."""
     match = _BARE.match(text)
     if match:
         number = parse_number(match[1])
@@ -225,7 +217,7 @@ def _style(word: str) -> str:
 
 
 def may_be_subtitle(block: TextBlock) -> bool:
-    """Whether `block`, right after a bare "CHAPTER IV", reads as its title by its looks alone."""
+    """Whether `block`, right after a bare "CHAPTER IV", looks like its title."""
     text = _one_line(block.text).strip(_DECORATION)
     if not is_short_line(block) or not text:
         return False
@@ -238,7 +230,7 @@ def may_be_subtitle(block: TextBlock) -> bool:
 
 
 def is_short_line(block: TextBlock) -> bool:
-    """A line or two that could be a title: short, and nobody's speech."""
+    """Whether a block is one or two short lines without speech."""
     if block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE) or len(block.lines) > 3:
         return False
     text = block.text.strip()
@@ -246,7 +238,7 @@ def is_short_line(block: TextBlock) -> bool:
 
 
 def is_capitals(block: TextBlock) -> bool:
-    """A single line in capitals: a heading in a book whose chapters have names and no numbers."""
+    """A single line in capitals: a heading in books with unnumbered chapters."""
     if len(block.lines) != 1 or block.gap < 2:
         return False
     text = block.lines[0].strip().strip(_DECORATION)
@@ -261,7 +253,6 @@ CONTAINERS = _words(
     """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo acto atto
     livro boek deel bok del часть книга том osa część tom díl kötet rész"""
 )
-"""What holds chapters."""
 
 CHAPTERS = _words(
     """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant capítulo
@@ -270,7 +261,6 @@ CHAPTERS = _words(
 )
 
 SECTIONS = _words("section scene szene scène escena scena sektion abschnitt")
-"""What chapters (and acts) are divided into."""
 
 NAMES = _words(
     """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
@@ -282,10 +272,10 @@ NAMES = _words(
     пролог эпилог предисловие введение послесловие заключение
     序 序章 終章 序言 前言 後記 后记 プロローグ エピローグ あとがき まえがき"""
 )
-"""What is a heading without a number."""
+"""Headings without a number."""
 
 SMALL_WORDS = _words(
     """a an and as at but by for from in into is its nor of off on or out over the to up upon with without
     de des du la le les et en un une der die das und von zu im am del los las el y o di il e da do dos em na no"""
 )
-"""What a title leaves without a capital."""
+"""Words that titles leave uncapitalised."""

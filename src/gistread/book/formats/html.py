@@ -1,8 +1,4 @@
-"""A file of HTML becomes a Book: its encoding, its tree, what of it is the text, and what it says of itself.
-
-Files that were written by hand, that a browser saved, and that never were well-formed. The tree then goes where that
-of every format goes (`elements/one_document.py`). Fetches nothing; knows no other file than this one.
-"""
+"""Reads HTML pages and web archives (MHTML): hand-written, saved by a browser, malformed. Fetches nothing."""
 
 import email
 import email.policy
@@ -25,20 +21,20 @@ DECLARATION = re.compile(
     rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
 )
-"""Where a page says which encoding it is in."""
+"""Where a page declares its encoding."""
 
 _IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 _EMBEDDED = "embedded:"
 
-# A page whose text stands in one <pre> is a plain text with a few tags around it.
+# A page that is mostly one <pre> is plain text with a few tags around it.
 _SHARE_OF_PRE = 0.8
 _FEWEST_CHARACTERS_OF_PRE = 2000
 
 
 def read_html(data: bytes, name: str) -> Book:
-    """The book in `data`. `name` is what messages call it. Raises BookError."""
+    """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data, DECLARATION)
     if decoded is None:
         raise BookError(f"{name} is not a page of HTML: its content is binary data of an unknown kind.")
@@ -70,12 +66,12 @@ def _tree(text: str) -> etree._Element | None:
 
 
 def is_embedded(source: str) -> bool:
-    """Whether an `Image.source` means a picture that the page holds itself."""
+    """Whether an `Image.source` is a picture inside the page."""
     return source.startswith(_EMBEDDED)
 
 
 def embedded_picture(data: bytes, source: str) -> str:
-    """The `data:` address of a picture that the page in `data` holds itself; empty where it is none of these."""
+    """The `data:` URL of a picture inside the page `data`; empty if there is no such picture."""
     number = source.removeprefix(_EMBEDDED)
     if not number.isdecimal():
         return ""
@@ -86,7 +82,7 @@ def embedded_picture(data: bytes, source: str) -> str:
 
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
-    """The pictures that stand in the page itself. In the book each is called by its number among them."""
+    """Pictures stored in the page itself; `Image.source` gives their number."""
     return [
         element
         for element in root.iter()
@@ -95,7 +91,7 @@ def _embedded(root: etree._Element) -> list[etree._Element]:
 
 
 def _preformatted(root: etree._Element) -> str:
-    """The text of the page's <pre> where that is all there is."""
+    """The text of the page's <pre> if the page has little else."""
     blocks = ["".join(str(part) for part in e.itertext()) for e in root.iter() if local_name(e) == "pre"]
     longest = max(map(len, blocks), default=0)
     if longest < _FEWEST_CHARACTERS_OF_PRE or longest < len(plain_text(root)) * _SHARE_OF_PRE:
@@ -107,7 +103,7 @@ _MOST_PARTS = 10_000
 
 
 def read_mhtml(data: bytes, name: str) -> Book:
-    """The page in `data`. `name` is what messages call it. Raises BookError."""
+    """The page in the web archive `data`; `name` is used in messages. Raises BookError."""
     page = _page(email.message_from_bytes(data, policy=email.policy.compat32))
     decoded = _decoded(page) if page is not None else None
     if decoded is None:
@@ -116,7 +112,7 @@ def read_mhtml(data: bytes, name: str) -> Book:
 
 
 def _page(message: Message) -> Message | None:
-    """The first part that is HTML: the page; those of its frames come after it."""
+    """The first HTML part, which is the page; those of frames follow it."""
     for number, part in enumerate(message.walk()):
         if part.get_content_type() in ("text/html", "application/xhtml+xml"):
             return part

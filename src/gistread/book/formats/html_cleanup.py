@@ -1,7 +1,7 @@
-"""Takes out of a page what is not its text: navigation, bars that ask about cookies, what is left out in print.
+"""Removes boilerplate from HTML pages (navigation, cookie banners, parts not for print) and normalises notes and line
+breaks.
 
-Careful rather than clean: what may be text stays. A navigation that holds prose is a page whose <nav> was never
-closed; a header with a heading is the book's. What no reader sees (scripts, hidden elements) is left out later.
+When in doubt, content stays: a <nav> with prose was never closed, a header with a heading is the book's.
 """
 
 import re
@@ -38,25 +38,24 @@ _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 _SHARE_OF_PAGE = 0.3
-"""What is more of the page than this is its text, whatever it calls itself."""
+"""An element with a larger share of the page is its text."""
 _MOST_WORDS_OF_CONSENT = 600
 _PROSE_WORDS = 40
-"""A paragraph that has so many words outside of links is text."""
+"""A paragraph with this many words outside links is prose."""
 _HIDDEN_WORDS = 30
 _SHARE_OF_LINKS = 1 / 3
 
 
 @dataclass(slots=True)
 class _Measure:
-    """What an element holds, with everything inside it."""
+    """Contents of an element and its descendants."""
 
     words: int = 0
     linked: int = 0
-    """Words that are links."""
     heading: bool = False
     main_heading: bool = False
     prose: bool = False
-    """A paragraph that says more than labels and links do."""
+    """Has a paragraph that is more than labels and links."""
 
     def take_in(self, inner: "_Measure") -> None:
         self.words += inner.words
@@ -67,19 +66,19 @@ class _Measure:
 
 
 def remove_boilerplate(root: etree._Element) -> None:
-    """Take the furniture of the page out of its tree, the text around it left as it is."""
+    """Remove the page's boilerplate from its tree."""
     measured = list(_measured(root))
     of_page = measured[-1][1].words if measured else 0
     for element, measure in measured[:-1]:
         if _is_furniture(element, measure, of_page):
             _drop(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
-            # It holds the text, so it is to be read as any block is.
+            # It contains the text, so it is read as a block.
             element.tag = "div"
 
 
 def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
-    """The elements that could be furniture, and at last the root, each with what it holds: in one walk, in all."""
+    """Candidates for boilerplate and finally the root, each with its contents, in one walk."""
     open_ones = [_Measure()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
@@ -120,7 +119,7 @@ def _is_furniture(element: etree._Element, measure: _Measure, words_of_page: int
 
 
 def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
-    """Whether a link is the sign beside a heading that says where it is."""
+    """Whether a link is the permalink sign beside a heading."""
     if not (element.get("href") or "").startswith("#"):
         return False
     text = plain_text(element)
@@ -128,7 +127,7 @@ def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
 
 
 def _drop(element: etree._Element) -> None:
-    """Take an element out; the text after it stays, and so do the places that links lead to."""
+    """Remove an element; its tail and the anchors inside it stay."""
     parent = element.getparent()
     if parent is None:
         return
@@ -149,7 +148,7 @@ _AROUND = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
 
 
 def mark_backlinks(root: etree._Element) -> None:
-    """Mark the ways back as `backlink`, as EPUB does, which keeps what they lead to; drop rules above notes."""
+    """Mark back references as `backlink`, as EPUB does, and remove rules above notes."""
     for element in list(root.iter()):
         name = local_name(element)
         if name == "a" and "#" in (element.get("href") or "") and _leads_back(element):
@@ -157,13 +156,13 @@ def mark_backlinks(root: etree._Element) -> None:
         elif name == "hr" and _is_over_notes(element):
             parent = element.getparent()
             if parent is not None:
-                # Its tail is white space: it stands between blocks.
+                # Its tail is white space between blocks.
                 parent.remove(element)
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
             item = element.getparent()
             if item is not None and local_name(item) == "li":
-                # Its sign in the text may be a letter, where the list counts in digits.
+                # The text may refer to it by a letter although the list counts in digits.
                 item.set(EPUB_TYPE, "footnote")
 
 
@@ -172,13 +171,13 @@ def _leads_back(link: etree._Element) -> bool:
 
 
 def _is_over_notes(rule: etree._Element) -> bool:
-    """Whether a rule parts the notes from the text; it is no scene break."""
+    """Whether a rule separates notes from the text; it is not a scene break."""
     around = (rule, rule.getparent(), rule.getnext())
     return any(element is not None and classes_of(element) & _NOTES_CLASSES for element in around)
 
 
 def split_at_empty_lines(root: etree._Element) -> None:
-    """Put an empty block in place of every run of two or more <br>; a block ends the paragraph before it."""
+    """Replace every run of two or more <br> by an empty block, which ends the paragraph."""
     for element in [element for element in root.iter() if local_name(element) == "br"]:
         parent = element.getparent()
         if parent is None:
@@ -199,7 +198,7 @@ def split_at_empty_lines(root: etree._Element) -> None:
 
 
 def _next_break(element: etree._Element) -> etree._Element | None:
-    """The <br> right after this one, if nothing but white space stands between."""
+    """The next <br>, if only white space separates it from this one."""
     if element.tail and element.tail.strip():
         return None
     following = element.getnext()

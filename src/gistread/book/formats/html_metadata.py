@@ -1,7 +1,4 @@
-"""What a page of HTML says of itself in its head: title, authors, language, identifiers, cover.
-
-Dublin Core as libraries write it, the names that publishers and sites use, and at last the page's own title.
-"""
+"""Reads the metadata in a page's head: Dublin Core, the names publishers and sites use, and the page's title."""
 
 import re
 from collections.abc import Iterable
@@ -21,13 +18,12 @@ _SCHEMES = {"citation_isbn": "isbn:", "book:isbn": "isbn:", "isbn": "isbn:", "ci
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# "Chapter 1 - A Site": what stands behind these is mostly the site.
+# "Chapter 1 - A Site": what follows is usually the site's name.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
 
 
 def metadata_of(root: etree._Element) -> Metadata:
-    """The metadata of a page; empty where it says nothing."""
     meta = _meta(root)
     framed = _framed(root)
     authors = (name for value in _all(meta, _AUTHORS) if _is_name(value) for name in _names(value))
@@ -43,7 +39,7 @@ def metadata_of(root: etree._Element) -> Metadata:
 
 
 def _framed(root: etree._Element) -> GutenbergText:
-    """What the header that Project Gutenberg puts before the book says of it."""
+    """Metadata of a Project Gutenberg header."""
     header = next((element for element in root.iter() if element.get("id") == "pg-header"), None)
     if header is None:
         return GutenbergText("")
@@ -53,7 +49,7 @@ def _framed(root: etree._Element) -> GutenbergText:
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:
-    """The contents of <meta>, by name."""
+    """Contents of the <meta> elements by name."""
     found: dict[str, list[str]] = {}
     for element in root.iter():
         if local_name(element) == "meta":
@@ -65,7 +61,7 @@ def _meta(root: etree._Element) -> dict[str, list[str]]:
 
 
 def _all(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
-    """The values of the first of these keys that is there."""
+    """Values of the first of these keys that is present."""
     return next((meta[key] for key in keys if key in meta), [])
 
 
@@ -87,7 +83,7 @@ def _in_picture(element: etree._Element) -> bool:
 
 
 def _names(value: str) -> list[str]:
-    """The names as one says them: "Tolstoy, Leo, graf, 1828-1910" is how a catalogue sorts one."""
+    """Names in reading order: catalogues write "Tolstoy, Leo, graf, 1828-1910"."""
     if ";" in value:
         return [name for part in value.split(";") for name in _names(part.strip())]
     parts = [part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()]

@@ -1,8 +1,4 @@
-"""Markdown becomes a Book: CommonMark with tables, footnotes and lists of definitions, and the metadata before it.
-
-What Markdown says becomes HTML, and that goes where every page of HTML goes; HTML inside Markdown is read with it.
-Knows nothing of files.
-"""
+"""Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front matter."""
 
 import re
 
@@ -24,7 +20,7 @@ _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 
 
 def read_markdown(data: bytes, name: str) -> Book:
-    """The book in `data`. `name` is what messages call it. Raises BookError."""
+    """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode(data)
     if decoded is None:
         raise BookError(f"{name} is not a book: its content is binary data of an unknown kind.")
@@ -38,12 +34,12 @@ def read_markdown(data: bytes, name: str) -> Book:
 
 
 def _parser() -> MarkdownIt:
-    """Links may lead anywhere, since nothing follows them unasked; HTML is data like the rest."""
+    """Allows any link and HTML: links are never followed unasked, and HTML is data."""
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
     return parser
 
 
 def _slug(title: str) -> str:
-    """What the heading is called in links, as most programs that show Markdown call it."""
+    """Anchor of a heading as most Markdown viewers build it."""
     return _SLUG_DROPPED.sub("", title.strip().lower()).replace(" ", "-")

@@ -1,7 +1,4 @@
-"""Numbers as headings write them: 12, XII, twelve, the Second, 第十二.
-
-Knows nothing of headings; it only says whether a word is a number, and which.
-"""
+"""Parses numbers as headings write them: 12, XII, twelve, the Second, 第十二."""
 
 import re
 
@@ -19,7 +16,7 @@ _TENS = (
     "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth",
 )
 
-# Where books in other languages spell them out: German, French, Spanish, Italian, Portuguese, Dutch, Russian, Swedish.
+# Spelled out in German, French, Spanish, Italian, Portuguese, Dutch, Russian and Swedish.
 _OTHER_LANGUAGES = (
     "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
     "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
@@ -67,7 +64,7 @@ def parse_number(word: str) -> int | None:
 
 
 def parse_roman(word: str) -> int | None:
-    """The value of a roman numeral in one case ("XIV", "xiv"), or None. "IIII" and "XXXX" occur in old books."""
+    """Value of a Roman numeral in one case ("XIV", "xiv"), or None. Accepts "IIII" and "XXXX" of old books."""
     upper = word.upper()
     if not upper or (word not in (upper, word.lower())) or not _ROMAN.match(upper):
         return None

@@ -1,7 +1,7 @@
-"""Decides which candidates are the headings of a plain text, and at which level: what only the whole book shows.
+"""Decides which heading candidates of a plain text are headings, and at which level.
 
-A line "IV" is a heading where I to III came before it. "CHAPTER IV" is none inside a table of contents. A book that
-has parts puts its chapters one level below them. Knows candidates (`headings.py`) and blocks; knows no files.
+A line "IV" counts after I to III. "CHAPTER IV" does not count inside a table of contents. Chapters of a book with parts
+stand one level below them.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from gistread.book.formats.text_blocks import TextBlock
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A chapter begins at block `index`; `blocks` of them are its heading."""
+    """A chapter starts at block `index`; its heading takes `blocks` blocks."""
 
     index: int
     blocks: int
@@ -36,22 +36,21 @@ class Heading:
 class Outline:
     headings: tuple[Heading, ...]
     title: str = ""
-    """What the text calls itself, where a heading says so (Markdown)."""
+    """The text's own title, if a Markdown heading gives it."""
 
 
-# Less than this between two headings is no chapter but an entry of a table of contents, with its summary at most.
+# Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
 _DENSE_RUN = 4
 _FEWEST_NUMERALS = 3
 _FEWEST_CAPITALS = 3
-# Beyond this the parts themselves are the chapters: the books of the Odyssey.
+# With more parts than this, the parts are the chapters, as the books of the Odyssey.
 _FEW_CONTAINERS = 5
 _SHORTEST_ENTRY = 3
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
-    """The headings of the book in order."""
     found = [c for c in (candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
     markdown = [c for c in found if c.family == "markdown"]
@@ -74,7 +73,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
 
 
 def _marked_up(found: list[Candidate]) -> Outline:
-    """Markdown says its levels itself. A single heading of the highest level at the start is the book's title."""
+    """Markdown states levels. A single top heading at the start is the book's title."""
     highest = min(c.level for c in found)
     tops = [c for c in found if c.level == highest]
     title = ""
@@ -86,7 +85,7 @@ def _marked_up(found: list[Candidate]) -> Outline:
 
 
 def _without_names_of_chapters(found: list[Candidate]) -> list[Candidate]:
-    """Without "Conclusion" where it is the title of the "CHAPTER LIII" right above it."""
+    """Drop "Conclusion" if it is the title of the "CHAPTER LIII" above it."""
     return [
         c
         for before, c in zip([None, *found], found, strict=False)
@@ -100,20 +99,20 @@ def _between(a: Candidate, b: Candidate, sizes: list[int]) -> int:
 
 
 def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
-    """Characters between a heading and the next one, or the end."""
+    """Characters from a heading to the next one, or the end."""
     end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
     return sizes[end] - sizes[found[i].index + 1]
 
 
 def _key(c: Candidate) -> tuple[Rank, str, int | None]:
-    """Equal for a heading and its entry in the contents, whose wording may differ."""
+    """Equal for a heading and its contents entry, whose wording may differ."""
     return c.rank, c.family if c.number is None else "", c.number
 
 
 def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """Without the headings that are entries of a table of contents: many in a row with no text between them.
+    """Drop headings in a table of contents: many in a row with no text between them.
 
-    The true headings begin where the first entry comes again, right before the text.
+    The real headings begin where the first entry occurs again, right before the text.
     """
     starts = [i for i, block in enumerate(blocks) if is_contents(block)]
     kept: list[Candidate] = []
@@ -135,7 +134,7 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
 
 
 def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
-    """The tail of a run of entries that stands over text; nothing of it where no text follows."""
+    """The tail of a run of entries that stands over text; empty if no text follows."""
     if not followed:
         return []
     first = _key(run[0])
@@ -149,7 +148,7 @@ def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
 
 
 def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
-    """Numerals without a keyword count only in sequence; years, page numbers and the pronoun "I" do not."""
+    """Keep numerals without a keyword only in sequence; years, page numbers and the pronoun "I" are not headings."""
     styles: dict[str, list[int]] = {}
     for position, c in enumerate(found):
         if _is_numeral(c):
@@ -170,7 +169,7 @@ def _is_numeral(c: Candidate) -> bool:
 
 
 def _sequence(found: list[Candidate]) -> list[Candidate]:
-    """The candidates that count on from 1, again from 1 after a part; one missing is forgiven."""
+    """Candidates that count up from 1, and again from 1 after a part; one may be missing."""
     chosen: list[Candidate] = []
     expected = 1
     for c in found:
@@ -194,7 +193,7 @@ def _plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list
 
 
 def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """For a book without numbered chapters: lines that its table of contents names."""
+    """In a book without numbered chapters: lines named by its table of contents."""
     start = next((i for i, block in enumerate(blocks) if is_contents(block)), None)
     if start is None:
         return found
@@ -219,7 +218,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
 
 
 def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """For a book without numbered chapters: lines in capitals that stand alone over text."""
+    """In a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
         Candidate(i, Rank.CHAPTER, "capitals", None, " ".join(block.text.split()).strip("_"), False)
@@ -236,7 +235,7 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
 
 
 def _levels(found: list[Candidate]) -> list[int]:
-    """Levels from 1. Containers nest in the order in which the book first uses them."""
+    """Levels from 1. Containers nest in the order of their first use."""
     containers = [c.family for c in found if c.rank is Rank.CONTAINER]
     order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
     has_chapters = any(c.rank is Rank.CHAPTER for c in found)
@@ -250,17 +249,17 @@ def _levels(found: list[Candidate]) -> list[int]:
         elif c.rank is Rank.SECTION:
             levels.append(below + (1 if has_chapters else 0))
         else:
-            # An epilogue that has chapters of its own, like a prologue before the parts, stands beside the parts.
+            # An epilogue with chapters of its own stands beside the parts, like a prologue.
             levels.append(1)
     return levels
 
 
 def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
-    """Each heading's title with the title in the next block, and how many blocks the heading takes."""
+    """Each heading's title, joined with a title in the next block, and the number of blocks it takes."""
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
     following = [c for c in bare if _has_next(c, blocks, taken) and is_short_line(blocks[c.index + 1])]
-    # Where nearly every chapter is followed by a short line, those lines are the titles, however they are written.
+    # If a short line follows nearly every chapter, those lines are the titles.
     always = len(following) >= max(4, len(bare) * 0.8)
     result = []
     for c in found:

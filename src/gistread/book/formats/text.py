@@ -1,7 +1,4 @@
-"""Plain text becomes a Book: encoding, Project Gutenberg's frame, paragraphs, chapters, in that order.
-
-Each step has a module of its own beside this one; here they meet. Knows neither paths nor other formats.
-"""
+"""Reads plain text: encoding, Project Gutenberg header, paragraphs, chapters."""
 
 import re
 from pathlib import PurePath
@@ -17,18 +14,18 @@ from gistread.book.normalise import clean, one_line
 from gistread.book.sniff import READABLE
 from gistread.errors import BookError
 
-# _emphasis_ as Project Gutenberg writes it. Not inside words, so that snake_case stays.
+# _Emphasis_ as Project Gutenberg writes it; not inside words, so that snake_case stays.
 _EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_])")
-# A line that ends with a hyphen or a dash goes on without a space.
+# A line that ends with a hyphen or dash continues without a space.
 _DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
 _BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def read_text(data: bytes, name: str) -> Book:
-    """The book in `data`. `name` is what messages call it, and its title where the text has none.
+    """The book in `data`; `name` is used in messages, and as a last resort for the title.
 
-    Raises BookError where the bytes are no text, or hold nothing but white space.
+    Raises BookError if the data is binary or only white space.
     """
     decoded = decode(data)
     if decoded is None:
@@ -69,12 +66,12 @@ def _fill(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
 
 
 def _without_emphasis(text: str) -> str:
-    """Without the underscores around emphasised words: plain text reads better without them, aloud and to a model."""
+    """Remove the underscores around emphasised words: they disturb reading, speech and models."""
     return _EMPHASIS.sub(r"\1", text) if "_" in text else text
 
 
 def _first_line(found: list[TextBlock]) -> str:
-    """The first line where it stands alone like a title; otherwise nothing."""
+    """The first line if it stands alone like a title."""
     if len(found) < 2 or not is_short_line(found[0]) or candidate(0, found[0]):
         return ""
     text = _without_emphasis(one_line(found[0].text))
@@ -82,7 +79,7 @@ def _first_line(found: list[TextBlock]) -> str:
 
 
 def _byline(found: list[TextBlock]) -> tuple[str, ...]:
-    """Who a line such as “by Mary Shelley” right after the first one names; none where there is no such line."""
+    """The author in a line such as “by Mary Shelley” right after the first one."""
     if len(found) < 2 or not is_short_line(found[1]):
         return ()
     byline = _BYLINE.fullmatch(one_line(found[1].text))

@@ -1,8 +1,7 @@
-"""Lines become blocks: which lines of a plain text make one paragraph, and what kind of paragraph it is.
+"""Groups the lines of plain text into paragraphs and classifies them by their layout.
 
-Plain text says nothing of its paragraphs; how its lines are set does. First the layout of the whole file is told
-(wrapped lines with empty lines between paragraphs, wrapped lines with indents, a line a paragraph), then each block is
-looked at alone: verse, a list or a table keeps its lines. Knows nothing of headings, chapters or encodings.
+First the layout of the whole file is detected (see `TextLayout`), then each block: verse, lists and tables keep their
+lines.
 """
 
 import re
@@ -16,12 +15,12 @@ from gistread.book.model import ParagraphKind
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """The lines of one paragraph, without line ends, as they stand in the file."""
+    """The lines of one paragraph as in the file, without line ends."""
 
     lines: tuple[str, ...]
     kind: ParagraphKind
     gap: int
-    """Empty lines before it."""
+    """Number of empty lines before it."""
 
     @property
     def text(self) -> str:
@@ -34,16 +33,15 @@ class TextBlock:
 
 class TextLayout(Enum):
     EMPTY_LINES = auto()
-    """Wrapped lines; paragraphs are parted by empty lines."""
+    """Wrapped lines; empty lines separate paragraphs."""
     INDENTS = auto()
     """Wrapped lines; paragraphs begin with an indented line."""
     LINES = auto()
-    """Each line is a paragraph."""
 
 
-# Lines up to this long were broken to fit a page or a screen (measured on Project Gutenberg: 72 to 80).
+# Lines up to this length were wrapped (Project Gutenberg: 72 to 80).
 _WRAPPED_COLUMNS = 90
-# Beyond that a file is wrapped only if its lines are evidently filled up to one width.
+# Between the two, a file counts as wrapped only if its lines are filled to one width.
 _WIDEST_COLUMNS = 140
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
@@ -54,7 +52,7 @@ _COLUMNS = re.compile(r"\S {3,}\S|\S\t+\S|\S *\| *\S")
 _STARRED_NOTE = re.compile(r"\* ?(?:\(\d{1,2}\) ?)?\S")
 _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 
-# A line is short when the first word of the next would have fitted on it with this much to spare.
+# A line is short if the first word of the next would have fitted with this much to spare.
 _SLACK_COLUMNS = 4
 _SHORT_LINES_OF_VERSE = 0.6
 _WIDTH_OF_FEW_LINES = 0.8
@@ -62,18 +60,17 @@ _WIDTH_OF_FEW_LINES = 0.8
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """How the lines of a file were set."""
+    """How the lines of a file were wrapped."""
 
     layout: TextLayout
     width: int
-    """What its lines are filled to."""
     in_bytes: bool
-    """Whether the tool that wrapped it counted bytes of UTF-8, as some of those for English do."""
+    """Whether the tool that wrapped it counted bytes of UTF-8, as some English ones do."""
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
-        """Whether the author ended this line: the first word of `following` would have fitted on it.
+        """Whether the author ended this line: the first word of `following` would have fitted.
 
-        `share` of the width is what counts as full.
+        A line counts as full at `share` of the width.
         """
         room = self.width * share - _SLACK_COLUMNS - 1 - self._columns(line)
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
@@ -83,9 +80,9 @@ class _Setting:
 
 
 def split_into_blocks(text: str) -> Iterator[TextBlock]:
-    """The blocks of `text` (cleaned: `characters.clean`) in order."""
+    """The blocks of `text`, which `normalise.clean` has cleaned, in order."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
-    # Where most letters take two bytes or more, nobody wraps by bytes.
+    # Nobody wraps by bytes where most letters take two.
     setting = _setting(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
     if setting.layout is TextLayout.LINES:
         yield from _line_blocks(lines)
@@ -117,7 +114,7 @@ def _setting(lines: list[str], *, in_bytes: bool) -> _Setting:
         if short > followed * 0.2:
             return _Setting(TextLayout.LINES, width, in_bytes)
     if (len(lines) - len(filled)) * 25 < len(filled):
-        # Hardly an empty line: paragraphs show by their indents, or each line is one.
+        # Hardly any empty lines: paragraphs show by indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
         if len(filled) * 0.02 < indented < len(filled) * 0.7:
             return _Setting(TextLayout.INDENTS, width, in_bytes)
@@ -148,7 +145,7 @@ def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
 
 
 def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
-    """A line a paragraph; but lines that are set in together were meant to be lines."""
+    """Each line is a paragraph, except lines indented together."""
     for group, gap in _groups(lines):
         before = gap
         for set_in, run in groupby(group, key=lambda line: line.startswith("  ")):
@@ -163,7 +160,7 @@ def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
-    """A group cut before each indented line, if those are first lines of paragraphs and not a block set in."""
+    """A group split before each indented line, if those are first lines of paragraphs."""
     starts = [i for i, line in enumerate(group) if line[0] in " \u3000"]
     if not starts or len(starts) == len(group):
         return [group]
@@ -172,7 +169,7 @@ def _indented_parts(group: list[str]) -> list[list[str]]:
 
 
 def _classified(group: list[str], setting: _Setting, gap: int) -> Iterator[TextBlock]:
-    """The blocks of a group of lines: one, unless scene breaks stand at its edges without empty lines."""
+    """The blocks of a group: one, unless scene breaks stand at its edges without empty lines."""
     if len(group) == 1:
         yield TextBlock(tuple(group), _single_kind(group[0]), gap)
     elif is_break(group[0]) or is_break(group[-1]):
@@ -198,15 +195,14 @@ def _single_kind(line: str) -> ParagraphKind:
 
 
 def _kind_of_group(group: list[str], setting: _Setting) -> ParagraphKind:
-    """Prose that was wrapped, or lines that the author ended."""
     if _NOTE.match(group[0]):
         return ParagraphKind.NOTE
     indented = all(line[0] == " " for line in group)
-    # Two or three lines at the margin are nearly always speech; verse among them is much shorter than the width.
+    # Two or three lines at the margin are nearly always speech; verse among them is much shorter.
     share = 1.0 if indented or len(group) > 3 else _WIDTH_OF_FEW_LINES
     short = sum(setting.is_short(a, b, share) for a, b in pairwise(group))
     if short < (len(group) - 1) * _SHORT_LINES_OF_VERSE:
-        # Dialogue and lists without empty lines may have long items; wrapped prose has no item but by chance.
+        # Dialogue and lists may have long items; wrapped prose has list markers only by chance.
         return ParagraphKind.LIST if _is_marked(group) else ParagraphKind.TEXT
     kind = _kind_of_lines(group)
     if kind is ParagraphKind.VERSE and _is_narrow_prose(group, setting.width):
@@ -215,7 +211,7 @@ def _kind_of_group(group: list[str], setting: _Setting) -> ParagraphKind:
 
 
 def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
-    """Of lines that the author ended: items, rows, or else verse."""
+    """Kind of lines that the author ended: items, rows, otherwise verse."""
     if _is_marked(group):
         return ParagraphKind.LIST
     if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):
@@ -224,9 +220,9 @@ def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
 
 
 def _is_narrow_prose(group: list[str], width: int) -> bool:
-    """Whether lines that are all short are prose in a narrow column: filled to a width of their own.
+    """Whether short lines are prose in a narrow column: filled to a width of their own.
 
-    Wrapped prose breaks where the next word does not fit, and its lines begin in the middle of sentences.
+    Such lines break where the next word does not fit and begin in the middle of sentences.
     """
     own = max(map(len, group))
     if len(group) < 4 or own < width * 0.55:
@@ -237,7 +233,7 @@ def _is_narrow_prose(group: list[str], width: int) -> bool:
 
 
 def _is_marked(group: Sequence[str]) -> bool:
-    """Whether the lines are items of a list: bulleted or numbered, others set in under them."""
+    """Whether the lines are list items, with continuation lines indented under them."""
     first = _BULLET.match(group[0]) or _NUMBERED.match(group[0])
     if not first:
         return False

@@ -1,1 +1,1 @@
-"""What only Word documents need: styles and numbering tell what a paragraph is. `book.py` is the whole."""
+"""Reads Word documents (DOCX)."""

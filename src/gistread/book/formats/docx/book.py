@@ -1,7 +1,4 @@
-"""A Word document (DOCX) becomes a Book: its parts are found, its body becomes a tree, its notes follow it.
-
-Tracked changes are read as if they had been accepted. Knows nothing of paths on disk.
-"""
+"""Turns a Word document into a Book. Tracked changes are read as if accepted."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +18,7 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
-# Languages that are not written in Latin letters: what else claims to be one of Latin letters was never set.
+# Languages not written in Latin letters. If the letters contradict the stated language, nobody set it.
 _LATIN_SHARE = 0.5
 _NOT_LATIN = frozenset(
     [
@@ -56,7 +53,7 @@ _NOT_LATIN = frozenset(
 
 
 def read_docx(archive: Archive, name: str) -> Book:
-    """The book in an open archive; `name` is what messages call it. Raises BookError."""
+    """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
         main = main_part(archive)
     except PartError as error:
@@ -90,7 +87,6 @@ def read_docx(archive: Archive, name: str) -> Book:
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
-    """Whether a paragraph is styled as the title of the whole."""
     return any(
         styles.paragraphs[style].role is Role.TITLE
         for element in body.iter()
@@ -99,13 +95,13 @@ def _has_title(body: etree._Element, styles: Styles) -> bool:
 
 
 def _styled_title(root: etree._Element, writer: BodyWriter) -> str:
-    """What is styled as the title, where the properties name none."""
+    """The text styled as title, if the properties name none."""
     heading = next(root.iter("h1"), None) if writer.has_title else None
     return plain_text(heading) if heading is not None else ""
 
 
 def _language(metadata: Metadata, state: RunState) -> str:
-    """The language that most of the text is said to be in, where it can be; else what the properties say."""
+    """The language of most runs if plausible, otherwise that of the properties."""
     counts = {language: count for language, count in state.characters.items() if language}
     most = max(counts, key=lambda language: counts[language], default="")
     for language in (most, metadata.language):
@@ -115,7 +111,7 @@ def _language(metadata: Metadata, state: RunState) -> str:
 
 
 def _is_possible(language: str, sample: str) -> bool:
-    """Whether the letters of the text are those of the language: a language that was never set is that of the maker."""
+    """Whether the letters fit the language; if they do not, it is only the default of the author's Word."""
     letters = [char for char in sample if char.isalpha()]
     latin = sum(char < "\u0250" for char in letters)
     return (latin >= len(letters) * _LATIN_SHARE) is (language.lower().partition("-")[0] not in _NOT_LATIN)

@@ -1,7 +1,4 @@
-"""An equation of a Word document in one line, as one would type it: fractions, powers, roots.
-
-Knows the elements of Office's mathematics; nothing of where the equation stands.
-"""
+"""Writes an equation of a Word document (OMML) in one line: fractions, powers, roots."""
 
 from lxml import etree
 
@@ -12,7 +9,7 @@ _DEEPEST = 40
 
 
 def equation_text(element: etree._Element, depth: int = 0) -> str:
-    """The text of an equation, or of a part of one."""
+    """Text of an equation or of a part of one."""
     name = local_name(element)
     if depth > _DEEPEST:
         return ""

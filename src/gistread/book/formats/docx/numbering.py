@@ -1,7 +1,4 @@
-"""The numbers and bullets that Word puts before paragraphs: they are counted, not written.
-
-Knows lists and levels; no text.
-"""
+"""Computes the numbers and bullets of Word's lists, which documents do not store."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +12,7 @@ from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
-# Dashes and the like are kept as bullets; signs of symbol fonts stand in the private area and mean nothing elsewhere.
+# Dashes and the like are kept; symbol fonts use private characters that mean nothing elsewhere.
 _OWN_BULLETS = frozenset("-–—*·◦▪‣")
 _FORMATS = {
     "lowerletter": "a",
@@ -35,22 +32,22 @@ class _Level:
 @dataclass(frozen=True, slots=True)
 class _List:
     family: str
-    """Lists of one family go on counting where the last stopped."""
+    """Lists of one family share their counters."""
     levels: Mapping[int, _Level]
     restarts: frozenset[int]
-    """Levels at which this list begins anew."""
+    """Levels at which this list restarts."""
 
 
 @dataclass(slots=True)
 class Numbering:
-    """The lists of a document, and how far each has been counted."""
+    """The lists of a document and their counters."""
 
     lists: Mapping[str, _List] = field(default_factory=dict)
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
     _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, name: str, level: int) -> str:
-        """What stands before the next paragraph of this list at this level; empty where nothing does."""
+        """Number or bullet of the next paragraph of this list at this level; empty if it has none."""
         found = self.lists.get(name)
         if found is None:
             return ""

@@ -1,7 +1,6 @@
-"""The parts of a Word document in its archive: which is the text, what it refers to, and what it says of itself.
+"""Finds the parts of a Word document in its archive: the text, related parts and properties.
 
-Knows no text. Names of parts and namespaces differ between writers (Word, LibreOffice, strict or transitional), so
-parts are found by what they are to one another.
+Parts are found by their relationships, since paths and namespaces differ between writers.
 """
 
 import posixpath
@@ -18,7 +17,7 @@ from gistread.book.formats.elements.single_document import Metadata
 _CORE = "docProps/core.xml"
 _DOCUMENT = "word/document.xml"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-# How a run looks, how it was spelled, where a printer ended a page: most of the tags, and no text.
+# Formatting, proofing marks and printer breaks: most of the tags, and no text.
 _NOISE = re.compile(
     r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
     r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
@@ -29,15 +28,15 @@ _MOST_TAGS = 3_000_000
 
 
 class PartError(Exception):
-    """Why the document cannot be read: the end of a sentence."""
+    """The document cannot be read; the message completes a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
     kind: str
-    """The last word of its type: "styles", "hyperlink", "image"."""
+    """Last segment of its type URL: "styles", "hyperlink", "image"."""
     target: str
-    """Path in the archive, or an address."""
+    """Path in the archive, or a URL."""
     external: bool
 
 
@@ -47,7 +46,7 @@ class DocxPart:
     relations: Mapping[str, Relation] = field(default_factory=dict)
     """By id."""
     repaired: bool = False
-    """It was not well-formed."""
+    """The XML was not well-formed."""
 
 
 def main_part(archive: Archive) -> DocxPart:
@@ -60,7 +59,7 @@ def main_part(archive: Archive) -> DocxPart:
 
 
 def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None:
-    """The styles, numbering, notes or settings of the document; None where there are none that can be read."""
+    """The styles, numbering or notes of the document; None if missing or unreadable."""
     path = next((r.target for r in main.relations.values() if r.kind == kind and not r.external), None)
     if path is None:
         return None
@@ -71,7 +70,7 @@ def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None
 
 
 def metadata_of(archive: Archive) -> Metadata:
-    """What the core properties say; the cover and the language may show elsewhere."""
+    """Metadata in the core properties."""
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
     try:
         root = parse_lenient(archive.read(path))
@@ -83,7 +82,7 @@ def metadata_of(archive: Archive) -> Metadata:
     title = said.get("title", "")
     language = said.get("language", "").replace("_", "-")
     return Metadata(
-        # What printing to a file leaves behind names a file, not a book.
+        # Left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
         authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in said.get("creator", "").split(";"))))),
         language=language if _LANGUAGE.fullmatch(language) else "",

@@ -1,7 +1,6 @@
-"""What stands inside a paragraph of a Word document, as elements of XHTML: words and their looks, links, pictures.
+"""Turns the runs of a Word paragraph into inline XHTML: styled text, links, pictures, fields.
 
-Word cuts a paragraph into runs wherever it likes; neighbours that look alike become one. What a person inserted is kept
-and what they deleted is left out, as if all changes had been accepted. Knows no blocks but the text boxes it hands on.
+Adjacent runs with the same look are joined. Insertions are kept and deletions dropped, as if all changes were accepted.
 """
 
 import re
@@ -23,7 +22,7 @@ _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))',
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
-# Signs of symbol fonts that have a place of their own.
+# Characters of symbol fonts that have a Unicode equivalent.
 _SYMBOLS = {"f0b7": "•", "f0a7": "▪", "f0fc": "✓", "f0e0": "→", "f0df": "←", "f0b0": "°", "f0b4": "×", "f02d": "−"}
 _LETTER = re.compile(r"[^\W\d_]")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -34,44 +33,43 @@ class Reference:
     """A note that the text refers to."""
 
     kind: str
-    """"footnote" or "endnote"."""
     number: str
-    """Id in the part that holds the notes."""
+    """Id in the notes part."""
     label: str
-    """What stands in the text."""
+    """The number or sign in the text."""
 
 
 @dataclass(slots=True)
 class _Field:
-    """A field is an instruction and its result; between them it has begun, then goes on."""
+    """A field: its instruction, then its result."""
 
     instruction: str = ""
     has_result: bool = False
     around: "tuple[RunWriter, etree._Element] | None" = None
-    """Of a field that is a link: who writes it, and what stands around it."""
+    """For a link: the writer of its paragraph and the element around it."""
 
 
 @dataclass(slots=True)
 class RunState:
-    """What is kept from one paragraph to the next."""
+    """State shared by all paragraphs."""
 
     styles: Styles
     relations: Mapping[str, Relation]
     references: list[Reference] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    """Notes so far, of each kind."""
+    """Notes so far, by kind."""
     characters: dict[str, int] = field(default_factory=dict)
-    """Letters in each language that runs say they are in."""
+    """Letters by language of their runs."""
     sample: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
-    """Bookmarks between paragraphs: they stand at the next one."""
+    """Bookmarks between paragraphs, which belong to the next one."""
     changes: int = 0
     comments: int = 0
     fields: list[_Field] = field(default_factory=list)
 
     @property
     def is_in_contents(self) -> bool:
-        """Whether what comes now is the result of a field that makes a table of contents."""
+        """Whether inside the result of a table-of-contents field."""
         return any(each.has_result and _CONTENTS_FIELD.match(each.instruction) for each in self.fields)
 
 
@@ -82,13 +80,13 @@ class RunWriter:
     target: etree._Element
     state: RunState
     boxes: list[etree._Element] = field(default_factory=list)
-    """Text boxes that hang on this paragraph: their `txbxContent`."""
+    """Text boxes anchored in this paragraph (`txbxContent`)."""
     _leaf: etree._Element | None = None
     _leaf_key: tuple[object, ...] = ()
     _custom_reference: tuple[etree._Element, str, str] | None = None
 
     def write(self, element: etree._Element) -> None:
-        """Everything inside a paragraph, or inside something that stands in one."""
+        """Write the contents of a paragraph or of an element in one."""
         for place in self.state.places:
             self._place(place)
         self.state.places.clear()
@@ -131,7 +129,6 @@ class RunWriter:
         self._inside(element, href)
 
     def _inside(self, element: etree._Element, href: str) -> None:
-        """The contents of an element as a link."""
         outer = self.target
         if href:
             self._begin_link(href)
@@ -151,7 +148,7 @@ class RunWriter:
         self._inside(element, _href(value(element, "instr") or ""))
 
     def _alternatives(self, element: etree._Element) -> None:
-        """One of several ways to say the same, the best first."""
+        """Write the first of several alternatives, which is the best."""
         for inner in element:
             if local_name(inner) in ("choice", "fallback"):
                 for each in inner:
@@ -180,7 +177,7 @@ class RunWriter:
         elif any(not each.has_result for each in state.fields):
             return
         elif name == "t":
-            # There is nothing but text in it, unless the file was damaged and repaired.
+            # Holds only text unless a damaged file was repaired.
             self._text("".join(map(str, element.itertext())) if len(element) else element.text or "", look)
         elif name in ("tab", "ptab"):
             self._text("\t", look)
@@ -215,7 +212,7 @@ class RunWriter:
         elif kind == "end" and fields:
             around = fields.pop().around
             if around is not None and around[0] is self:
-                # One that began in another paragraph ended with that.
+                # A field that began in another paragraph ended with it.
                 self.target, self._leaf = around[1], None
 
     def _text(self, text: str, look: Look) -> None:
@@ -244,7 +241,7 @@ class RunWriter:
         self._append(text)
 
     def _begin(self, look: Look, language: str) -> etree._Element:
-        """The innermost of the elements that this look asks for; the paragraph itself where it asks for none."""
+        """The innermost element for a look; the paragraph itself for none."""
         tags = [
             tag
             for tag, wanted in (
@@ -279,7 +276,7 @@ class RunWriter:
             leaf.text = (leaf.text or "") + text
 
     def _language(self, text: str, look: Look) -> str:
-        """The language of a run, as far as it has words in it."""
+        """Language of a run that contains letters."""
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""
@@ -315,7 +312,7 @@ class RunWriter:
         self._leaf = None
 
     def _picture(self, element: etree._Element) -> None:
-        """A drawing: its pictures, a rule, and the text boxes in it."""
+        """Write a drawing: its pictures, rules and text boxes."""
         words = next(filter(None, (value(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), "")
         words = words or next(filter(None, (value(e, "alt") for e in _drawn(element, "shape"))), "")
         for inner in _drawn(element, "blip", "imagedata", "rect", "txbxcontent"):
@@ -342,7 +339,7 @@ class RunWriter:
 
 
 def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """What is inside a drawing by these names, in order; what a text box holds is not in the drawing."""
+    """Descendants of a drawing by name, in order, without those inside text boxes."""
     for inner in element:
         name = local_name(inner)
         if name in names:
@@ -352,7 +349,7 @@ def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 
 def _href(instruction: str) -> str:
-    """Where a field leads, if it is one that leads somewhere."""
+    """Target of a field; empty if it is no link."""
     match = _LINK_FIELD.match(instruction)
     if match:
         place = _LINK_PLACE.search(instruction)

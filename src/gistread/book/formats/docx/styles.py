@@ -1,7 +1,6 @@
-"""The styles of a Word document: what a paragraph or a run of each is, as far as reading differs.
+"""Reads a Word document's styles: what each makes of a paragraph or run.
 
-A style inherits from another; names count, since Word keeps the names of its own styles in English whatever language
-it speaks. Knows no text.
+Styles inherit. Names count: Word stores those of its own styles in English in every language.
 """
 
 import re
@@ -16,8 +15,6 @@ from gistread.book.formats.elements.markup import local_name
 
 
 class Role(Enum):
-    """What paragraphs of a style are."""
-
     TEXT = auto()
     TITLE = auto()
     HEADING = auto()
@@ -40,12 +37,12 @@ _BY_NAME: tuple[tuple[re.Pattern[str], Role], ...] = (
 _LEVEL = re.compile(r"heading\s*([1-9])")
 _DEEPEST = 20
 _BODY_LEVEL = 9
-"""Outline level of what is no heading."""
+"""Outline level of body text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a run of text is set. None: as what is around it."""
+    """Formatting of a run; None inherits."""
 
     bold: bool | None = None
     italic: bool | None = None
@@ -57,11 +54,11 @@ class Look:
     """"superscript", "subscript" or "baseline"."""
     right_to_left: bool | None = None
     languages: Mapping[str, str] = field(default_factory=dict)
-    """By script: "val" for western, "eastAsia", "bidi"."""
+    """By script: "val" (western), "eastAsia", "bidi"."""
     code: bool | None = None
 
     def over(self, below: "Look") -> "Look":
-        """This look where it says something, and `below` where it does not."""
+        """This look, completed by `below`."""
         said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         said = {name: what for name, what in said.items() if what is not None}
         return replace(below, **{**said, "languages": {**below.languages, **self.languages}})
@@ -73,7 +70,7 @@ class ParagraphStyle:
     level: int = 0
     """Of a heading, from 1."""
     numbering: tuple[str, int] | None = None
-    """Id of its list, and level from 0."""
+    """List id, and level from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +79,11 @@ class Styles:
     looks: Mapping[str, Look] = field(default_factory=dict)
     """Of character styles."""
     language: str = ""
-    """Of all text that says nothing else."""
+    """Default language."""
 
 
 def value(element: etree._Element | None, name: str = "val") -> str | None:
-    """An attribute by its name, in lower case and without namespace."""
+    """An attribute by its lower-case name without namespace."""
     if element is None:
         return None
     return next(
@@ -95,7 +92,7 @@ def value(element: etree._Element | None, name: str = "val") -> str | None:
 
 
 def child(element: etree._Element | None, *path: str) -> etree._Element | None:
-    """The descendant that is reached by these names, each in lower case, or None."""
+    """The descendant at a path of lower-case names, or None."""
     for name in path:
         if element is None:
             return None
@@ -104,7 +101,7 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
 
 
 def is_on(properties: etree._Element, name: str) -> bool | None:
-    """What a property that is on or off says; None where it is not there."""
+    """Value of an on/off property; None if absent."""
     found = child(properties, name)
     if found is None:
         return None
@@ -112,7 +109,7 @@ def is_on(properties: etree._Element, name: str) -> bool | None:
 
 
 def look_of(properties: etree._Element | None) -> Look:
-    """The look that run properties (`rPr`) ask for."""
+    """The look that run properties (`rPr`) define."""
     if properties is None or not len(properties):
         return Look()
     strike, double = is_on(properties, "strike"), is_on(properties, "dstrike")
@@ -133,7 +130,7 @@ def look_of(properties: etree._Element | None) -> Look:
 
 
 def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
-    """The list and the level in it that paragraph properties (`pPr`) name."""
+    """List id and level in paragraph properties (`pPr`)."""
     numbers = child(properties, "numpr")
     if numbers is None:
         return None
@@ -142,7 +139,7 @@ def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
 
 
 def read_styles(root: etree._Element | None) -> Styles:
-    """The styles of styles.xml, each with what it inherits."""
+    """The styles of styles.xml with everything they inherit."""
     if root is None:
         return Styles()
     elements = {value(e, "styleid") or "": e for e in root if local_name(e) == "style"}
@@ -158,7 +155,7 @@ def read_styles(root: etree._Element | None) -> Styles:
 
 
 def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> list[etree._Element]:
-    """A style and those it is based on, the nearest first."""
+    """A style and its ancestors, the nearest first."""
     chain = [element]
     below = elements.get(value(child(element, "basedon")) or "")
     while below is not None and below not in chain and len(chain) < _DEEPEST:
@@ -173,7 +170,7 @@ def _look(chain: list[etree._Element]) -> Look:
         look = look_of(child(element, "rpr")).over(look)
     name = (value(child(chain[0], "name")) or "").lower()
     if name == "hyperlink":
-        # Its line is what a link looks like, not emphasis.
+        # The underline of a link is not emphasis.
         return replace(look, underline=None)
     return (
         replace(look, code=True) if re.search(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b", name) else look
@@ -194,7 +191,7 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
             role, level = (Role.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (Role.TEXT, 0)
     numbering = next((n for n in (numbering_of(child(element, "ppr")) for element in chain) if n), None)
     if numbering and not numbering[0]:
-        # A style may give the level and leave the list to the one it is based on.
+        # A style may set the level and inherit the list.
         lists = (numbering_of(child(element, "ppr")) for element in chain)
         numbering = (next((n[0] for n in lists if n and n[0]), ""), numbering[1])
     return ParagraphStyle(role, level, numbering)

@@ -1,7 +1,4 @@
-"""The body of a Word document as a tree of XHTML: headings, lists, quotations, verse, tables, pictures, notes.
-
-What a paragraph is, its style says; what stands before it, the numbering. Knows no archive and no properties.
-"""
+"""Turns a Word document's body into an XHTML tree: headings, lists, quotations, verse, tables, pictures, notes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +18,7 @@ _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
 _CONTENTS = "contents"
 _EMPTY = "empty"
-# Where nearly every paragraph is followed by an empty one, that is how the author spaced them and parts no scenes.
+# If more paragraphs are empty, they are spacing and separate no scenes.
 _PARAGRAPHS_FOR_ONE_EMPTY = 6
 _OF_TEXT = frozenset(("p", "blockquote"))
 
@@ -34,16 +31,16 @@ class BodyWriter:
     state: RunState
     numbering: Numbering
     has_title: bool = False
-    """A paragraph is styled as the title: headings stand one level below it."""
+    """A paragraph has the title style, so headings move one level down."""
     unread: int = 0
-    """Parts of other documents, which are not read."""
+    """Number of embedded documents that are not read."""
     _lists: list[etree._Element] = field(default_factory=list)
-    """The lists that are open, the outermost first."""
+    """Open lists, the outermost first."""
     _joined: etree._Element | None = None
-    """The paragraph that the next one belongs to, its end having been deleted."""
+    """A paragraph whose end was deleted: the next one continues it."""
 
     def write(self, element: etree._Element) -> None:
-        """The blocks inside an element."""
+        """Write the blocks inside an element."""
         for inner in element:
             name = local_name(inner)
             handler = _HANDLERS.get(name)
@@ -101,7 +98,7 @@ class BodyWriter:
             self._box(box)
 
     def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
-        """A finished paragraph, as what its style makes it."""
+        """Write a finished paragraph according to its style."""
         role = style.role
         empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is Role.HEADING)
         if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
@@ -132,7 +129,7 @@ class BodyWriter:
         return 1 if style.role is Role.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
 
     def _add(self, element: etree._Element) -> None:
-        """A block that is no item: it ends the lists before it."""
+        """Append a block that is not a list item; it ends open lists."""
         if element.get("class") != _EMPTY:
             self._lists.clear()
         self.target.append(element)
@@ -148,7 +145,7 @@ class BodyWriter:
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
-        """Lines of code that follow one another are one piece."""
+        """Append a line of code to the block of code before it, or start one."""
         for line_end in [e for e in draft.iter() if local_name(e) == "br"]:
             line_end.tail = "\n" + (line_end.tail or "")
         etree.strip_tags(draft, "br")
@@ -163,7 +160,7 @@ class BodyWriter:
             before.append(inner)
 
     def _verse(self, draft: etree._Element) -> None:
-        """Lines of verse that follow one another are one stanza."""
+        """Append a line of verse to the stanza before it, or start one."""
         before = self.target[-1] if len(self.target) else None
         if before is None or before.get("class") != "stanza":
             stanza = etree.Element("div")
@@ -201,7 +198,7 @@ class BodyWriter:
             self._within(element, "div")
 
     def _within(self, element: etree._Element, tag: str) -> None:
-        """The blocks inside an element, inside a new one."""
+        """Write the blocks of an element into a new element `tag`."""
         outer, lists = self.target, self._lists
         self.target, self._lists = etree.SubElement(outer, tag), []
         self.write(element)
@@ -220,10 +217,7 @@ _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
 
 
 def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
-    """The notes that the text refers to, in that order, each behind the sign that stands in the text.
-
-    `parts` are those that hold notes, by kind.
-    """
+    """Append the notes that the text refers to, in order of reference. `parts`: the notes parts by kind."""
     notes = {
         (kind, value(element, "id")): (element, part)
         for kind, part in parts.items()
@@ -232,7 +226,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     }
     state, outer = writer.state, writer.target
     done = 0
-    # A note may refer to another, which then comes behind it.
+    # A note may refer to another, which then follows it.
     while done < len(state.references):
         reference = state.references[done]
         done += 1
@@ -253,7 +247,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
 
 
 def finish(root: etree._Element) -> None:
-    """What only the whole document shows: scene breaks, captions, and that its contents need not be read again."""
+    """Apply what needs the whole document: scene breaks, captions, removal of the table of contents."""
     _part_scenes(root)
     for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
         picture = caption.getprevious()
@@ -301,7 +295,7 @@ def _put_in_figure(picture: etree._Element, caption: etree._Element) -> None:
 
 
 def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
-    """What Word puts before the paragraph, and at which level of its list; None where it is in none."""
+    """Number or bullet of a paragraph and its list level; None if it is in no list."""
     own = numbering_of(properties)
     if own is None:
         own = style.numbering
@@ -314,7 +308,7 @@ def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering:
 
 
 def _prefix(element: etree._Element, marker: str) -> None:
-    """Words before the first of an element. A keyword and its number are parted from a title by a full stop."""
+    """Insert a marker before an element's text; a full stop separates "Chapter 1" from a title."""
     separator = (
         ". " if marker[-1:].isalnum() and any(char.isspace() for char in marker) and plain_text(element) else " "
     )

@@ -1,1 +1,1 @@
-"""A tree of elements becomes paragraphs: what EPUB, HTML, Markdown, FictionBook and Word documents come through."""
+"""Turns XHTML trees into paragraphs: shared by EPUB, HTML, Markdown, FictionBook and Word."""

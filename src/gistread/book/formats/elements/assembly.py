@@ -1,7 +1,4 @@
-"""Documents become a book: their paragraphs in reading order, chapters where they begin, links with their places.
-
-The last step of every format that reads XHTML or makes it. Knows nothing of files.
-"""
+"""Assembles XHTML documents into a book: paragraphs, chapters and resolved links."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +10,11 @@ from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
 
 Chapters = Callable[[str, XhtmlDocument], Mapping[int, Sequence[tuple[str, int]]]]
-"""Where chapters begin in the document of this path: (title, level) of each, by the index of its first piece."""
+"""Chapters of the document at a path: (title, level) by index of their first paragraph."""
 
 
 def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) -> Resolve:
-    """Add every document to `builder`. Gives what `build` wants to know of links."""
+    """Add every document to `builder`. Returns the link resolver for `build`."""
     places: dict[str, list[tuple[int, int]]] = {}
     last_start = 0
     left = inline.MOST_MARKS_OF_BOOK
@@ -41,7 +38,7 @@ def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) 
         if target is None:
             return None
         own = places[target.path]
-        # What stands behind the last paragraph of the book is that paragraph.
+        # The end of the book belongs to its last paragraph.
         start = min(own[target.first][0], last_start)
         end = own[target.last - 1][1] if target.last else None
         return Target(start, end if end and end > start else None)

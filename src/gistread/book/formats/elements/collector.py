@@ -1,9 +1,7 @@
-"""The paragraph that is being collected while a document is walked: its text, the marks in it, its pictures.
+"""Collects one paragraph while a document is walked: text, inline marks, pictures.
 
-An inline element may span several paragraphs: its marks are closed at the end of each and opened again in the next.
-What a picture is called depends on its company, so that is decided when the paragraph ends: among words one without
-words of its own is decoration; one that stands alone has a place in the book and is called by its file. Knows nothing
-of elements.
+Marks of an inline element that spans paragraphs are closed and reopened. Pictures are named when the paragraph ends:
+among words a picture without description is decoration; one that stands alone is named by its file.
 """
 
 import re
@@ -15,7 +13,7 @@ from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark
 
 LINE_END = "\x0b"
-"""Stands for a line end that the author wants: XML cannot contain it, and white space around it folds away."""
+"""A line end by the author: a character that XML cannot contain, and white space around it folds away."""
 
 _NO_FILE_NAME = "picture"
 _LONGEST_INITIAL = 2
@@ -23,20 +21,20 @@ _LONGEST_INITIAL = 2
 
 @dataclass(frozen=True, slots=True)
 class CollectedText:
-    """A paragraph's text, `LINE_END` where its lines end, and what the marks in it mean."""
+    """A paragraph's text, with `LINE_END` at its line ends, and its marks."""
 
     text: str
     marks: tuple[InlineMark, ...]
     is_picture: bool
-    """It holds pictures and no words but theirs."""
+    """Contains pictures and no other words."""
     has_words: bool
-    """It says something; a picture that is called by its file says nothing."""
+    """Has words other than file names of pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
     at: int
-    """Index in the buffer of the empty string that its words will take the place of."""
+    """Index in the buffer of a placeholder for its words."""
     source: str
     words: str
 
@@ -46,7 +44,7 @@ class Collector:
     _buffer: list[str] = field(default_factory=list)
     _marks: list[InlineMark] = field(default_factory=list)
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    """The marks that are open, outermost first, and the index of each in this paragraph."""
+    """Open marks, outermost first, each with its index in this paragraph or -1."""
     _pictures: list[_Picture] = field(default_factory=list)
     _all_marks: int = 0
     """Of all paragraphs so far."""
@@ -58,30 +56,30 @@ class Collector:
         self._buffer.append(LINE_END)
 
     def rows(self, rows: Sequence[str]) -> None:
-        """The lines of a table, of cells that `end_cell` gave."""
+        """Add the lines of a table made of `end_cell` results."""
         self._buffer.append(LINE_END.join(rows))
 
     def begin(self, marks: Sequence[InlineMark]) -> None:
-        """What follows is under these marks, until as many are ended."""
+        """Start marks, which last until `end`."""
         for mark in marks:
             self._open_mark(mark)
 
     def end(self, marks: Sequence[InlineMark]) -> None:
-        """End the marks that were begun last."""
+        """End the marks started last."""
         for _ in marks:
             self._close_mark(self._open.pop()[1])
 
     def picture(self, source: str, words: str) -> None:
-        """A picture; `words` is what the author says of it."""
+        """Add a picture; `words` is the author's description."""
         self._pictures.append(_Picture(len(self._buffer), source, words))
         self._buffer.append("")
 
     def start_cell(self) -> int:
-        """Begin a cell of a table: what comes now, up to `end_cell`, is no paragraph of its own."""
+        """Start a table cell; until `end_cell` no paragraph ends."""
         return len(self._buffer)
 
     def end_cell(self, start: int) -> str:
-        """Take the words of a cell out again, with their marks, in one line."""
+        """Remove the words of the cell from the buffer and return them, with their marks, in one line."""
         for picture in self._pictures:
             if picture.at >= start:
                 self._place(picture, _among_words(picture.words))
@@ -91,9 +89,9 @@ class Collector:
         return " ".join(words.split()) if inline.without_marks(words).strip() else ""
 
     def take(self, *, heading: bool = False) -> CollectedText | None:
-        """The paragraph so far, or None where it is empty. The next begins, under the marks that are still open.
+        """Finish the paragraph; None if it is empty. Open marks continue in the next one.
 
-        The words of a picture that stands for a heading are the heading.
+        In a heading, a picture's description is the heading.
         """
         if not self._buffer:
             return None
@@ -136,7 +134,7 @@ class Collector:
             self._buffer.append(inline.closing(index))
 
     def _place_pictures(self, heading: bool) -> tuple[bool, bool]:
-        """Give each picture its words. Whether there are pictures alone, and whether anything is said."""
+        """Give each picture its words. Returns (only pictures, has words)."""
         others = inline.without_marks("".join(self._buffer)).strip()
         placed = 0
         for picture in self._pictures:
@@ -159,7 +157,7 @@ class Collector:
 
 
 def _among_words(words: str) -> str:
-    # An initial that is drawn belongs to the word that it begins.
+    # A drawn initial is part of the word it begins.
     return words if is_initial(words) or is_break(words) else bracketed(words)
 
 
@@ -178,5 +176,5 @@ def bracketed(text: str) -> str:
 
 
 def file_name(source: str) -> str:
-    """The last part of a path or an address."""
+    """Last part of a path or URL."""
     return re.split(r"[?#]", source, maxsplit=1)[0].rstrip("/").rpartition("/")[2]

@@ -1,8 +1,4 @@
-"""What an inline element of XHTML says of the words in it: their style, where they lead, which language they are.
-
-By its name, by its style attribute, by what a style sheet says of its classes, and by the class names that publishers
-commonly use. Knows nothing of paragraphs, and follows no link.
-"""
+"""Reads style, link target and language of inline XHTML elements, from names, attributes, style sheets and classes."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +21,7 @@ _ELEMENTS = {
 BY_NAME: Mapping[str, tuple[InlineMark, ...]] = {
     name: (InlineMark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
 }
-"""The marks of an element without attributes."""
+"""Marks of elements without attributes."""
 
 _CLASSES = {
     Style.EMPHASIS: "italic italics ital it i em emph emphasis",
@@ -37,18 +33,18 @@ _CLASSES = {
     Style.SMALL_CAPITALS: "smcap smcaps smallcap smallcaps small-cap small-caps small_caps smallcapitals sc",
 }
 _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
-# Elements that say what is meant and not how it looks: a style sheet that sets <em> upright sets it apart otherwise.
+# Elements with a meaning: if a style sheet sets <em> upright, it is emphasised by other means.
 _MEANT = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _NO_LANGUAGE = frozenset(("und", "zxx", "mis", "mul"))
-# A script has no place to lead to, and data is no address to show.
+# Scripts and data are no targets to show.
 _NO_ADDRESS = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
 def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
-    """How the words of an inline element are set."""
+    """Styles of an inline element."""
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:
@@ -60,13 +56,13 @@ def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineM
     if name in _MEANT:
         found |= {mark.style for mark in own}
     if name == "a":
-        # That it is a link is shown.
+        # A link is shown as one anyway.
         found.discard(Style.UNDERLINE)
     return _marks(found)
 
 
 def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
-    """How all words of a block are set, where that is not what it is anyway: a heading is bold."""
+    """Styles that a block gives to all its words, beyond what its kind implies."""
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
         return ()
@@ -94,7 +90,7 @@ def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:
 
 
 def address_of(element: etree._Element, name: str) -> str:
-    """Where <a> leads, as it is written; empty where it leads nowhere."""
+    """The href of an <a>; empty for others."""
     if name != "a":
         return ""
     href = (element.get("href") or "").strip()
@@ -102,13 +98,13 @@ def address_of(element: etree._Element, name: str) -> str:
 
 
 def language_of(element: etree._Element) -> str:
-    """The language that the element declares for itself, in BCP 47, or nothing."""
-    # In a page of HTML the prefix is but a part of the name.
+    """BCP 47 language that the element declares; empty if none."""
+    # In HTML the prefix is part of the attribute's name.
     said = element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or ""
     match = _LANGUAGE.fullmatch(said.strip().replace("_", "-"))
     return match[0] if match and match[0].lower() not in _NO_LANGUAGE else ""
 
 
 def is_same_language(one: str, other: str) -> bool:
-    """Whether two tags name one language, spelt and hyphenated alike but for its regions."""
+    """Whether two BCP 47 tags have the same primary language."""
     return one.lower().partition("-")[0] == other.lower().partition("-")[0]

@@ -1,8 +1,7 @@
-"""Where the links of a book's documents lead, and which of them are the references of notes.
+"""Resolves links between a book's documents and detects note references.
 
-Books say what a note is in many ways, and most say nothing: so a link is the reference of a note if one of the two says
-so, if what it leads to leads back to it, or if that begins with the same number. What is a note becomes a paragraph of
-that kind, so that it need not interrupt reading. Knows nothing of archives: a format says which place a `href` means.
+Books mark notes in many ways or not at all: a link is a note reference if either end says so, if its target links back,
+or if the target begins with the same number. Notes become paragraphs of kind NOTE.
 """
 
 import re
@@ -18,21 +17,21 @@ from gistread.book.model import ParagraphKind
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnchor:
-    """A place among the documents, which may not be there."""
+    """A position in one of the documents, which may not exist."""
 
     path: str
     fragment: str = ""
 
 
 Locate = Callable[[str, str], DocumentAnchor | None]
-"""What a `href` means in the document of this path: a place in the book, or None where it leads out of it."""
+"""Finds what an `href` in a document means; None if it leads out of the book."""
 Find = Callable[[str, str], str]
-"""What the source of a picture means in the document of this path."""
+"""Resolves a picture's source in a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParagraphRange:
-    """Pieces of one document, from `first` up to but without `last`; `last` is None for a place that is no note."""
+    """Paragraphs `[first, last)` of a document; `last` is None unless they are a note."""
 
     path: str
     first: int
@@ -41,53 +40,53 @@ class ParagraphRange:
 
 @dataclass(frozen=True, slots=True)
 class LinkedDocuments:
-    """The documents as they go into the book, and what their links mean."""
+    """Documents with resolved links."""
 
     documents: Mapping[str, XhtmlDocument]
-    """By path, in reading order. The `href` of a mark is a key of `targets`, or an address out of the book."""
+    """By path, in reading order. A mark's `href` is a key of `targets` or an external URL."""
     targets: Mapping[str, ParagraphRange]
 
 
-# What a reference looks like: a number, a letter, a few signs, in brackets or bare.
+# Forms of a note reference: a number, a letter or signs, bare or in brackets.
 _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
 _REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
 _BECOME_NOTES = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
-# An element with an id that holds more than this is a section, and no note.
+# A longer element with an id is a section, not a note.
 _LONGEST_NOTE_PIECES = 40
-# Characters of a paragraph beside the link: less is a list of links, as in a table of contents.
+# Minimum of characters around a reference: fewer are a list of links, as in a table of contents.
 _LEAST_AROUND = 3
 
 
 def as_written(path: str, source: str) -> str:
-    """The source of a picture that is kept beside the book."""
+    """The source of a picture beside the book, unchanged."""
     return source
 
 
 def resolve_links(documents: Mapping[str, XhtmlDocument], locate: Locate, find: Find = as_written) -> LinkedDocuments:
-    """Find out where every link leads and every picture is. The documents are those of one book, in reading order."""
+    """Resolve every link and picture of a book's documents, given in reading order."""
     return _Linker(documents, locate, find).run()
 
 
 def own_anchor(path: str, href: str) -> DocumentAnchor | None:
-    """`Locate` for a book of one document: "#here" leads to a place in it, all else leads out."""
+    """`Locate` for a single document: "#here" is inside, all else external."""
     return DocumentAnchor(path, unquote(href[1:])) if href.startswith("#") else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """One link that leads to a place in the book."""
+    """A link to a place in the book."""
 
     path: str
     piece: int
     mark: int
     words: str
     around: str
-    """The text of its paragraph."""
+    """Text of its paragraph."""
     start: int
     end: int
-    """Of its words, in that text."""
+    """Offsets of its words in that text."""
     target: ParagraphRange
     fragment: str
 
@@ -99,11 +98,11 @@ class _Linker:
     find: Find
     _order: dict[str, int] = field(init=False)
     _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)
-    """By path, piece and mark."""
+    """By path, paragraph and mark."""
     _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
     _dead: set[tuple[str, int, int]] = field(default_factory=set)
     _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
-    """Of each piece that stands in an element that says it is a note, the pieces of the innermost."""
+    """For paragraphs inside a declared note: the range of the innermost one."""
 
     def __post_init__(self) -> None:
         self._order = {path: number for number, path in enumerate(self.documents)}
@@ -153,11 +152,11 @@ class _Linker:
             return None
         if place.fragment in document.anchors:
             return ParagraphRange(place.path, document.anchors[place.fragment])
-        # To the beginning of a file, also for want of the place in it; in the same file a browser would stay.
+        # A missing anchor in another file means its start; in the same file a browser would stay.
         return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
     def _notes(self) -> dict[tuple[str, int, int], ParagraphRange]:
-        """Of each link that is the reference of a note, that note."""
+        """The note of each link that is a note reference."""
         found = {}
         starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
         for key, link in self._links.items():
@@ -167,7 +166,7 @@ class _Linker:
         return found
 
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
-        """The note that a link would lead to: the element that is called so, or the one with the id, or a paragraph."""
+        """The note a link would lead to: the declared note, the element with the id, or one paragraph."""
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
@@ -188,7 +187,7 @@ class _Linker:
         return ParagraphRange(path, first, self._goes_on(document, path, first, starts))
 
     def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
-        """Where a note ends of which only the first paragraph is known: at the next, if there is nothing but notes."""
+        """End of a note of which only the first paragraph is known: at the next note, if only notes follow."""
         for index in range(first + 1, min(len(document.pieces), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
@@ -215,12 +214,12 @@ class _Linker:
         return self._leads_back(link, note) or self._has_its_number(link, note)
 
     def _follows(self, link: _Link) -> bool:
-        """Whether the link leads onwards."""
+        """Whether the link leads forward."""
         target = link.target
         return (self._order[target.path], target.first) > (self._order[link.path], link.piece)
 
     def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins or ends with a link to the paragraph that refers to it."""
+        """Whether the note begins or ends with a link back to the referring paragraph."""
         return any(
             back.target == ParagraphRange(link.path, link.piece)
             and bool(back.fragment)
@@ -230,7 +229,7 @@ class _Linker:
         )
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins with the sign of a reference that clings to the word before it."""
+        """Whether the note begins with the reference's sign, which is attached to the word before it."""
         before = link.around[link.start - 1 : link.start]
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
             return False
@@ -264,7 +263,7 @@ class _Linker:
             targets[name] = target
             marks[number] = replace(mark, href=name, is_note=note is not None)
             if note and link.words[:1] not in _BRACKETS and " " not in link.words:
-                # Bare, it would grow into the word before it.
+                # A bare number would merge with the word before it.
                 opening, closing = inline.opening(number), inline.closing(number)
                 brackets[ord(opening)] = opening + "["
                 brackets[ord(closing)] = "]" + closing
@@ -276,7 +275,7 @@ def _is_reference(link: _Link) -> bool:
 
 
 def _is_bare(pieces: Sequence[ParsedParagraph]) -> bool:
-    """Whether there is nothing but the number of a note."""
+    """Whether there is nothing but a note's number."""
     return all(_REFERENCE.fullmatch(piece.words.strip()) for piece in pieces)
 
 

@@ -1,7 +1,4 @@
-"""What stands before an item of a list: a bullet, a number, a letter, as the list asks for.
-
-Knows the attributes of HTML's lists; nothing of the paragraphs that come of them.
-"""
+"""Computes list markers: bullets, numbers, letters, as HTML's attributes ask for."""
 
 import re
 
@@ -36,11 +33,11 @@ _BY_STYLE = {
     "decimal": "1",
 }
 MARKER = "data-marker"
-"""Attribute of an item that says what stands before it, for formats that count otherwise than HTML can."""
+"""Attribute with an item's marker, for formats that count differently from HTML."""
 
 
 def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
-    """What the item begins with, with a space behind it; empty where nothing does."""
+    """The marker and a space; empty if the item has none."""
     own = item.get(MARKER)
     if own is not None:
         return f"{own} " if own else ""
@@ -56,9 +53,9 @@ def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered
 
 
 def counted(number: int, kind: str) -> str:
-    """A number as `kind` counts: "1", "a", "A", "i" or "I"; whatever has no such number is counted in digits."""
+    """A number in style "1", "a", "A", "i" or "I"; in digits if the style cannot express it."""
     if kind in ("a", "A") and number > 0:
-        # Past z: aa, ab, as HTML counts.
+        # After z: aa, ab, as HTML counts.
         text, rest = "", number
         while rest:
             rest, letter = divmod(rest - 1, _LETTERS)

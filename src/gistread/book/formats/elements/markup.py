@@ -1,7 +1,7 @@
-"""Bytes of XHTML become a tree that is safe to walk: nothing is fetched, nothing expands, no entity is lost.
+"""Parses untrusted markup into trees: fetches nothing, expands nothing, loses no entity.
 
-The XML parser comes first, since an HTML parser misreads what XHTML may write (`<title/>` swallows the page). What is
-no well-formed XML gets the HTML parser, and its caller is told. Knows nothing of EPUB.
+XML comes first, since HTML parsers misread XHTML (`<title/>` swallows the page). What is not well-formed is repaired by
+the HTML parser.
 """
 
 import re
@@ -20,11 +20,11 @@ _OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-# War and Peace in one file has some 60,000. A megabyte of "<p/>", which packs into a kilobyte, would fill the memory.
+# War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
 _MOST_TAGS = 1_500_000
 
 _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*)((?:\s[^<>]*?)?)\s*/>")
-# Elements that are closed by their nature, and mean the same either way.
+# Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
 
@@ -32,11 +32,11 @@ _VOID = frozenset(b"area base br col embed hr img image input link meta param so
 class Tree:
     root: etree._Element
     repaired: bool
-    """Not well-formed: what a browser would make of it."""
+    """Not well-formed; parsed as a browser would."""
 
 
 def parse(data: bytes) -> Tree | None:
-    """The tree of an XHTML document, or None where nothing can be made of it."""
+    """Parse XHTML; None if there is nothing to parse."""
     data = _as_utf8(data)
     if data.count(b"<") > _MOST_TAGS:
         return None
@@ -56,7 +56,7 @@ def parse(data: bytes) -> Tree | None:
 
 
 def parse_page(text: str) -> etree._Element | None:
-    """The tree of a page of HTML, as a browser would read it; None where there is nothing in it, or far too much."""
+    """Parse HTML as a browser would; None if it is empty or far too large."""
     if text.count("<") > _MOST_TAGS:
         return None
     data = _holdable(text).encode("utf-8", errors="replace")
@@ -64,7 +64,7 @@ def parse_page(text: str) -> etree._Element | None:
 
 
 def parse_lenient(data: bytes) -> etree._Element | None:
-    """The tree of a package or contents file. Its text is names and references, so a repaired tree will do."""
+    """Parse a package or contents file, repairing it if necessary."""
     data = _numeric_entities(_as_utf8(data))
     if data.count(b"<") > _MOST_TAGS:
         return None
@@ -75,7 +75,7 @@ def parse_lenient(data: bytes) -> etree._Element | None:
 
 
 def parse_foreign(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
-    """The tree of an XML document that is not XHTML, from its text; repaired where it is not well-formed."""
+    """Parse XML other than XHTML, repairing it if necessary."""
     if text.count("<") > most_tags:
         return None
     text = _holdable(_XML_DECLARATION.sub("", text, count=1)).lstrip()
@@ -88,13 +88,13 @@ def parse_foreign(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
 
 
 def local_name(element: etree._Element) -> str:
-    """The name without its namespace; empty for comments, instructions and entities."""
+    """Lower-case name without namespace; empty for comments, instructions and entities."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
 def named(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    """The element itself, if it is called so, and all of that name inside it."""
+    """Elements of that name, including `root` itself."""
     return (element for element in root.iter() if local_name(element) == name)
 
 
@@ -124,7 +124,7 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 
 def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
-    """`deep` lets elements nest in thousands, as they do where a page never closes its <font>."""
+    """`deep` allows thousands of nested elements, as when a page never closes its <font>."""
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=deep, remove_comments=True, remove_pis=True)
     try:
         return html.document_fromstring(data, parser)
@@ -133,7 +133,7 @@ def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
 
 
 def _as_utf8(data: bytes) -> bytes:
-    """UTF-16 as UTF-8 without its declaration, so that what follows can look at bytes."""
+    """UTF-16 as UTF-8 without XML declaration, so that patterns can match bytes."""
     if not data.startswith(_UTF16_MARKS):
         return data.removeprefix(b"\xef\xbb\xbf").lstrip()
     text = data.decode("utf-16", errors="replace")
@@ -141,7 +141,7 @@ def _as_utf8(data: bytes) -> bytes:
 
 
 def _numeric_entities(data: bytes) -> bytes:
-    """Named entities of HTML as numbers: XML knows five names, and without its DTD drops the others silently."""
+    """Replace HTML's named entities by numbers: without its DTD, XML drops all but five."""
     return _NAMED_ENTITY.sub(_numeric, data)
 
 
@@ -150,12 +150,12 @@ def _numeric(match: re.Match[bytes]) -> bytes:
     if name in _OF_XML:
         return match[0]
     value = html5.get(name.decode("ascii") + ";")
-    # A name that nobody knows stays as the person would see it in the file.
+    # Unknown names stay visible.
     return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
 
 
 def _holdable(text: str) -> str:
-    """Text without what a tree cannot hold: a repairing parser lets it in, and it fails when it is taken out."""
+    """Remove characters that a tree cannot hold; a repairing parser accepts them and fails later."""
     return _CHARACTER_REFERENCE.sub(_held, _NOT_IN_XML.sub("", text))
 
 

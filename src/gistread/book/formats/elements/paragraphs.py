@@ -1,7 +1,4 @@
-"""A paragraph of a document: of which kind it is, by the elements around it and by how it looks.
-
-Knows nothing of the document's other paragraphs.
-"""
+"""Classifies a collected paragraph by the elements around it and by its layout."""
 
 import re
 from dataclasses import dataclass, replace
@@ -18,30 +15,30 @@ from gistread.book.model import ParagraphKind
 _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
 _IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-# A line that is wrapped in the source is a space, but not between characters that are written without spaces.
+# A line wrapped in the source is a space, but not between ideographs.
 _WRAPPED_IDEOGRAPHS = re.compile(f"({_IDEOGRAPH}{inline.ANY}{{0,8}})[ \t\r]*\n\\s*(?={inline.ANY}{{0,8}}{_IDEOGRAPH})")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedParagraph:
-    """A paragraph as the document gives it: what `BookBuilder.add` takes."""
+    """A paragraph ready for `BookBuilder.add`."""
 
     text: str
-    """With `inline.opening(i)` and `inline.closing(i)` around what `marks[i]` covers."""
+    """With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`."""
     kind: ParagraphKind
     level: int = 0
     lines: bool = False
-    """Its line feeds are the author's."""
+    """Keep its line feeds."""
     marks: tuple[InlineMark, ...] = ()
-    """Their `href` is what the document says; `is_note` is what the link says of itself."""
+    """With unresolved `href`; `is_note` is what the link says of itself."""
 
     @property
     def words(self) -> str:
-        """The text without its marks."""
+        """The text without marks."""
         return inline.without_marks(self.text) if self.marks else self.text
 
     def under(self, mark: InlineMark) -> "ParsedParagraph":
-        """The same paragraph, all of it under one more mark."""
+        """The paragraph with one more mark around all of it."""
         index = len(self.marks)
         if index >= inline.MOST_MARKS:
             return self
@@ -51,7 +48,7 @@ class ParsedParagraph:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the elements around say of the text inside."""
+    """What the surrounding elements say of the text inside."""
 
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
@@ -61,7 +58,7 @@ class Context:
 
 
 def inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
-    """What `element` adds to the context of its contents."""
+    """The context inside `element`."""
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
@@ -81,7 +78,7 @@ def inside(element: etree._Element, name: str, types: frozenset[str], context: C
 
 
 def piece_of(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
-    """The paragraph that was collected, of the kind that its context and its looks make it."""
+    """Classify a collected paragraph."""
     lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
     marks = collected.marks
     if context.kind is ParagraphKind.HEADING and collected.has_words:
@@ -126,7 +123,7 @@ def _preformatted(collected: CollectedText) -> list[str]:
 
 
 def _expanded(line: str) -> str:
-    """Tabs as spaces, before marks are counted as columns."""
+    """Expand tabs without counting marks as columns."""
     first, *others = line.split("\t")
     for other in others:
         first += " " * (_TAB_COLUMNS - len(inline.without_marks(first)) % _TAB_COLUMNS) + other

@@ -1,7 +1,4 @@
-"""What a picture of a document says in words, and where it is kept: <img>, <image>, <object>, <svg>.
-
-Knows nothing of where its words will stand, and opens no picture.
-"""
+"""Reads the source and description of pictures in XHTML: <img>, <image>, <object>, <svg>."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from lxml import etree
 from gistread.book.formats.elements.markup import local_name, plain_text
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
-# As far as is looked for words beside a picture: a page of a thousand pictures has them soon, or never.
+# Bounds the search for words beside a picture.
 _NEAR_ELEMENTS = 40
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
 _DESCRIPTIONS = ("alt", "aria-label", "title")
@@ -21,9 +18,9 @@ _DESCRIPTIONS = ("alt", "aria-label", "title")
 @dataclass(frozen=True, slots=True)
 class Picture:
     source: str
-    """Reference to its file as the document writes it; empty where the document itself holds its data."""
+    """Reference as written; empty for embedded data."""
     words: str
-    """What the author says that it shows; empty for decoration."""
+    """The author's description; empty for decoration."""
 
 
 def picture_of(element: etree._Element) -> Picture:
@@ -33,7 +30,7 @@ def picture_of(element: etree._Element) -> Picture:
 
 
 def is_decoration(element: etree._Element) -> bool:
-    """Whether a picture is called nothing by its author, and stands beside something that says more."""
+    """Whether a picture has an empty description and stands beside words."""
     parent = element.getparent()
     if element.get("alt") != "" or parent is None:
         return False
@@ -46,12 +43,12 @@ def is_decoration(element: etree._Element) -> bool:
 
 
 def is_picture_object(element: etree._Element) -> bool:
-    """Whether an <object> shows a picture and holds no words for those who cannot see it."""
+    """Whether an <object> shows a picture and has no fallback text."""
     return element.get("type", "").startswith("image/") and not plain_text(element)
 
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
-    """The pictures that an <svg> is made of, or itself where it is drawn line by line. Its words go with the first."""
+    """The images in an <svg>, or the drawing itself. Its description goes to the first."""
     words = _description(element) or next(
         (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc")), ""
     )
@@ -64,7 +61,7 @@ def svg_pictures(element: etree._Element) -> list[Picture]:
 
 
 def drawn_text(element: etree._Element) -> str:
-    """The words that are drawn in an <svg>."""
+    """Text drawn in an <svg>."""
     return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) == "text")))
 
 
@@ -73,6 +70,6 @@ def _reference(element: etree._Element) -> str:
 
 
 def _description(element: etree._Element) -> str:
-    """What the author says; the name of a file, which some tools put there, says nothing."""
+    """The description; file names inserted by tools do not count."""
     words = next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
     return "" if _FILE_NAME.fullmatch(words) else words

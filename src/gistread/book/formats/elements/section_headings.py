@@ -1,7 +1,6 @@
-"""Which headings of a marked-up text begin chapters, at which level, and which of them are one heading together.
+"""Decides which headings of a marked-up text start chapters, at which level, and which belong together.
 
-A document says of each heading how large it is, and no more. "CHAPTER I" and "The Rain" under it are one entry of the
-contents; "BOOK ONE" and "CHAPTER I" under it are two. Knows headings as text and level; nothing of trees or files.
+"CHAPTER I" and "The Rain" below it are one entry; "BOOK ONE" and "CHAPTER I" are two.
 """
 
 import re
@@ -16,10 +15,10 @@ from gistread.book.normalise import one_line
 
 @dataclass(frozen=True, slots=True)
 class HeadingPiece:
-    """A heading as the document gives it."""
+    """A heading in the document."""
 
     index: int
-    """Of the piece that it is."""
+    """Of its paragraph."""
     text: str
     size: int
     """1 is the largest."""
@@ -27,7 +26,7 @@ class HeadingPiece:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A chapter begins at the piece `index`."""
+    """A chapter starts at paragraph `index`."""
 
     index: int
     title: str
@@ -36,17 +35,17 @@ class Division:
 
 _BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
 _CHAPTER_LEVELS = 3
-"""What is deeper is a heading inside a chapter."""
-# A title is at most this many headings: number, title, subtitle.
+"""Deeper headings stay inside chapters."""
+# Number, title, subtitle and the like.
 _MOST_TOGETHER = 4
 _MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
 def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequence[str] = ()) -> tuple[Division, ...]:
-    """The chapters that these headings begin, in order.
+    """The chapters that these headings start, in order.
 
-    `title` and `authors`, the book's, are no chapters where they stand first.
+    The book's `title` and `authors` at the start are not chapters.
     """
     runs = _runs(headings)
     if not runs:
@@ -68,7 +67,7 @@ def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequen
 
 
 def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
-    """Headings that follow one another with no text between them."""
+    """Headings without text between them."""
     runs: list[list[HeadingPiece]] = []
     for one in headings:
         if runs and runs[-1][-1].index + 1 == one.index:
@@ -96,7 +95,7 @@ def _without_title_page(
     alone: frozenset[int],
     authors: frozenset[str],
 ) -> list[HeadingPiece]:
-    """What of the first run is a chapter's heading already: not the book's title, and not who wrote it."""
+    """The part of the first run that already belongs to a chapter, after title and authors."""
     is_name = False
     for at, one in enumerate(run[1:], start=1):
         byline = _BYLINE.match(one.text)
@@ -105,7 +104,7 @@ def _without_title_page(
         stands_alone = one.size in alone and one.size > run[0].size
         if stands_alone and not (byline or is_name or _letters(one.text) in authors):
             return run[at:]
-        # "By", and the name in a heading of its own.
+        # "By" with the name in a separate heading.
         is_name = byline is not None and byline.end() == len(one.text.rstrip())
     return []
 
@@ -115,7 +114,7 @@ def _letters(text: str) -> str:
 
 
 def _sizes_that_stand_alone(runs: list[list[HeadingPiece]]) -> frozenset[int]:
-    """The sizes of which most headings have text before them, and not a larger heading whose title they could be."""
+    """Sizes whose headings usually follow text rather than a larger heading."""
     under: dict[int, int] = {}
     alone: dict[int, int] = {}
     for run in runs:
@@ -128,7 +127,7 @@ def _sizes_that_stand_alone(runs: list[list[HeadingPiece]]) -> frozenset[int]:
 def _groups(
     run: list[HeadingPiece], found: Mapping[int, Candidate | None], alone: frozenset[int]
 ) -> list[list[HeadingPiece]]:
-    """A run cut into headings of chapters: each with what belongs to it."""
+    """Split a run into chapter headings, each with its title parts."""
     groups = [[run[0]]]
     for one in run[1:]:
         before = groups[-1][0]
@@ -142,14 +141,14 @@ def _groups(
 
 
 def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
-    """Whether `one` is a division of its own under the one before it, by its words: CHAPTER I under BOOK ONE."""
+    """Whether `one` starts a division of its own, as CHAPTER I under BOOK ONE."""
     if before is None or one is None or one.number is None:
         return False
     return before.rank < one.rank or (before.rank is one.rank and before.family == one.family)
 
 
 def _keys(firsts: list[HeadingPiece], found: Mapping[int, Candidate | None]) -> list[tuple[int, int]]:
-    """What headings are ordered by: their size and, where books and chapters have the same, which of them they are."""
+    """Sort keys: heading size, and within a mixed size whether it is a book or a chapter."""
     ranks: dict[int, set[Rank]] = {}
     for one in firsts:
         named = found[one.index]
@@ -172,7 +171,7 @@ def _keys(firsts: list[HeadingPiece], found: Mapping[int, Candidate | None]) -> 
 
 
 def _title(group: list[HeadingPiece]) -> str:
-    """One line of them: a number and its title."""
+    """Number and title in one line."""
     parts = [one_line(one.text) for one in group]
     text = parts[0]
     for part in parts[1:]:

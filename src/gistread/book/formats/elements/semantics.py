@@ -1,7 +1,5 @@
-"""What the elements of XHTML mean for reading: blocks, notes, verse, what is shown to nobody.
-
-Says what an element is, by its name, its `epub:type` and `role`, and by the class names that publishers commonly use.
-Knows nothing of the paragraphs that come of it.
+"""Classifies XHTML elements: blocks, notes, verse, figures, invisible ones; by name, `epub:type`, `role` and common
+classes.
 """
 
 import re
@@ -20,23 +18,23 @@ BLOCKS = _words(
     form h1 h2 h3 h4 h5 h6 header hgroup html legend li main menu ol p pre section summary table ul caption tr td th
     tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
 )
-"""Elements that begin and end a paragraph; those of DTBook, which EPUB 2 allows, among them."""
+"""Elements that start and end a paragraph, including those of DTBook (EPUB 2)."""
 
 SKIPPED = _words(
     """head script style template title rp nav audio video canvas iframe embed map area input select textarea button
     datalist progress meter source track param link meta case"""
 )
-"""Elements with no text of the book in them. What is inside <audio> or <canvas> is for systems without those."""
+"""Elements without text of the book; <audio> and <canvas> contain only fallbacks."""
 
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 
 NOTES = _words(
     "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
 )
-"""`epub:type` and `role` of notes and of lists of them."""
+"""`epub:type` and `role` of notes and lists of notes."""
 
 NOT_TEXT = _words("pagebreak doc-pagebreak backlink doc-backlink")
-"""Marks of printed pages, and arrows that lead back from a note."""
+"""Page breaks of the print edition, and back references of notes."""
 
 _VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
 _VERSE_CLASSES = _words("verse poem poetry stanza linegroup lg lyrics strophe")
@@ -51,20 +49,19 @@ _FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustrati
 _CAPTION_CLASSES = _words("caption figcaption")
 _FURNITURE_CLASSES = _words("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
-"""The attribute `epub:type`, as XML calls it."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
 
 
 def types_of(element: etree._Element) -> frozenset[str]:
-    """What the element says it is: `epub:type` (as it is called in XML and in repaired HTML) and `role`."""
+    """The values of `epub:type` (as in XML or repaired HTML) and `role`."""
     named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
     role = element.get("role") or ""
     return frozenset((*named.split(), role)) if named or role else frozenset()
 
 
 def is_hidden(element: etree._Element) -> bool:
-    """Whether a reader would not see the element, or not as text of the book: numbers of pages and lines, a licence."""
+    """Whether the element is invisible or not book text: page and line numbers, licences."""
     if element.get("hidden") is not None:
         return True
     style = element.get("style")
@@ -72,34 +69,34 @@ def is_hidden(element: etree._Element) -> bool:
 
 
 def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether the element is a poem or a stanza."""
+    """Whether the element is a poem or stanza."""
     return bool(types & _VERSE_TYPES or classes_of(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
 
 
 def is_note(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether a block is one note, by what it says it is or by its class; a list of notes is none."""
+    """Whether a block is a single note."""
     return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
 
 
 def is_among_notes(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether a block is a note or holds notes."""
+    """Whether a block is a note or contains notes."""
     return bool(types & NOTES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
-    """Whether a block is a picture with what belongs to it."""
+    """Whether a block is a picture with its caption."""
     return name == "figure" or (name == "div" and bool(classes_of(element) & _FIGURE_CLASSES))
 
 
 def is_caption(element: etree._Element, name: str) -> bool:
-    """Whether a block says what a picture shows. The caption of a table is text."""
+    """Whether a block is a picture's caption. A table's caption is text."""
     return name == "figcaption" or (name in ("p", "div") and bool(classes_of(element) & _CAPTION_CLASSES))
 
 
 def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> bool:
-    """Whether <a> or <sup> is the mark of a note, which without brackets would grow into the word before it."""
+    """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word before it."""
     if "noteref" in types or "doc-noteref" in types or (name == "a" and classes_of(element) & _REFERENCE_CLASSES):
-        # Chinese publishers put a picture there.
+        # Chinese publishers use a picture.
         return bool(plain_text(element)) or any(local_name(each) == "img" for each in element.iter())
     inner = "sup" if name == "a" else "a"
     if not any(local_name(child) == inner and (child.get("href") or element.get("href")) for child in element):
@@ -108,6 +105,6 @@ def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> b
 
 
 def classes_of(element: etree._Element) -> frozenset[str]:
-    """The class names, in lower case."""
+    """Class names in lower case."""
     classes = element.get("class")
     return frozenset(classes.lower().split()) if classes else frozenset()

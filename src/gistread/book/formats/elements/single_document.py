@@ -1,8 +1,4 @@
-"""A book whose whole text is one tree of XHTML: what of it is the book, and where its chapters begin.
-
-Formats other than EPUB are translated into such a tree and end here, so that a list, a poem or a note is the same in
-all of them. Knows nothing of files and of no format but the tree.
-"""
+"""Builds a book from one XHTML tree, into which every format but EPUB is translated."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -29,7 +25,7 @@ from gistread.errors import BookError
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a file says of its book."""
+    """Metadata of a book's file."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -40,7 +36,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A chapter that the format itself names: it begins where the id `anchor` stands."""
+    """A chapter named by the format, which starts at the id `anchor`."""
 
     anchor: str
     title: str
@@ -59,10 +55,10 @@ def read_tree(
     sections: Sequence[Section] = (),
     notices: Sequence[str] = (),
 ) -> Book:
-    """The book in a tree, which is changed on the way. `name` is what messages call it.
+    """Build the book of a tree, which is modified; `name` is used in messages.
 
-    Chapters begin at `sections`; without them at the headings, and without those where the words look like headings.
-    Raises BookError where there is no text in it.
+    Chapters start at `sections`, otherwise at headings, otherwise at lines that look like headings. Raises BookError if
+    there is no text.
     """
     limit_depth(root)
     document = read_document(root, metadata.language)
@@ -93,13 +89,13 @@ def read_tree(
 
 
 def _own_place(path: str, href: str) -> DocumentAnchor | None:
-    """What a link means: a place in the document, also where it names the file; else it leads out of the book."""
+    """Resolve a link within the document, even if it names the file; None for others."""
     page, separator, fragment = href.partition("#")
     return own_anchor(path, separator + fragment) if not page or unquote(page) == path else None
 
 
 def _cut(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
-    """The document without what a publisher put before and behind the book."""
+    """The document without a publisher's header and footer."""
     first, end = framed.first, framed.end
     if (first, end) == (0, len(document.pieces)):
         return document
@@ -129,14 +125,14 @@ def _divisions(
 
 
 def _by_words(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
-    """For a document that marks no heading as one: what a plain text with these paragraphs would have."""
+    """Chapters by the words of paragraphs, if no heading is marked."""
     blocks = [TextBlock(tuple(piece.words.split("\n")), piece.kind, 2) for piece in pieces]
     for heading in outline(blocks).headings:
         yield Division(heading.index, heading.title, heading.level)
 
 
 def _notes(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
-    """The notes at the end of a document, where no heading stands over them: they are not part of the last chapter."""
+    """Notes at the end without a heading of their own, which are not part of the last chapter."""
     first = len(pieces)
     while first and pieces[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1
@@ -145,19 +141,19 @@ def _notes(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
 
 
 def _title_heading(pieces: Sequence[ParsedParagraph], begins: Collection[int]) -> str:
-    """The first heading, where it stands over the whole text and not over the first of several chapters."""
+    """The first heading if it is the title of the whole rather than of the first chapter."""
     first = next((index for index, piece in enumerate(pieces[:3]) if piece.kind is ParagraphKind.HEADING), None)
     return pieces[first].words if first is not None and (first not in begins or len(begins) == 1) else ""
 
 
-# A thousand <font> that were never closed nest; a quotation in a list in a section in a page has twenty levels.
+# Thousands of unclosed <font> nest; real pages have about twenty levels.
 _DEEPEST_INLINE = 60
 _DEEPEST = 160
 _NOT_OF_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def limit_depth(root: etree._Element) -> None:
-    """Take out inline elements beyond 60 levels, then whatever is beyond 160."""
+    """Unwrap inline elements below 60 levels, then all elements below 160."""
     deep = [element for element, depth in _depths(root) if depth > _DEEPEST_INLINE]
     if not deep:
         return
@@ -169,7 +165,7 @@ def limit_depth(root: etree._Element) -> None:
 
 
 def _depths(root: etree._Element) -> Iterator[tuple[etree._Element, int]]:
-    """Every element with its depth, in document order."""
+    """Every element and its depth, in document order."""
     depth = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
@@ -194,7 +190,7 @@ def _unwrap(element: etree._Element) -> None:
 def _append_text(parent: etree._Element, before: etree._Element | None, text: str | None) -> None:
     if not text:
         return
-    # The HTML parser lets controls through that a tree does not take back.
+    # The HTML parser accepts controls that a tree refuses.
     if before is None:
         parent.text = _NOT_OF_XML.sub("", (parent.text or "") + text)
     else:

@@ -1,8 +1,7 @@
-"""What the classes of a style sheet mean for words: italic, bold, small capitals and the like.
+"""Reads the text styles of CSS classes: italic, bold, small capitals and the like.
 
-Converters write `<span class="calibre5">` and say in a style sheet that it is italic. Only rules for one class are
-read (`.name`, `span.name`), which is what they write; a selector of more parts, and all that sets pages, colours or
-sizes, is passed over. Fetches nothing: it is given the text of a sheet.
+Converters write `<span class="calibre5">` and define it in a style sheet. Only rules for a single class are read
+(`.name`, `span.name`). Fetches nothing.
 """
 
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from gistread.book.model import Style
 
 MOST_CHARACTERS = 1_000_000
-"""Of a sheet; what is larger is no style sheet of a book."""
+"""Of a sheet; larger ones are ignored."""
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
@@ -20,7 +19,7 @@ _DECLARATIONS: tuple[tuple[re.Pattern[str], Style], ...] = tuple(
     (re.compile(rf"(?:^|;)\s*{pattern}", re.IGNORECASE), style)
     for pattern, style in (
         (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
-        # Dots beside the words are how Chinese and Japanese stress.
+        # Emphasis dots in Chinese and Japanese.
         (r"(?:-[a-z]+-)?text-emphasis(?:-style)?\s*:\s*(?!none)\S", Style.EMPHASIS),
         (r"font-weight\s*:\s*(?:bold|[6-9]00)", Style.STRONG),
         (r"text-decoration(?:-line)?\s*:[^;]*underline", Style.UNDERLINE),
@@ -42,23 +41,23 @@ _UNDONE: tuple[tuple[re.Pattern[str], Style], ...] = tuple(
 )
 
 INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))
-"""What a block hands down to the words in it."""
+"""Styles that a block passes to its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What declarations add to the style of words, and what they take from what the element means by itself."""
+    """Styles that declarations add, and those they remove."""
 
     adds: frozenset[Style] = frozenset()
     undoes: frozenset[Style] = frozenset()
 
 
 Sheet = Mapping[str, Meaning]
-"""By class, as `.name` for any element and `span.name` for one; names of elements in lower case."""
+"""By class: `.name` for any element, `span.name` for one."""
 
 
 def meaning_of(declarations: str) -> Meaning:
-    """What a `style` attribute, or the inside of a rule, says of words."""
+    """Effect of a `style` attribute or rule body."""
     return Meaning(
         frozenset(style for pattern, style in _DECLARATIONS if pattern.search(declarations)),
         frozenset(style for pattern, style in _UNDONE if pattern.search(declarations)),
@@ -66,7 +65,7 @@ def meaning_of(declarations: str) -> Meaning:
 
 
 def read_sheet(text: str) -> Sheet:
-    """The classes of a style sheet that mean something for words."""
+    """The classes of a style sheet that affect text style."""
     if len(text) > MOST_CHARACTERS:
         return {}
     found: dict[str, Meaning] = {}
@@ -75,7 +74,7 @@ def read_sheet(text: str) -> Sheet:
         meaning = meaning_of(declarations) if before else Meaning()
         if meaning == Meaning():
             continue
-        # Before the selectors there may be an `@import ...;`, or the beginning of an `@media` around the rule.
+        # An `@import ...;` or the start of an `@media` block may precede the selectors.
         for selector in before.rpartition("{")[2].rpartition(";")[2].split(","):
             match = _OF_A_CLASS.fullmatch(selector.strip())
             if match:
@@ -85,7 +84,7 @@ def read_sheet(text: str) -> Sheet:
 
 
 def together(sheets: Iterable[Sheet]) -> Sheet:
-    """The sheets of a document as one: what comes later has the last word."""
+    """Merge sheets; later ones take precedence."""
     found: dict[str, Meaning] = {}
     for sheet in sheets:
         for name, meaning in sheet.items():

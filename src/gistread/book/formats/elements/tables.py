@@ -1,4 +1,4 @@
-"""Whether a table of XHTML is a table of facts, which becomes rows of text, or a way to lay out a page."""
+"""Distinguishes data tables, which become rows of text, from layout tables."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ from lxml import etree
 from gistread.book.formats.elements.markup import local_name, plain_text
 
 COLUMN_END = " | "
-# A cell longer than this holds prose, and a table of prose reads better cell by cell.
+# Longer cells are prose, which reads better cell by cell.
 _LONGEST_CELL_CHARACTERS = 300
 
 
 def is_of_facts(table: etree._Element) -> bool:
-    """Short cells, some of them with words, and no table inside."""
+    """Short cells, some with words, and no nested table."""
     found = False
     for element in table.iter():
         name = local_name(element)

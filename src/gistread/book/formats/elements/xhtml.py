@@ -1,7 +1,5 @@
-"""An XHTML document becomes paragraphs: what each says, of which kind it is, and where its anchors stand.
-
-Reads the tree as a browser without style sheets would show it: blocks part paragraphs, inline markup parts nothing and
-becomes marks, white space folds. Knows nothing of archives, packages, chapters, or where a link leads.
+"""Turns an XHTML document into paragraphs with their kinds, marks and anchors, as a browser without style sheets shows
+it.
 """
 
 import re
@@ -53,7 +51,7 @@ from gistread.book.model import ParagraphKind
 
 BREAK_TEXT = "* * *"
 
-# Within Python's limit on recursion wherever this is called from, so that a book is the same on every machine.
+# Below Python's recursion limit from any caller, so that a book is the same everywhere.
 _DEEPEST = 150
 _MOST_HIDDEN_ANCHORS = 1000
 _DRAWN_REFERENCE = "*"
@@ -65,34 +63,25 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 class XhtmlDocument:
     pieces: tuple[ParsedParagraph, ...]
     anchors: dict[str, int]
-    """Of each id the index of the piece that it stands in or before; may be the number of pieces."""
+    """By id: index of the paragraph it stands in or before; may equal the number of paragraphs."""
     title: str
     ends: dict[str, int] = field(default_factory=dict)
-    """Of each id of a block the index of the piece behind it."""
+    """By id of a block: index after its last paragraph."""
     notes: tuple[tuple[int, int], ...] = ()
-    """The pieces of each element that says it is a note: index of the first, and behind the last."""
+    """Ranges of paragraphs of the declared notes."""
     language: str = ""
-    """As the document declares it for itself, or else the book's."""
+    """Declared by the document, otherwise the book's."""
     has_words: bool = True
-    """It says something; pictures that have only a file's name say nothing."""
+    """Has words other than file names of pictures."""
 
 
 def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_SHEET) -> XhtmlDocument:
-    """The paragraphs of a document: the one entrance for every format that is, or can be put as, XHTML.
+    """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is not changed.
 
-    `root` is any element, <html> or a part of it; a namespace makes no difference. What counts:
-
-    - blocks: p, div, h1 to h6, blockquote, ul/ol/li, dl/dt/dd, table/tr/td, pre (its white space is kept), hr, br,
-      figure with figcaption, section; verse is an element of class "verse", its lines parted by <br/> or blocks;
-    - inline: em i cite dfn var, strong b, code kbd samp tt, u ins, s del, sup, sub, class "small-caps", and what
-      `<style>` in its head or `sheet`, made of style sheets elsewhere, says of classes;
-    - places: `id` (any element), `a href`. A note is an element with `epub:type="footnote"` or "endnote" and an id, its
-      reference `<a epub:type="noteref" href="#id">1</a>`; the attribute may be called "epub:type" without a namespace;
-    - pictures: `img src alt`; without words that stand beside it one is called by its file;
-    - `lang` or `xml:lang`: of the root the document's language, of what is inside where it is another; `language` is
-      the book's, for a document that declares none.
-
-    Comments and instructions are passed over. The tree is not changed. What is nested beyond all sense is plain text.
+    Formats translated to XHTML express verse as class "verse", notes as `epub:type="footnote"` with an id, and
+    references to them as `<a epub:type="noteref" href="#id">`; both names of that attribute work. `sheet` comes from
+    external style sheets; `language` is the book's, for a document that declares none. Elements nested too deeply
+    become plain text.
     """
     walker = _Walker()
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
@@ -113,19 +102,18 @@ def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_S
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    """The elements of that name in the <head> of a document."""
+    """Elements of that name in the document's <head>."""
     return (each for head in root if local_name(head) == "head" for each in named(head, name))
 
 
 def _declared_language(root: etree._Element) -> str:
-    """What <html> declares, or <body> where it does not."""
     bodies = (child for child in root if local_name(child) == "body")
     return next((language for each in (root, *bodies) if (language := language_of(each))), "")
 
 
 @dataclass(slots=True)
 class _Walker:
-    """Walks one document and collects its pieces."""
+    """Walks one document and collects its paragraphs."""
 
     pieces: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
@@ -133,20 +121,20 @@ class _Walker:
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
     language: str = ""
-    """Of the element that is being walked."""
+    """Of the current element."""
     sheet: Sheet = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
-    """The keys of `anchors` in order."""
+    """Keys of `anchors` in order."""
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
-    """Bullet or number that the next paragraph of a list begins with."""
+    """Marker of the next paragraph in a list."""
     _captioned: list[InlineMark] | None = None
-    """In a figure with a caption: its pictures that have no words but those."""
+    """Inside a figure with a caption: its pictures without a description."""
     _in_cell: bool = False
     _depth: int = 0
 
     def element(self, element: etree._Element, context: Context) -> None:
-        """Take in one element without its tail."""
+        """Process an element without its tail."""
         name = local_name(element)
         if not name or name in SKIPPED:
             return
@@ -161,10 +149,9 @@ class _Walker:
         self._depth -= 1
 
     def _described(self, element: etree._Element, name: str, context: Context) -> None:
-        """Take in one element that has attributes."""
         types = types_of(element)
         if types & NOT_TEXT or (is_hidden(element) and not types & NOTES):
-            # What is not shown is still led to: an index names the numbers of printed pages.
+            # Links may lead to invisible elements: an index refers to printed page numbers.
             for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
                 self._anchor(inner)
             return
@@ -193,7 +180,7 @@ class _Walker:
             self._end(element, types, first)
 
     def flush(self, context: Context) -> None:
-        """End the paragraph that has been collected."""
+        """End the current paragraph."""
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -205,14 +192,14 @@ class _Walker:
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
-        """Note where an id stands: at the paragraph that is being collected, or the one that comes next."""
+        """Record an id at the current or next paragraph."""
         for value in _ids_of(element):
             if value not in self.anchors:
                 self.anchors[value] = len(self.pieces)
                 self._ids.append(value)
 
     def _end(self, element: etree._Element, types: frozenset[str], first: int) -> None:
-        """Note where a block ends, for those who want to know how far what an id names goes."""
+        """Record where a block ends."""
         last = len(self.pieces)
         if last > first:
             if is_note(element, types):
@@ -261,7 +248,7 @@ class _Walker:
 
     def _table(self, element: etree._Element, context: Context) -> None:
         if self._in_cell or not is_of_facts(element):
-            # A table that only lays out a page, or cells that are texts of their own: read cell by cell.
+            # A layout table, or cells with texts of their own: read cell by cell.
             self._children(element, context)
             self.flush(context)
             return
@@ -294,7 +281,7 @@ class _Walker:
             self.flush(inner)
 
     def _stanzas(self, element: etree._Element, context: Context) -> None:
-        """A poem or one stanza. Where each of its lines is an element of its own, they become one paragraph."""
+        """A poem or stanza; lines in elements of their own become one paragraph."""
         first, known = len(self.pieces), len(self._ids)
         self._children(element, context)
         self.flush(context)
@@ -315,7 +302,7 @@ class _Walker:
                 self.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: Context) -> None:
-        """Its pictures without words of their own are called by its caption, wherever that stands."""
+        """Pictures without a description get the figure's caption, wherever that stands."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         if any(is_caption(each, name) and plain_text(each) for each, name in within):
@@ -340,7 +327,7 @@ class _Walker:
             self._collector.picture(picture.source, picture.words)
 
     def _reference(self, element: etree._Element) -> None:
-        """The mark of a note, in brackets, lest it grow into the word before it."""
+        """Put a note reference in brackets, to separate it from the word before it."""
         for inner in element.iter():
             self._anchor(inner)
         text = plain_text(element) or _DRAWN_REFERENCE
@@ -396,7 +383,7 @@ def _integer(text: str | None, otherwise: int) -> int:
 
 
 def _ruby(element: etree._Element) -> str:
-    """The base text, then its reading in brackets: the base stays in one piece for a search."""
+    """The base text, then its reading in brackets: the base stays searchable."""
     base: list[str] = [element.text or ""]
     reading: list[str] = []
     for child in element:

@@ -1,8 +1,4 @@
-"""An EPUB becomes a Book: its package says what to read, its documents are read in order, its contents name chapters.
-
-Versions 2 and 3. What cannot be read is said in the book's notices; an EPUB that is locked, or of which nothing can
-be read, is refused. Knows nothing of paths on disk.
-"""
+"""Turns an EPUB into a Book. Notices name what could not be read; encrypted and empty EPUBs are refused."""
 
 import posixpath
 from collections import Counter
@@ -36,14 +32,14 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
-# Of a book without a table of contents these headings begin chapters.
+# Heading levels that start chapters if there is no table of contents.
 _CHAPTER_HEADINGS = 3
 _MOST_SHEETS = 20
 
 
 @dataclass(slots=True)
 class _Report:
-    """What could not be read of a book."""
+    """Files that could not be read or were repaired."""
 
     failed: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
@@ -66,7 +62,7 @@ class _Report:
 
 
 def read_epub(archive: Archive, name: str) -> Book:
-    """The book in an open archive; `name` is what messages call it. Raises BookError."""
+    """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
         package = read_package(archive)
     except PackageError as error:
@@ -103,7 +99,7 @@ def read_epub(archive: Archive, name: str) -> Book:
 
 @dataclass(frozen=True, slots=True)
 class _References:
-    """What the references of a document mean inside its archive."""
+    """Resolves references inside an archive."""
 
     archive: Archive
 
@@ -127,7 +123,7 @@ class _Sheets:
     _together: dict[tuple[str, ...], Sheet] = field(default_factory=dict)
 
     def of(self, path: str, root: etree._Element) -> Sheet:
-        """What the style sheets say that a document names. One that cannot be read says nothing."""
+        """The style sheets that a document links to; unreadable ones are skipped."""
         named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
         paths = [resolved(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
         key = tuple(filter(None, (self.archive.find(each) for each in paths if each)))
@@ -145,9 +141,9 @@ class _Sheets:
 
 
 def _with_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
-    """Of a book in two languages, the pages in the other one marked so.
+    """Mark the pages of a bilingual book that are in the other language.
 
-    Where most pages are in another language than the package says, one of the two is wrong, and nothing is marked.
+    If most pages contradict the package, nothing is marked.
     """
     others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
     if len(others) * 2 > len(documents):
@@ -163,7 +159,7 @@ def _in_its_language(document: XhtmlDocument) -> XhtmlDocument:
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, dict[int, list[tuple[str, int]]]]:
-    """Of each document, at which pieces chapters begin: (title, level) of each."""
+    """By document and paragraph: (title, level) of the chapters that start there."""
     entries: dict[str, list[ContentsEntry]] = {}
     for entry in package.contents:
         entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
@@ -194,14 +190,14 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
         name = archive.find(path) or path
         read[name] += 1
         document = read_document(tree.root, package.language, sheets.of(name, tree.root))
-        # Read again, a file is another part of the book; links to it lead to the first.
+        # A file read twice is another part of the book; links lead to the first.
         yield name if read[name] == 1 else f"{name} ({read[name]})", document
 
 
 def _begins(
     document: XhtmlDocument, entries: list[ContentsEntry], level: int, *, has_contents: bool
 ) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """At which pieces chapters begin: index, and (title, level) of each that begins there."""
+    """Index and (title, level) of the chapters that start in a document."""
     if not document.pieces:
         return
     if entries:
@@ -212,7 +208,7 @@ def _begins(
             at.setdefault(index, []).append((entry.title, entry.level))
         yield from at.items()
     elif has_contents:
-        # A file that the contents leave out goes on with the chapter before it, unless it opens with a heading.
+        # A file missing from the contents continues the chapter before it unless it starts with a heading.
         heading = next((piece for piece in document.pieces[:2] if piece.kind is ParagraphKind.HEADING), None)
         if heading:
             yield 0, [(heading.words, level)]
@@ -221,7 +217,7 @@ def _begins(
 
 
 def _headed(pieces: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """Chapters by headings alone. Headings in a row are one: a number and its title."""
+    """Chapters by headings alone; consecutive headings are one."""
     index = 0
     while index < len(pieces):
         run = index

@@ -1,7 +1,4 @@
-"""What the package of an EPUB says of the book: title, authors, language, identifiers, which picture is the cover.
-
-Reads the package's tree alone. Knows nothing of its files.
-"""
+"""Reads the metadata of an EPUB's package: title, authors, language, identifiers, cover."""
 
 import re
 
@@ -21,7 +18,7 @@ def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:
-    """What `<meta refines="#id" property="name">` says of each id."""
+    """Values of `<meta refines="#id" property="name">` by id."""
     return {
         meta.get("refines", "").removeprefix("#"): plain_text(meta)
         for meta in _metadata(root, "meta")
@@ -38,7 +35,7 @@ def title_of(root: etree._Element) -> str:
 
 
 def authors_of(root: etree._Element) -> tuple[str, ...]:
-    """The creators who are authors, in order; all of them where none is called one."""
+    """Creators with the role of author, in order; all creators if there are none."""
     roles = _refined(root, "role")
     creators = _metadata(root, "creator")
 
@@ -51,7 +48,7 @@ def authors_of(root: etree._Element) -> tuple[str, ...]:
 
 
 def language_of(root: etree._Element) -> str:
-    """The first that is a language, in BCP 47."""
+    """The first valid language, in BCP 47."""
     for element in _metadata(root, "language"):
         match = _LANGUAGE.fullmatch(plain_text(element).replace("_", "-"))
         if match and match[0].lower() != "und":
@@ -60,7 +57,7 @@ def language_of(root: etree._Element) -> str:
 
 
 def identifiers_of(root: etree._Element) -> tuple[str, ...]:
-    """Such as `isbn:9780140439182`, `urn:uuid:...`, an address; the one that the package calls its own first."""
+    """Such as `isbn:9780140439182`, `urn:uuid:...` or a URL; the package's unique identifier first."""
     own = root.get("unique-identifier", "")
     kinds = _refined(root, "identifier-type")
     elements = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != own)
@@ -85,7 +82,7 @@ def _identifier(element: etree._Element, kind: str) -> str:
 
 
 def _is_isbn(number: str) -> bool:
-    """Whether the check digit is right: any other number of as many digits is something else."""
+    """Whether the check digit is right."""
     if len(number) == 13 and number.isdigit():
         return sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(number)) % 10 == 0
     if len(number) == 10 and number[:9].isdigit():
@@ -95,6 +92,6 @@ def _is_isbn(number: str) -> bool:
 
 
 def cover_id(root: etree._Element) -> str:
-    """The manifest's id of the cover in EPUB 2: `<meta name="cover" content="id"/>`."""
+    """Manifest id of an EPUB 2 cover: `<meta name="cover" content="id"/>`."""
     metas = (meta for meta in named(root, "meta") if meta.get("name", "").lower() == "cover")
     return next((meta.get("content", "") for meta in metas), "")

@@ -1,7 +1,4 @@
-"""The package of an EPUB: which files are its text, in which order, what it is called, and its table of contents.
-
-EPUB 2 and 3 (OPF 2.0 and 3.x; contents from the navigation document or the NCX). Reads no chapter's text.
-"""
+"""Reads an EPUB's package: spine, metadata and table of contents (navigation document or NCX)."""
 
 import posixpath
 from collections.abc import Iterator
@@ -19,7 +16,7 @@ from gistread.book.formats.epub.metadata import authors_of, cover_id, identifier
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 
-# Fonts may be obfuscated in any EPUB; that locks nothing that a reader of text needs.
+# Fonts may be obfuscated in any EPUB; the text stays readable.
 _FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
 _TEXT_TYPES = frozenset(
     (
@@ -38,13 +35,11 @@ _MOST_ENTRIES = 20_000
 
 
 class PackageError(Exception):
-    """Why the EPUB cannot be read: the end of a sentence."""
+    """The EPUB cannot be read; the message completes a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentsEntry:
-    """A line of the table of contents."""
-
     title: str
     path: str
     fragment: str
@@ -58,11 +53,11 @@ class Package:
     authors: tuple[str, ...]
     language: str
     identifiers: tuple[str, ...]
-    """As `Book.identifiers`; the one that the package calls its own comes first."""
+    """As `Book.identifiers`; the package's unique identifier first."""
     cover: str
-    """Path of the picture, or nothing."""
+    """Path of the picture, or empty."""
     spine: tuple[str, ...]
-    """Paths of the text files in reading order; one that is to be read again stands there again."""
+    """Paths of the text files in reading order, possibly repeated."""
     contents: tuple[ContentsEntry, ...]
     notices: tuple[str, ...] = field(default=())
 
@@ -76,7 +71,7 @@ class _Item:
 
 
 def read_package(archive: Archive) -> Package:
-    """The package that META-INF/container.xml names. Raises PackageError."""
+    """Read the package that META-INF/container.xml names. Raises PackageError."""
     path = _package_path(archive)
     try:
         root = parse_lenient(archive.read(path))
@@ -102,7 +97,7 @@ def read_package(archive: Archive) -> Package:
 
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
-    """Paths of the files that are really encrypted, obfuscated fonts left aside."""
+    """Paths of the encrypted files, without obfuscated fonts."""
     try:
         root = parse_lenient(archive.read(ENCRYPTION))
     except ArchiveError:
@@ -127,7 +122,7 @@ def _package_path(archive: Archive) -> str:
             path = normalised(rootfile.get("full-path", ""))
             if archive.find(path):
                 return path
-    # Broken archives often still hold the package that the container should have named.
+    # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
         raise PackageError("it has no package file that says what to read")
@@ -144,7 +139,7 @@ def _manifest(root: etree._Element, folder: str) -> Iterator[tuple[str, _Item]]:
 
 
 def resolved(reference: str, folder: str) -> tuple[str, str]:
-    """Path in the archive and fragment of a reference made in `folder`; an empty path where it leads elsewhere."""
+    """Path in the archive and fragment of a reference from `folder`; an empty path if it is external."""
     try:
         parts = urlsplit(reference.strip())
     except ValueError:
@@ -170,7 +165,7 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
         chain = _fallbacks(item, items)
         texts = [each for each in chain if _is_text(each)]
         if texts:
-            # A page of scripts may name another for those who run none.
+            # A scripted page may name a fallback.
             paths.append(next((each for each in texts if "scripted" not in each.properties), texts[0]).path)
         else:
             notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
@@ -182,7 +177,7 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
 
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
-    """The picture on the cover: as EPUB 3 says it, as EPUB 2 does, or what the guide calls the cover page."""
+    """The cover by EPUB 3, EPUB 2 or the guide's cover page."""
     declared = [item for item in items.values() if "cover-image" in item.properties]
     by_name = items.get(cover_id(root))
     for item in (*declared, *([by_name] if by_name else [])):
@@ -198,7 +193,6 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
 
 
 def _first_picture(archive: Archive, path: str) -> str:
-    """The picture that a page shows first."""
     try:
         tree = parse(archive.read(path))
     except ArchiveError:
@@ -218,7 +212,7 @@ def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
 
 
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
-    """The table of contents: the navigation document of EPUB 3, or else the NCX of EPUB 2."""
+    """The table of contents: EPUB 3's navigation document, otherwise EPUB 2's NCX."""
     spine = first(root, "spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
@@ -253,7 +247,7 @@ def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator
         if label is not None:
             target = label.get("href", "")
             if not target and inner:
-                # A heading without a place of its own stands where its first entry stands.
+                # A heading without a target starts where its first entry starts.
                 target = next((a.get("href", "") for a in inner[0].iter() if local_name(a) == "a"), "")
             yield _entry(plain_text(label), target, path, level)
         if level < _DEEPEST_CONTENTS:

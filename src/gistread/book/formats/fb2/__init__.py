@@ -1,1 +1,1 @@
-"""What only FictionBook needs: its own elements become those of XHTML. `book.py` is the whole."""
+"""Reads FictionBook 2 (FB2)."""

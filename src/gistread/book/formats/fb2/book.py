@@ -1,8 +1,4 @@
-"""FictionBook 2 becomes a Book: its bodies as a tree of XHTML, its sections as chapters, its metadata.
-
-In whatever encoding it declares, well-formed or nearly so. Pictures stand in the file itself as text; only their names
-are read here (`binary` gives one by its name). Knows nothing of archives: a zipped one comes unpacked.
-"""
+"""Turns a FictionBook 2 into a Book, in any declared encoding, well-formed or nearly so."""
 
 import base64
 import binascii
@@ -19,14 +15,14 @@ from gistread.book.model import Book
 from gistread.errors import BookError
 
 _DECLARATION = re.compile(rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE)
-# Pictures are most of the bytes and no text; a parser would keep them all.
+# Pictures are most of the bytes; a parser would keep them all.
 _BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 def read_fb2(data: bytes, name: str) -> Book:
-    """The book in `data`. `name` is what messages call it. Raises BookError."""
+    """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data, _DECLARATION)
     tree = parse_foreign(_BINARY.sub("", decoded.text)) if decoded else None
     if decoded is None or tree is None:
@@ -43,7 +39,7 @@ def read_fb2(data: bytes, name: str) -> Book:
 
 
 def binary(data: bytes, name: str) -> bytes | None:
-    """The picture that a FictionBook calls `name`, or None where it has none or its text is damaged."""
+    """The picture named `name`; None if it is missing or damaged."""
     decoded = decode_declared(data, _DECLARATION)
     for match in _BINARY.finditer(decoded.text if decoded else ""):
         named = _BINARY_ID.search(match[1])

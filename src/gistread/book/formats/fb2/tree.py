@@ -1,8 +1,4 @@
-"""The elements of FictionBook 2 as elements of XHTML: sections, titles, poems, quotations, notes, pictures.
-
-Where FictionBook says more than XHTML can, classes and `epub:type` say it, as EPUB does. Knows neither encodings nor
-metadata.
-"""
+"""Translates FictionBook 2 elements to XHTML; classes and `epub:type` express what XHTML lacks."""
 
 from dataclasses import dataclass, field
 
@@ -38,7 +34,7 @@ _BLOCKS = {
 _UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# Where nearly every paragraph is followed by an empty line, that is how the file was made and parts no scenes.
+# If more paragraphs are followed by an empty line, those are spacing and separate no scenes.
 _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
@@ -51,7 +47,7 @@ class FictionBook:
 
 
 def tree_of(root: etree._Element) -> FictionBook:
-    """A FictionBook's bodies as one tree, and its chapters: every section that has a title."""
+    """Translate the bodies to one tree; every section with a title is a chapter."""
     bodies = [element for element in root if local_name(element) == "body"]
     translator = _Translator(_keeps_empty_lines(root))
     target = etree.Element("body")
@@ -64,7 +60,7 @@ def tree_of(root: etree._Element) -> FictionBook:
 
 
 def reference(element: etree._Element) -> str:
-    """Where a link or a picture leads: its `href`, in whatever namespace the file puts it."""
+    """The `href` of a link or picture, in any namespace."""
     return next(
         (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
     )
@@ -80,20 +76,18 @@ def _keeps_empty_lines(root: etree._Element) -> bool:
 
 
 def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
-    """Whether a later body without a known name is what links of type "note" lead to."""
+    """Whether links of type "note" lead to a later body without a known name."""
     wanted = {reference(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
     return any(section.get("id") in wanted for section in body if local_name(section) == "section")
 
 
 @dataclass(slots=True)
 class _Translator:
-    """Walks a FictionBook and builds the tree."""
-
     keeps_empty_lines: bool
     sections: list[Section] = field(default_factory=list)
 
     def body(self, body: etree._Element, target: etree._Element, *, first: bool) -> None:
-        """A body: of the first, the title is the book's and begins no chapter."""
+        """Translate a body; the first one's title is the book's and starts no chapter."""
         inner = etree.SubElement(target, "section")
         _copy_attributes(body, inner)
         if not first:
@@ -101,7 +95,7 @@ class _Translator:
         self._children(body, inner, 0 if first else 1)
 
     def notes(self, body: etree._Element, target: etree._Element) -> None:
-        """A body of notes: each section of it is one."""
+        """Translate a body of notes, one in each section."""
         inner = etree.SubElement(target, "section")
         inner.set(EPUB_TYPE, "footnotes")
         _copy_attributes(body, inner)
@@ -117,7 +111,7 @@ class _Translator:
     def _note(self, section: etree._Element, target: etree._Element) -> None:
         parts = [child for child in section if local_name(child) == "section"]
         if parts and not section.get("id"):
-            # The notes of one chapter, together.
+            # The notes of one chapter.
             for child in section:
                 if local_name(child) == "section":
                     self._note(child, target)
@@ -134,7 +128,7 @@ class _Translator:
         _put_before(note, label)
 
     def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
-        """A section with a title is an entry of the contents."""
+        """Make a section with a title an entry of the contents."""
         title = next((_line(child) for child in section if local_name(child) == "title"), "") or otherwise
         if title:
             if not inner.get("id"):
@@ -148,7 +142,7 @@ class _Translator:
             _append_text(target, child.tail)
 
     def _element(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        """One element without its tail. `depth` is how many sections are around it."""
+        """Translate an element without its tail. `depth`: number of enclosing sections."""
         name = local_name(element)
         if name == "section":
             inner = etree.SubElement(target, "section")
@@ -180,7 +174,7 @@ class _Translator:
         self._children(element, inner, depth)
 
     def _title(self, title: etree._Element, target: etree._Element, depth: int) -> None:
-        """Each paragraph of a title is a heading: a number, and a name under it."""
+        """Each paragraph of a title becomes a heading: a number, and a name below it."""
         for child in title:
             if local_name(child) == "p":
                 self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
@@ -243,7 +237,7 @@ def _append_text(target: etree._Element, text: str | None) -> None:
 
 
 def _put_before(note: etree._Element, label: str) -> None:
-    """The number of a note, at the start of its first paragraph."""
+    """Insert a note's number before its first paragraph."""
     if not label:
         return
     label = f"{label} " if label[-1] in ".])*†‡§" else f"{label}. "
@@ -255,7 +249,7 @@ def _put_before(note: etree._Element, label: str) -> None:
 
 
 def _line(title: etree._Element) -> str:
-    """A title in one line: its number and its name."""
+    """Number and name of a title in one line."""
     parts = [text for text in (plain_text(child) for child in title) if text] or [plain_text(title)]
     text = parts[0]
     for part in parts[1:]:
@@ -264,7 +258,7 @@ def _line(title: etree._Element) -> str:
 
 
 def _parts_scenes(element: etree._Element) -> bool:
-    """Whether an empty line stands between two paragraphs; around titles, poems and pictures it is but space."""
+    """Whether an empty line stands between two paragraphs; elsewhere it is spacing."""
     before, after = element.getprevious(), element.getnext()
     return before is not None and after is not None and local_name(before) == "p" and local_name(after) == "p"
 

@@ -1,1 +1,1 @@
-"""What only PDF needs: where glyphs stand has to tell lines, paragraphs, headings and notes. `book.py` is the whole."""
+"""Reads PDF: reconstructs lines, paragraphs, headings and notes from the positions of glyphs."""

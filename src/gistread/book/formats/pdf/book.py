@@ -1,8 +1,4 @@
-"""A PDF becomes a Book: pages become lines, lines paragraphs, and what stood around them on the paper goes.
-
-Each step has a module beside this one; here they meet. PDFium itself runs in a process of its own. Knows
-nothing of paths on disk.
-"""
+"""Turns a PDF into a Book: pages to lines, lines to paragraphs, without running heads and page numbers."""
 
 import re
 from collections import Counter
@@ -27,7 +23,7 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _LETTERS_OF_A_SCAN = 10
-"""A page: fewer, and there is a picture of text at best."""
+"""Per page; with fewer, the page is a picture."""
 _UNREADABLE_SHARE = 0.3
 _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(
@@ -40,10 +36,7 @@ _PAGES_WITH_IDENTIFIERS = 6
 
 
 def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False) -> Book:
-    """The book in a seekable stream; `name` is what messages call it. `cancelled`: whether nobody waits any more.
-
-    Raises BookError.
-    """
+    """The book in a seekable stream; `name` is used in messages, `cancelled` is polled. Raises BookError."""
     try:
         document = read_document(stream, cancelled)
     except CancelledError as error:
@@ -58,7 +51,7 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
 
 
 def book_of(document: PdfDocument, name: str) -> Book:
-    """The book that was found in a PDF. Raises BookError where it has no text."""
+    """Build the book of a parsed PDF. Raises BookError if it has no text."""
     letters = sum(len(piece.text.strip()) for page in document.pages for piece in page.pieces)
     if letters < _LETTERS_OF_A_SCAN * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
         raise _without_text(document, name)
@@ -163,7 +156,7 @@ def _place(href: str) -> PagePosition | None:
 
 
 class _Notes:
-    """Which note a raised number stands for: the only one of its page with that label, cited there once."""
+    """Finds the note of a raised number: the only one with that label on its page."""
 
     def __init__(self, paragraphs: Sequence[Block]) -> None:
         found: dict[tuple[int, str], list[int]] = {}
@@ -198,7 +191,7 @@ def _authors(document: PdfDocument) -> tuple[str, ...]:
 
 
 def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str, ...]:
-    """ISBN and DOI as the first pages print them."""
+    """ISBN and DOI printed on the first pages."""
     found: dict[str, None] = {}
     for block, text in zip(paragraphs, texts, strict=True):
         if block.lines[0].page >= _PAGES_WITH_IDENTIFIERS:
@@ -225,7 +218,7 @@ def _notices(document: PdfDocument) -> list[str]:
 
 
 def _pages(numbers: Sequence[int]) -> str:
-    """As a person counts: pages 3, 7–9."""
+    """Page numbers from 1, such as "Pages 3, 7–9"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:

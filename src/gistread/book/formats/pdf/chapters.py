@@ -1,7 +1,4 @@
-"""Where chapters begin in a PDF: by its outline, else by its headings. And which paragraph a place on a page means.
-
-Knows paragraphs as blocks of lines and the places of the outline; nothing of the finished text.
-"""
+"""Finds a PDF's chapters by its outline, otherwise by its headings, and the paragraph at a position."""
 
 import re
 from collections import Counter
@@ -25,7 +22,7 @@ _LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ChapterStart:
-    """One that begins with a block."""
+    """A chapter starts at a block."""
 
     block: int
     title: str
@@ -33,12 +30,12 @@ class ChapterStart:
 
 
 class PositionIndex:
-    """Finds blocks by where they stand."""
+    """Finds blocks by position."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
         self._on_page: dict[int, list[tuple[float, float, float, int, bool]]] = {}
-        """Of each line: top, edges of its column, its block, and whether it is the first of it."""
+        """By page, for each line: top, column edges, block, and whether it is the block's first."""
         self._letters: dict[int, str] = {}
         for index, block in enumerate(blocks):
             for number, line in enumerate(block.lines):
@@ -47,7 +44,7 @@ class PositionIndex:
                 self._on_page.setdefault(line.page, []).append(row)
 
     def block_at(self, place: PagePosition) -> int | None:
-        """The block that a place means: the first line at or below it. None: there is none from that page on."""
+        """The block at a position: the first line at or below it; None if no text follows."""
         if place.page < 0:
             return None
         rows = self._on_page.get(place.page)
@@ -62,7 +59,7 @@ class PositionIndex:
         return max(below, key=lambda row: row[0])[3]
 
     def heading_at(self, place: PagePosition, title: str) -> int | None:
-        """The block where a chapter of this title begins: the one that reads so, on its page; else by the place."""
+        """The block where the chapter `title` starts: by its words, otherwise by position."""
         wanted = letters(title)
         on_page = dict.fromkeys(row[3] for row in self._on_page.get(place.page, ()))
         nearest = self.block_at(place)
@@ -71,14 +68,14 @@ class PositionIndex:
             return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
         if nearest is None or nearest not in on_page or self._begins_on(nearest, place.page):
             return nearest
-        # In the middle of a paragraph that began on the page before.
+        # In the middle of a paragraph from the page before.
         return next((index for index in on_page if index > nearest and self._begins_on(index, place.page)), nearest)
 
     def _begins_on(self, index: int, page: int) -> bool:
         return self._blocks[index].lines[0].page == page
 
     def _reads(self, index: int, wanted: str) -> int | None:
-        """How well a block's text is that of a heading: 0 is best, None not at all."""
+        """How well a block matches a title: 0 is best, None is not at all."""
         text = self._letters.get(index)
         if text is None:
             text = self._letters[index] = letters(self._blocks[index].text[:300])
@@ -97,7 +94,7 @@ def letters(text: str) -> str:
 
 
 def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[ChapterStart]:
-    """Chapters as the document's own outline names them, in the order of the text; none where it is of no use."""
+    """Chapters of the document's outline, in text order; empty if it is useless."""
     found: dict[tuple[int, str], ChapterStart] = {}
     for entry in entries:
         block = places.heading_at(entry.place, entry.title) if entry.place and entry.title.strip() else None
@@ -109,7 +106,7 @@ def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[C
 
 
 def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
-    """Chapters by what their headings say (Chapter 1), else by how large they are."""
+    """Chapters by the words of headings (Chapter 1), otherwise by size."""
     as_text = [
         TextBlock(
             (text,),
@@ -135,7 +132,7 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
         return []
     first_page = blocks[headings[0][0]].lines[0].page
     counts = Counter(rank for _, rank in headings)
-    # The title of the document is larger than all, stands on its first page, and nowhere else.
+    # The document's title is the largest, and only on its first page.
     on_first = Counter(rank for index, rank in headings if blocks[index].lines[0].page == first_page)
     ranks = [rank for rank in sorted(counts, reverse=True) if counts[rank] > on_first[rank] or counts[rank] > 1]
     if len(ranks) > 1 and counts[ranks[0]] == on_first[ranks[0]]:

@@ -1,7 +1,4 @@
-"""Finds the footnotes of a column: small print at its foot, each beginning with a number or a sign.
-
-Knows neither the paragraphs above them nor where they are cited.
-"""
+"""Finds a column's footnotes: small print at its foot, each starting with a number or sign."""
 
 import re
 from collections.abc import Sequence
@@ -14,17 +11,17 @@ _NUMBER = re.compile(r"(\d{1,3})(?=[.)\s]|[^\W\d_])")
 _SIGN = re.compile(rf"[{_SIGNS}]{{1,3}}(?=\s?\S)")
 
 Note = tuple[str, Sequence[Line]]
-"""Its label (empty: it goes on from the page before) and its lines."""
+"""Label and lines; an empty label continues the page before."""
 
 
 def notes_of(column: Column, body_size: float) -> tuple[list[Line], list[Note]]:
-    """The lines of a column without its footnotes, and these."""
+    """The lines of a column without its footnotes, and the footnotes."""
     lines = list(column.lines)
     start = len(lines)
     while start and lines[start - 1].size < _SMALL * body_size:
         start -= 1
     small = lines[start:]
-    # A page of small print is no footnote; one whose first line has no label may go on from the page before.
+    # A whole page of small print is no footnote; an unlabelled first line may continue the page before.
     labelled = [index for index, line in enumerate(small) if marker(line)]
     if not start or not labelled or len(small) > 0.8 * len(lines):
         return lines, []
@@ -40,7 +37,7 @@ def notes_of(column: Column, body_size: float) -> tuple[list[Line], list[Note]]:
 
 
 def marker(line: Line) -> str:
-    """The number or sign that a note begins with, or nothing."""
+    """The number or sign at the start of a note, or empty."""
     first = line.pieces[0]
     text = first.text.strip()
     if (

@@ -1,7 +1,7 @@
-"""What repeats at the edges of pages is furniture: running heads and feet, page numbers. Here it is found.
+"""Finds page furniture: running heads and feet, page numbers.
 
-A row at the top or bottom is furniture when the same words stand at the same height of other pages nearby, or a number
-that counts with the pages. Knows nothing of what is between the edges.
+A row at an edge is furniture if nearby pages repeat its words at the same height, or a number that counts with the
+pages.
 """
 
 import re
@@ -17,15 +17,15 @@ _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
 _USUAL_SHARE = 0.4
 _NEAR_PAGES = 4
-"""A head that names the chapter comes back within so many pages: on every other one, with a figure between."""
+"""A running head recurs within this distance: on every other page, or around a figure."""
 _LEAST_PAGES = 3
 _FIRST_IS_1 = 100_000
-"""Stands for the difference of a page's number and its index where the first page is 1."""
+"""Key for page numbers that count from 1."""
 _BARE = ("#", "- # -", "– # –", "page #", "[#]")
 
 
 def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Of each page (its rows from the top down) the rows that are furniture."""
+    """The furniture rows of each page, given its rows from the top down."""
     seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
     edges = [(_edge(rows), _edge(rows[::-1])) for rows in pages]
     for number, sides in enumerate(edges):
@@ -42,14 +42,14 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
         for number, sides in enumerate(edges)
     ]
     found = _with_strays(edges, found)
-    # Pages that are all alike (forms, slides) would lose what they say.
+    # Uniform pages (forms, slides) would lose their content.
     letters = sum(len(row.text) for rows in pages for row in rows)
     gone = sum(len(row.text) for rows in found for row in rows)
     return found if gone <= _MOST_SHARE * letters else [[] for _ in pages]
 
 
 def _with_strays(edges: Sequence[tuple[list[Line], list[Line]]], found: list[list[Line]]) -> list[list[Line]]:
-    """What stands alone where other pages have their furniture: the head of a chapter of one page."""
+    """Rows that stand alone where other pages have furniture: the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
     usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
     return [
@@ -63,7 +63,7 @@ def _edge(rows: Sequence[Line]) -> list[Line]:
 
 
 def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
-    """By what a row could be known on other pages: its words, or its words around a number that counts the pages."""
+    """Keys to recognise a row on other pages: its words, or the words around a page number."""
     words = " ".join(text.split()).casefold()
     yield words, -1
     for match in _NUMBER.finditer(text):

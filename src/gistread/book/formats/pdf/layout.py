@@ -1,7 +1,4 @@
-"""How a document is set, measured over all its pages: the size of its text, the distance of its lines, its margins.
-
-Paragraphs are told from lines by comparing them with these. Knows nothing of what the words say.
-"""
+"""Measures a document's layout: text size, line spacing, margins, indents."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +13,7 @@ _COMMON_SHARE = 0.04
 _MARGIN_POINTS = 45.0
 _LONG_COLUMN = 12
 _FULL_SHARE = 0.25
-"""Of the lines of a column: when so many end at one place, that is its edge."""
+"""If this share of a column's lines ends at one place, that is its edge."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +23,22 @@ class PageLayout:
     size: float
     """Of running text."""
     styles: frozenset[Style]
-    """What running text is set in: nothing, as a rule."""
+    """Of running text; usually none."""
     is_fixed: bool
     leadings: dict[int, float]
-    """Distance of baselines by the size of the text, in half points."""
+    """Distance of baselines, by text size in half points."""
     lefts: tuple[float, ...]
-    """Where many lines of running text begin."""
+    """Common left edges of running text."""
     widths: tuple[tuple[float, float], ...]
     """(left edge, width) of long columns."""
     indents: bool
-    """Whether paragraphs begin with an indent."""
+    """Whether paragraphs start with an indent."""
 
     def leading(self, size: float) -> float:
         return self.leadings.get(round(size * 2), size * 1.2)
 
     def edges(self, column: Column) -> tuple[float, float]:
-        """How far running text would reach in a column: a column of few lines, or of first lines, does not show it."""
+        """Left and right edge of running text in a column, even a short one."""
         if abs(median(line.size for line in column.lines) - self.size) > 0.6:
             return column.left, column.right
         near = [x for x in self.lefts if column.left - _MARGIN_POINTS <= x <= column.left + 1]
@@ -54,7 +51,7 @@ class PageLayout:
 
 
 def measure_layout(columns: Sequence[Column]) -> PageLayout:
-    """The layout of a document with these columns, which hold at least one line."""
+    """The layout of a document with these columns, which have at least one line."""
     lines = [line for column in columns for line in column.lines]
     sizes: Counter[int] = Counter()
     styles: Counter[frozenset[Style]] = Counter()
@@ -88,7 +85,8 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
                 gaps.setdefault(round(below.size * 2), Counter())[round(gap * 2)] += 1
     found = {}
     for size, counts in gaps.items():
-        # Where every line is a paragraph the gap between paragraphs may be the commonest: the least common one counts.
+        # If every line is a paragraph, the most common gap may be that between paragraphs; take the smallest common
+        # one.
         often = counts.most_common(1)[0][1]
         found[size] = min(gap for gap in counts if counts[gap] >= max(2, often * 0.3) or often < 2) / 2
     return found
@@ -108,6 +106,6 @@ def _has_indents(columns: Iterable[Column], size: float) -> bool:
 
 
 def first_word_width(line: Line) -> float:
-    """About: letters are taken to be of one width."""
+    """Estimate, assuming letters of equal width."""
     words = len(line.text.partition(" ")[0])
     return words * (line.right - line.left) / max(1, len(line.text))

@@ -1,8 +1,4 @@
-"""Pieces of text on a page become lines in the order of reading: rows, columns, and lines in each column.
-
-The order of a PDF's content is that in which a program happened to write it; the places are what a reader sees. Knows
-nothing of paragraphs or of other pages, but where on most of them the columns part.
-"""
+"""Arranges a page's text runs into columns and lines in reading order, by their positions."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -15,7 +11,7 @@ _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
 _SPACE_EMS = 0.12
 _NARROW_GAP_EMS = 1.05
-"""Words of one column stand closer; columns further apart."""
+"""Gaps within a column are narrower than this."""
 _CELL_GAP_EMS = 1.8
 _LEAST_COLUMN_LINES = 4
 _WIDE_SHARE = 0.6
@@ -26,7 +22,7 @@ _DROP_CAP_RATIO = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What stands on one baseline of one column, from left to right."""
+    """Text on one baseline of one column, from left to right."""
 
     page: int
     pieces: tuple[TextRun, ...]
@@ -37,12 +33,12 @@ class Line:
     """Of most of its letters."""
     text: str
     cells: tuple[int, ...] = ()
-    """Indices of the pieces that stand behind a gap too wide for one between words."""
+    """Indices of the runs after a gap too wide for a space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Lines that follow one another downwards, and how far those of running text reach."""
+    """Consecutive lines and the edges of running text."""
 
     lines: tuple[Line, ...]
     left: float
@@ -51,7 +47,7 @@ class Column:
 
 @dataclass(slots=True)
 class _Segment:
-    """Pieces that stand close together on one row."""
+    """Neighbouring runs on one row."""
 
     pieces: list[TextRun] = field(default_factory=list)
     left: float = 0.0
@@ -61,15 +57,15 @@ class _Segment:
 
 
 def rows(page: Page) -> list[Line]:
-    """The lines across the whole page from the top down: columns side by side are one. For what repeats on pages."""
+    """The rows across the whole page from the top down, for finding furniture."""
     segments = _segments(page.pieces)
     return [_line(page.number, group) for group in _by_baseline(segments)]
 
 
 def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
-    """The page's columns in reading order, without the rows in `dropped`.
+    """The page's columns in reading order, without the `dropped` rows.
 
-    `gutter` is where columns part on most pages of the document (None: on most there is one column).
+    `gutter`: where columns are separated on most pages, if they are.
     """
     gone = {id(piece) for line in dropped for piece in line.pieces}
     segments = _segments([piece for piece in page.pieces if id(piece) not in gone] if gone else page.pieces)
@@ -78,12 +74,12 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
 
 
 def find_gutter(page: Page) -> float | None:
-    """Where two columns part on a page, or None."""
+    """The x between two columns, or None."""
     return _gutter(_segments(page.pieces), None)
 
 
 def _segments(pieces: Sequence[TextRun]) -> list[_Segment]:
-    """Neighbours in the file that are neighbours on the page."""
+    """Runs adjacent both in the file and on the page."""
     found: list[_Segment] = []
     for piece in pieces:
         if not piece.text.strip():
@@ -108,7 +104,7 @@ def _continues(segment: _Segment, piece: TextRun) -> bool:
 
 
 def _on_one_row(baseline: float, size: float, other: float, other_size: float) -> bool:
-    """Whether two pieces are of one line: on one baseline, or the smaller raised or lowered beside the larger."""
+    """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
     apart = abs(baseline - other)
     if apart <= _SAME_ROW_EMS * min(size, other_size):
         return True
@@ -123,7 +119,7 @@ def _on_one_row(baseline: float, size: float, other: float, other_size: float) -
 def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
     """Rows from the top down, each from left to right."""
     found: list[list[_Segment]] = []
-    # The larger first, so that a raised number comes to its line and not the line to the number.
+    # A raised number joins its line, not the line the number.
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
         for row in reversed(found[-3:]):
             largest = max(row, key=lambda one: one.size)
@@ -147,7 +143,7 @@ def _overlap(one: _Segment, other: _Segment) -> bool:
 
 
 def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
-    """A letter as high as some lines belongs before the first of them."""
+    """Move a drop cap before the first of the lines beside it."""
     kept = []
     for row in found:
         letter = row[0]
@@ -179,7 +175,7 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
 
 
 def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[list[_Segment]]:
-    """Segments parted into columns, in reading order: what spans the gutter parts what is above it from below."""
+    """Split segments into columns in reading order; what spans the gutter separates above from below."""
     x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
     if x is None:
         return [segments]
@@ -217,7 +213,7 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
 
 
 def _gutter(segments: list[_Segment], known: float | None) -> float | None:
-    """An x that few segments cross, with lines of running text on both sides of it."""
+    """An x that few segments cross, with running text on both sides."""
     if len(segments) < 2:
         return None
     lefts = sorted(segment.left for segment in segments)
@@ -234,7 +230,7 @@ def _gutter(segments: list[_Segment], known: float | None) -> float | None:
     best: tuple[int, float] | None = None
     x = start + width * 0.25
     while x < start + width * 0.75:
-        # Those that end before x, or begin behind it, do not cross it.
+        # Segments that end before x or start after it do not cross it.
         crossing = len(segments) - bisect_left(rights, x) - (len(lefts) - bisect_left(lefts, x))
         if best is None or crossing < best[0]:
             best = crossing, x
@@ -253,7 +249,7 @@ def _gutter(segments: list[_Segment], known: float | None) -> float | None:
 
 
 def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
-    """Segments of one row on one side of `x` as one: a line may have been written word by word."""
+    """Join the segments of a row on one side of `x`: a line may be written word by word."""
     found: list[_Segment] = []
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     for _, row in groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline))):
@@ -279,7 +275,7 @@ def _line(page: int, segments: list[_Segment]) -> Line:
         gap = piece.left - right
         if index and gap > _CELL_GAP_EMS * size:
             cells.append(index)
-        # Between neighbours in the file PDFium knows whether there is white space.
+        # Between neighbours in the file, PDFium reports white space itself.
         if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(piece) not in together:
             words.append(" ")
         words.append(piece.text)
@@ -296,7 +292,7 @@ def is_lowered(line: Line, piece: TextRun) -> bool:
 
 
 def _column(lines: list[Line]) -> Column:
-    """Its edges are where most lines begin and the longest end; a page of a few lines knows no better."""
+    """A column's edges: where most lines start and the longest end."""
     lefts = sorted(line.left for line in lines)
     rights = sorted(line.right for line in lines)
     return Column(tuple(lines), lefts[len(lefts) // 10], rights[-1 - len(rights) // 10])

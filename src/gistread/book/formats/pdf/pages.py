@@ -1,7 +1,6 @@
-"""What PDFium finds on the pages of a PDF, as plain data: pieces of text with their places, links, the outline.
+"""Plain data extracted from a PDF: text runs with positions, links, outline.
 
-Places are points upwards from the lower left corner, in the frame in which a page's text runs from left to right.
-Knows nothing of the process these come from, nor of lines and paragraphs.
+Positions are points from the lower left corner, in a frame where the page's text runs left to right.
 """
 
 import re
@@ -14,7 +13,7 @@ from typing import Any
 from gistread.book.model import Style
 
 HYPHEN = "\ufffe"
-"""What PDFium puts where it takes a hyphen at the end of a line to be one of hyphenation."""
+"""PDFium's character for a hyphen it takes for hyphenation."""
 
 _ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
@@ -26,7 +25,7 @@ _BOLD_WEIGHT = 600
 
 @dataclass(frozen=True)
 class Font:
-    """What a font's name and descriptor say of it."""
+    """Style of a font, by its name and descriptor."""
 
     name: str
     flags: int
@@ -46,7 +45,7 @@ class Font:
 
     @cached_property
     def styles(self) -> frozenset[Style]:
-        """Without how wide its letters are: that is the paragraph's affair."""
+        """Without CODE, which depends on the paragraph."""
         found = set()
         if self.is_italic:
             found.add(Style.EMPHASIS)
@@ -59,7 +58,7 @@ class Font:
 
 @dataclass(frozen=True, slots=True)
 class TextRun:
-    """Words in one font on one baseline. A space at its end: white space follows it."""
+    """Words in one font on one baseline; ends with a space if white space follows."""
 
     text: str
     left: float
@@ -71,7 +70,7 @@ class TextRun:
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """A page (from 0) and a height on it, where one is given."""
+    """A page (from 0) and, if given, a position on it."""
 
     page: int
     x: float | None
@@ -80,7 +79,7 @@ class PagePosition:
 
 @dataclass(frozen=True, slots=True)
 class LinkArea:
-    """A part of a page that leads somewhere: to a place of the document, or to an address."""
+    """A clickable area that leads to a position or URL."""
 
     left: float
     bottom: float
@@ -91,8 +90,6 @@ class LinkArea:
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """One of the outline."""
-
     title: str
     level: int
     place: PagePosition | None
@@ -100,19 +97,19 @@ class OutlineEntry:
 
 @dataclass(frozen=True)
 class Page:
-    """Its pieces in the order of the file, which need not be that of reading."""
+    """Text runs in file order, which may differ from reading order."""
 
     number: int
     pieces: tuple[TextRun, ...]
     areas: tuple[LinkArea, ...] = ()
     turn: int = 0
-    """Quarters by which its text is turned on the sheet; all places are given as if it were not."""
+    """Quarter turns of its text on the sheet; positions are given as if it were upright."""
     has_pictures: bool = False
 
 
 @dataclass
 class PdfDocument:
-    """All that was found in a PDF. What could not be read is named."""
+    """Everything extracted from a PDF."""
 
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -120,11 +117,11 @@ class PdfDocument:
     outline: tuple[OutlineEntry, ...] = ()
     pages: list[Page] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
-    """Pages, from 0, of which nothing could be read."""
+    """Indices of unreadable pages."""
     turns: dict[int, int] = field(default_factory=dict)
 
     def upright(self, place: PagePosition) -> PagePosition:
-        """A place of the file in the frame that the pieces of its page are given in."""
+        """Convert a position in the file to the frame of its page's runs."""
         turn = self.turns.get(place.page, 0)
         if not turn or place.x is None or place.y is None:
             return place if not turn else PagePosition(place.page, None, None)
@@ -133,7 +130,7 @@ class PdfDocument:
 
 
 def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
-    """A box (left, bottom, right, top) in the frame in which text turned by `turn` quarters runs to the right."""
+    """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to the right."""
     left, bottom, right, top = box
     if turn == 1:
         return bottom, -right, top, -left
@@ -144,12 +141,12 @@ def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, fl
     return box
 
 
-# Of the letters of a page that stand at another angle: fewer are a stamp on its margin, and left out.
+# Less text at another angle is a stamp in the margin and is dropped.
 _STAMP_SHARE = 0.15
 
 
 def page_of(record: Mapping[str, Any], fonts: list[Font]) -> Page:
-    """A page as the worker writes it; `fonts` are those it has named so far."""
+    """Decode a page record of the worker; `fonts` are those named so far."""
     raw = record["pieces"]
     letters = Counter[int]()
     for text, *_, turn in raw:

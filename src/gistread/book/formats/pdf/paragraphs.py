@@ -1,7 +1,4 @@
-"""Lines become paragraphs: by gaps, indents, short lines and changes of size; joined across columns and pages.
-
-Knows how a document is set (`layout.py`) and nothing of chapters or of links.
-"""
+"""Joins lines into paragraphs by gaps, indents, short lines and sizes, across columns and pages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,14 +37,14 @@ class Block:
     lines: list[Line]
     kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""
-    """Of a note: what its reference reads."""
+    """Of a note: its number or sign."""
     left: float = 0.0
     right: float = 0.0
     """Edges of its last column."""
     keeps_lines: bool = False
     first_indented: bool = False
     notes: list["Block"] = field(default_factory=list)
-    """Of the foot of a page in the middle of it."""
+    """Footnotes of a page break inside it."""
 
     @property
     def text(self) -> str:
@@ -55,10 +52,10 @@ class Block:
 
 
 def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Block]:
-    """The paragraphs of a document in the order of reading, notes behind the paragraph that they interrupt."""
+    """The paragraphs in reading order, with notes after the paragraph they interrupt."""
     found: list[Block] = []
     last: Block | None = None
-    """The paragraph of the columns before that may go on."""
+    """The paragraph of earlier columns that may continue."""
     for column in columns:
         body, notes = notes_of(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
@@ -82,7 +79,7 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
 
 
 def _open(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
-    """The paragraph that may go on in the next column: the last of this one, or the one that this one broke off."""
+    """The paragraph that may continue in the next column: the last one here, or the one this column interrupts."""
     cut = before if before and _is_cut(before) and _is_body(before.lines[-1], layout) else None
     for block in reversed(own):
         if not _floats(block):
@@ -103,7 +100,7 @@ def _is_cut(block: Block) -> bool:
 
 
 def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
-    """The block of a column with which `last` goes on: its first, or behind a figure the one that goes on with it."""
+    """The block of a column that continues `last`: its first, or the first after a figure."""
     running = [block for block in own if not _floats(block)]
     for index, block in enumerate(running):
         if _goes_on(last, block, layout):
@@ -119,7 +116,7 @@ def _floats(block: Block) -> bool:
 
 
 def _join_note(found: list[Block], notes: list[Block]) -> None:
-    """A note that goes on at the foot of the next page has no label there."""
+    """Continue a note from the page before, which has no label here."""
     for block in reversed(found[-6:]):
         if block.notes:
             block.notes[-1].lines += notes.pop(0).lines
@@ -162,7 +159,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
 
 
 def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
-    """Whether a line begins a paragraph."""
+    """Whether a line starts a paragraph."""
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
     gap = above.baseline - line.baseline
@@ -195,19 +192,19 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
         return short or (ended and line.left < left + 0.6 * line.size) or _hangs(lines, index - 1, right)
     if short:
         return True
-    # Dialogue: a line that fills the column, and the next set in like it.
+    # Dialogue: a full line, and the next one indented like it.
     set_in = line.left > left + 0.6 * line.size
     return set_in and ended and layout.indents and len(block.lines) == 1
 
 
 def _is_short(above: Line, below: Line, right: float) -> bool:
-    """Whether the author ended a line: the first word of the next would have fitted on it."""
+    """Whether the author ended a line: the next word would have fitted."""
     room = right - above.right
     return room > first_word_width(below) * 1.1 + 0.9 * above.size
 
 
 def _hangs(lines: Sequence[Line], index: int, right: float) -> bool:
-    """Whether lines set in, about here, go on with the paragraph of the line before them: lists of references."""
+    """Whether indented lines nearby continue their paragraph (hanging indent), as in references."""
     on = anew = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
     for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):
@@ -276,7 +273,7 @@ def is_heading(block: Block, layout: PageLayout) -> bool:
 
 
 def _merged(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    """Lines of code and rows of a table that the rules for prose have parted are one."""
+    """Join lines of code and table rows that the rules for prose separated."""
     before: Block | None = None
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
@@ -300,7 +297,7 @@ def _close(above: Block, below: Block, layout: PageLayout) -> bool:
 
 
 def _with_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    """Runs of single lines that the author ended, set in and close together, are verse."""
+    """Join runs of short, indented, close lines into verse."""
     run: list[Block] = []
     for block in [*found, None]:
         if block and _may_be_verse(block) and (not run or _follows(run[-1], block, layout)):
@@ -347,5 +344,5 @@ def _is_verse(run: list[Block]) -> bool:
 
 
 def without_leaders(text: str) -> str:
-    """The dots of a table of contents as one sign."""
+    """Replace the leader dots of a table of contents by one sign."""
     return _LEADERS.sub(" … ", text)

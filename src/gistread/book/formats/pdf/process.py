@@ -1,7 +1,6 @@
-"""Has PDFium read a document in a process of its own, within limits of time and memory, and takes what it finds.
+"""Runs PDFium in a worker process, within limits of time and memory.
 
-The process may die or hang over one page of a broken file; then that page is left out and another process goes on
-behind it. Knows nothing of what is on a page.
+If a page kills or hangs it, that page is skipped and a new worker continues.
 """
 
 import os
@@ -21,7 +20,7 @@ from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, Pd
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
 _PAGE_S = 4.0
-"""For one page, and to open the document: a hundred times what a full page takes."""
+"""Per page, and for opening: a hundred times the usual."""
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _ALL_S = 120.0
 _MOST_STARTS = 6
@@ -29,23 +28,23 @@ _MOST_PAGES = 20_000
 
 
 class PdfError(Exception):
-    """Why a document cannot be read."""
+    pass
 
 
 class LockedError(PdfError):
-    """It wants a password."""
+    """A password is required."""
 
 
 class DamagedError(PdfError):
-    """It is no PDF that PDFium can open."""
+    """PDFium cannot open it."""
 
 
 class CancelledError(PdfError):
-    """Nobody waits for it any more."""
+    """The caller gave up."""
 
 
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
-    """All pages of the PDF in a seekable stream. `cancelled` is asked now and then, from a thread.
+    """All pages of the PDF in a seekable stream; `cancelled` is polled from a thread.
 
     Raises LockedError, DamagedError, CancelledError, OSError.
     """
@@ -65,7 +64,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
-    """Take what the worker says: of the whole document first, then of each page. Raises LockedError, DamagedError."""
+    """Add a record of the worker: the document's first, then one a page. Raises LockedError, DamagedError."""
     if "page" not in record:
         if "error" in record:
             raise LockedError if record["error"] == "locked" else DamagedError
@@ -88,8 +87,8 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
 def _read_on(
     document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
 ) -> int:
-    """Read from a page on, until the end or the end of the process; the page that comes next."""
-    # -P: no module of the folder that the person happens to be in.
+    """Read from a page until the worker ends; returns the next page."""
+    # -P: import nothing from the working directory.
     command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
     process = subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     page = first_page
@@ -116,7 +115,7 @@ def _read_on(
 
 
 class _Watch:
-    """Ends a process that has gone silent for too long, and when it is left, whatever happened."""
+    """Kills a process that is silent for too long, and on exit."""
 
     def __init__(self, process: subprocess.Popen[bytes], ends: float, cancelled: Callable[[], bool]) -> None:
         self.was_cancelled = False
@@ -150,7 +149,7 @@ class _Watch:
 
 @contextmanager
 def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """The stream as a file that a process can be given."""
+    """The stream as a file that can be passed to a process."""
     try:
         stream.fileno()
     except OSError:

@@ -1,7 +1,4 @@
-"""The lines of a paragraph become its text, with marks around what is set in a style of its own or leads somewhere.
-
-Joins lines, undoes hyphenation, takes ligatures apart. Knows nothing of chapters, nor where links lead.
-"""
+"""Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation, expands ligatures."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,12 +19,12 @@ _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 
 References = Callable[[Line, TextRun], str]
-"""The href of the note that a raised piece stands for, or nothing."""
+"""The href of the note for a raised run, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Words in one setting."""
+    """Words with the same style."""
 
     text: str
     styles: frozenset[Style]
@@ -43,7 +40,7 @@ def text_of(
     hrefs: Callable[[LinkArea], str],
     references: References,
 ) -> tuple[str, list[InlineMark]]:
-    """The text of a paragraph for `BookBuilder.add`, and its marks. `areas` are the links on its pages."""
+    """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
     lines = [list(_chunks(line, block.kind, layout, _near(line, areas), hrefs, references)) for line in block.lines]
     if block.keeps_lines:
         indents = _indents(block) if block.kind is ParagraphKind.CODE else [""] * len(lines)
@@ -56,7 +53,7 @@ def text_of(
 
 
 def plain(block: Block, words: Words) -> str:
-    """The text of a paragraph in one line without marks."""
+    """A paragraph's text in one line without marks."""
     text = ""
     for line in block.lines:
         drop, between = words.junction(text, line.text)
@@ -79,7 +76,7 @@ def _chunks(
     found: list[Chunk] = []
     at = 0
     for index, piece in enumerate(line.pieces):
-        # The line knows where white space stands between pieces.
+        # The line has the white space between runs.
         start = line.text.find(piece.text.strip(), at)
         if start > at:
             gap = "   " if index in line.cells and kind is ParagraphKind.TABLE else " "
@@ -120,7 +117,7 @@ def _near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
 def _linked(
     piece: TextRun, text: str, areas: Sequence[LinkArea], hrefs: Callable[[LinkArea], str]
 ) -> list[tuple[str, str]]:
-    """Parts of a piece with the link that each lies in; letters are taken to be of one width."""
+    """Split a run by the links it lies in, assuming letters of equal width."""
     width = (piece.right - piece.left) / max(1, len(text))
     found: list[tuple[str, str]] = []
     for match in _WORD.finditer(text):
@@ -143,7 +140,7 @@ def _joined(lines: list[list[Chunk]], words: Words) -> list[Chunk]:
             after = "".join(chunk.text for chunk in line[:6])
             drop, between = words.junction(before, after)
             last = joined[-1]
-            # What goes over a line's end is one word, and the space at it belongs to what both sides share.
+            # A word across a line end stays one; the space belongs to the common style.
             same = (last.styles, last.href) == (line[0].styles, line[0].href)
             end = last.text[: len(last.text) - drop]
             joined[-1] = Chunk(end + (between if same or between != " " else ""), last.styles, last.href, last.is_note)
@@ -154,7 +151,7 @@ def _joined(lines: list[list[Chunk]], words: Words) -> list[Chunk]:
 
 
 def _without_hyphen(chunks: list[Chunk]) -> list[Chunk]:
-    """A hyphen of hyphenation that nothing follows is a hyphen."""
+    """Replace unresolved hyphenation by hyphens."""
     return [Chunk(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
 
 
@@ -192,7 +189,7 @@ def _marked(chunks: list[Chunk], kind: ParagraphKind) -> tuple[str, list[InlineM
 
 
 def _over_spaces(chunks: list[Chunk]) -> list[Chunk]:
-    """Words of one setting with white space between them are one chunk."""
+    """Join words of one style across white space."""
     found: list[Chunk] = []
     for chunk in chunks:
         if len(found) > 1 and not found[-1].text.strip() and "\n" not in found[-1].text:
@@ -205,6 +202,6 @@ def _over_spaces(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def share_of_unreadable(lines: Sequence[Line]) -> float:
-    """Of all characters, those that the document gives no meaning to: fonts without a table of their letters."""
+    """Share of characters without a meaning, as in fonts without a Unicode table."""
     unreadable = sum(len(_UNREADABLE.findall(line.text)) for line in lines if not line.text.isascii())
     return unreadable / max(1, sum(len(line.text) for line in lines))

@@ -1,6 +1,6 @@
-"""Words that were parted at the ends of lines become one again; a hyphen that the author wrote stays.
+"""Repairs words: undoes hyphenation at line ends and restores letters lost from ligatures.
 
-What the rest of the book writes decides: `well-known` in the middle of a line is evidence, and so is `wellknown`.
+The book's own spelling decides whether a hyphen stays: `well-known` and `wellknown` are evidence.
 """
 
 import re
@@ -21,7 +21,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Where the book itself gives no evidence, its parts may: these are of English.
+# English word parts, for words the book does not contain.
 _BEGINNINGS = _words(
     """after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under
     with"""
@@ -34,16 +34,16 @@ _ENDINGS = _words(
     ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
 )
 _APART = _words("all cold cross five four good half high hot ill left long low new old self six three two well")
-"""Before a word of four letters and more."""
+"""Before words of at least four letters."""
 
 
 class Words:
-    """How often words stand in a document, apart from those at the ends of lines."""
+    """Counts a document's words, except those split at line ends."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._counts: Counter[str] = Counter()
         self._halves: Counter[str] = Counter()
-        """Of words that are written with a hyphen."""
+        """Parts of hyphenated words."""
         for line in lines:
             found = _WORD.findall(line)
             if line.endswith(tuple(_HYPHENS)):
@@ -54,7 +54,7 @@ class Words:
                 self._halves.update(dict.fromkeys(word.split("-"), count))
 
     def junction(self, before: str, after: str) -> tuple[int, str]:
-        """How two lines meet: how many characters go from the end of `before`, and what comes in their place."""
+        """How to join two lines: number of characters to drop from `before`, and what to insert."""
         if not before or not after:
             return 0, ""
         if before[-1] not in _HYPHENS:
@@ -63,7 +63,7 @@ class Words:
             return 0, "" if before[-1] in _DASHES and before[-2:-1] not in ("", " ") else " "
         stem = before[:-1]
         if not stem or stem[-1] in " -":
-            # A dash, written with hyphens.
+            # A dash written with hyphens.
             return (0, "") if before[-2:] == "--" and before[-3:-2] not in ("", " ") else (1, "- ")
         return 1, "" if self._is_one_word(stem, after) else "-"
 
@@ -81,7 +81,7 @@ class Words:
             return False
         if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
             return True
-        # "multiple-choice", "self-made": both are words of the book.
+        # "multiple-choice", "self-made": both parts are words of the book.
         return not (first in _APART and len(second) > 3) and not (self._is_known(first) and self._is_known(second))
 
     def _is_known(self, word: str) -> bool:
@@ -89,13 +89,13 @@ class Words:
 
 
 WIDE = 1.25
-"""A glyph of so many times the width of the narrowest f of its font is a ligature."""
+"""Width of a ligature glyph relative to the narrowest f of its font."""
 
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 
 
 def lost_letter(behind: str, begins_word: bool) -> str:
-    """The letter that belongs between the f and what stands `behind` it in the word: `i` or `l`."""
+    """The letter lost after an f, by what follows: fl stands before vowels, fi before nearly everything else."""
     letters = behind[:2].casefold()
     if letters[:1] in _AFTER_FL:
         return "l"
@@ -106,7 +106,7 @@ def lost_letter(behind: str, begins_word: bool) -> str:
 
 
 def restored(text: str, wide: set[int]) -> str:
-    """`text` with the lost letters behind the f at each of the places `wide`."""
+    """`text` with lost letters restored after the f at each index in `wide`."""
     pieces: list[str] = []
     at = 0
     for place in sorted(wide):

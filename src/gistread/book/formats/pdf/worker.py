@@ -1,13 +1,10 @@
-"""The process that PDFium runs in: a PDF on standard input becomes pieces of text with their places, a page a line.
+"""The PDFium process: reads a PDF on standard input, writes JSON lines: the document's record, then one a page.
 
-PDFium is C++ and reads files that nobody vouches for: here it may die, hang or eat memory, and the program goes on
-(`process.py`). Standard output gets one JSON object a line: first what the document says of itself, then each page
-from the one asked for. Knows nothing of lines that belong together, paragraphs or books.
+PDFium is C++ and reads untrusted files: it may crash, hang or eat memory here without harm (see `process.py`).
 
-A piece is `[text, left, right, baseline, size, font, turn]`: words that follow one another in one font on one baseline.
-Places are points, upwards from the page's lower left corner, in a frame turned by `turn` quarters so that the text
-runs from left to right in it; -1 is text at another angle. A piece that ends with `HYPHEN` was hyphenated there; one
-that ends with a space has white space behind it.
+A run is `[text, left, right, baseline, size, font, turn]`: words in one font on one baseline. Positions are points from
+the lower left corner, in a frame turned by `turn` quarters so that text runs left to right; -1 is any other angle. A
+run may end with `HYPHEN`, or with a space if white space follows.
 """
 
 import contextlib
@@ -30,14 +27,14 @@ _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _F = re.compile("f")
 _MOST_CHARACTERS = 400_000
-"""Of one page: more is no page of a book."""
+"""Per page."""
 _MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
 _FARTHEST_POINTS = 20_000
-"""From the corner of a page: PDF allows 14,400."""
+"""From the corner; PDF allows 14,400."""
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55
-"""Letters of running text take less than this, with the spaces between them."""
+"""Average advance of running text, spaces included, is less."""
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _TEXT_FLAGS_BYTES = 512
 
@@ -45,7 +42,7 @@ RunRecord = tuple[str, float, float, float, float, int, int]
 
 
 def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
-    """The document on `stream`, then its pages from `first_page` on, as the objects that are written out."""
+    """The document's record, then the records of pages from `first_page` on."""
     try:
         document = pypdfium2.PdfDocument(stream)
     except pypdfium2.PdfiumError as error:
@@ -83,7 +80,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
 
 
 class _Reader:
-    """One page's text, and places to put what PDFium answers."""
+    """One page's text in PDFium, with buffers for its answers."""
 
     def __init__(self, text: Any) -> None:
         self.text = text
@@ -98,7 +95,7 @@ class _Reader:
         self._flags = ctypes.c_int()
 
     def _characters(self) -> str:
-        """One for each of PDFium's, so that an index means the same in both."""
+        """One character for each of PDFium's, so that indices agree."""
         if self.count <= 0:
             return ""
         buffer = (ctypes.c_ushort * (self.count + 1))()
@@ -136,20 +133,20 @@ class _Reader:
         return abs(size), quarters % 4 if abs(angle - quarters * 90) < 3 else -1
 
     def scale_and_turn(self, index: int) -> tuple[float, int]:
-        """Points an em along the line, and the turn of `size_and_turn`."""
+        """Points per em along the line, and the turn."""
         size, turn = self.size_and_turn(index)
         stretch = math.hypot(self._matrix.a, self._matrix.b) / (math.hypot(self._matrix.c, self._matrix.d) or 1)
         return size * stretch, turn
 
     def font(self, index: int) -> tuple[bytes, int, int]:
-        """Name, flags of its descriptor, weight."""
+        """Name, descriptor flags, weight."""
         written = pdfium.FPDFText_GetFontInfo(self.text, index, self._name, _TEXT_FLAGS_BYTES, self._flags)
         name = self._name.raw[: max(0, min(written, _TEXT_FLAGS_BYTES) - 1)]
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
 
 def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
-    """The pieces of a page. `narrow_f`: the width of the narrowest f of each font so far, in ems."""
+    """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
     _find_lost_letters(page, narrow_f)
     for line in _LINE.finditer(page.characters):
@@ -181,7 +178,7 @@ def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
 
 
 def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """A line cut where another text object begins, found by halving: most lines are one, and asking is slow."""
+    """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     while start < stop and page.characters[start].isspace():
         start += 1
     while start < stop and page.characters[stop - 1].isspace():
@@ -205,7 +202,7 @@ def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int
 
 
 def _without_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
-    """Cut at gaps as wide as those between columns; only looked for where the letters seem to stand far apart."""
+    """Split at gaps as wide as those between columns, if the letters are spread out."""
     left, right, end = turned(page.box(start), turn)[0], turned(page.box(stop - 1), turn)[2], stop
     if right - left <= (stop - start) * size * _CLOSE_EMS:
         yield start, stop
@@ -235,7 +232,7 @@ def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: i
 
 
 def _links(document: Any, page: Any) -> Iterator[list[Any]]:
-    """[left, bottom, right, top, where it leads] of each: an address, or [page, x, y]."""
+    """[left, bottom, right, top, target] of each link; the target is a URL or [page, x, y]."""
     link = pdfium.FPDF_LINK()
     position = ctypes.c_int()
     for _ in range(_MOST_LINKS):
@@ -263,7 +260,7 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
 
 
 def _place(document: Any, destination: Any) -> list[Any] | None:
-    """[page, x, y] of a destination, None for a coordinate that it leaves open."""
+    """[page, x, y] of a destination; None for unset coordinates."""
     page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
     if page < 0:
         return None
@@ -272,7 +269,7 @@ def _place(document: Any, destination: Any) -> list[Any] | None:
     known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
     if known:
         return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
-    # "Fit the width, with this line at the top" says its y elsewhere.
+    # "Fit width" destinations give their y in the view.
     count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
     view = pdfium.FPDFDest_GetView(destination, count, numbers)
     fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1
@@ -299,7 +296,7 @@ def _has_pictures(page: Any) -> bool:
 
 
 def limit_memory(limit_bytes: int) -> None:
-    """For this process, where the system can."""
+    """Limit this process's memory where the system supports it."""
     if sys.platform != "win32":
         import resource
 
