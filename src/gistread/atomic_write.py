@@ -1,17 +1,17 @@
-"""A file that is replaced in one step: whatever fails, there is all of the new one or what was there before."""
+"""Replaces files atomically."""
 
 import os
 import tempfile
 from pathlib import Path
 
 _NAME_LENGTH = 40
-"""Of the file's own name, so much stands in that of the one beside it: names must not become too long."""
+"""Characters of the file's own name in that of the temporary file."""
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Let the file have these bytes, on disk and for whoever reads it from now on. Its folder must be there.
+    """Replace a file's contents atomically and synced; its folder must exist.
 
-    It keeps its permissions; one that is new gets `mode`. Raises OSError.
+    Permissions are kept; a new file gets `mode`. Raises OSError.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)
     beside = Path(name)

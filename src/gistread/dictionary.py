@@ -1,8 +1,7 @@
-"""Looks a word up with a program: the one that the person has set, or a dictionary found on this machine.
+"""Looks a word up with a configured program or an installed dictionary.
 
-The word is one argument of the program, never part of a command line that a shell reads; it begins with a
-letter, so that it cannot be an option either. A program that takes too long or says too much is ended. What it
-says is data: the caller makes it harmless before it is shown.
+The word is passed as an argument, never through a shell, and begins with a letter, so it cannot be an option. Output
+and run time are limited; the caller must sanitise the output.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from gistread.errors import GistreadError, UsageError
 LIMIT_S = 10.0
 LIMIT_BYTES = 256 * 1024
 LONGEST_WORD = 80
-"""Characters; what is longer is no word."""
+"""Longest word, in characters."""
 
 _KNOWN = (
     ("sdcv", "--non-interactive", "--utf8-output", "{word}"),
@@ -31,7 +30,7 @@ _KNOWN = (
 _WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr/share/dict/web2")))
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
-"""Colours, links and overstriking, which such programs write for a terminal."""
+"""Terminal colours, links and overstriking."""
 
 HOW_TO_SET = 'Set one in the settings, such as lookup_command = "dict {word}"; or install sdcv, wn or a dict server.'
 
@@ -40,12 +39,12 @@ _ENDED_WITHIN_S = 2.0
 
 
 class DictionaryError(GistreadError):
-    """A word could not be looked up."""
+    """The lookup failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What to run; without `argv`, only the word list can be asked."""
+    """The command to run; without `argv`, only the word list is used."""
 
     word: str
     argv: tuple[str, ...] = ()
@@ -56,19 +55,13 @@ class Lookup:
 
 
 def word_in(text: str) -> str:
-    """The word or short phrase to look up in a selected text: from its first letter to its last, on one line.
-
-    Empty where there is none, or where the text is too long to be one.
-    """
+    """The word or short phrase in a selected text, on one line; empty if there is none or it is too long."""
     found = _WORD.search(" ".join(text.split()))
     return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
 
 
 def choose(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
-    """How to look `word` (of `word_in`) up: by the person's `command`, or by a dictionary that is installed.
-
-    Raises UsageError for a command that cannot be run.
-    """
+    """The command that looks up `word`, from `command` or an installed dictionary. Raises UsageError."""
     if not command.strip():
         for known in _KNOWN:
             if (program := which(known[0])) is not None:
@@ -91,7 +84,7 @@ def _with_word(parts: tuple[str, ...], word: str) -> tuple[str, ...]:
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
-    """What the dictionary says. Cancelling ends the program. Raises DictionaryError with the reason where it fails."""
+    """Run a lookup and return its output; cancelling kills the program. Raises DictionaryError."""
     if not lookup.argv:
         return await asyncio.to_thread(_in_word_list, lookup.word)
     try:
@@ -113,17 +106,16 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         raise DictionaryError(f"{lookup.program} said nothing within {limit_s:.0f} seconds and was ended.") from None
     finally:
         _end(process)
-        # A pipe that is still full keeps `wait` from ever returning: what is in it is read away. A process of the
-        # program's that has a session of its own may keep the pipe open.
+        # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
     text = _ESCAPE.sub("", said.decode("utf-8", "replace")).strip()
-    # The exit status is no help: wn's is the number of senses.
+    # The exit status is no help: wn returns the number of senses.
     return text or f"{lookup.program} knows nothing of “{lookup.word}”."
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All of a stream, or as much as is shown."""
+    """All of a stream up to the limit."""
     said = bytearray()
     while len(said) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(said))):
         said += more
@@ -131,7 +123,7 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
-    """The program and what it started, if it still runs."""
+    """Kill the program and its children."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -142,7 +134,7 @@ def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _in_word_list(word: str) -> str:
-    """Whether there is such a word, from a list that says no more. Raises DictionaryError where there is no list."""
+    """Whether a word list contains the word. Raises DictionaryError if there is no list."""
     for path in _WORD_LISTS:
         try:
             with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Files that a person asks for: called by a name that every system takes, and never written over others unasked."""
+"""Writes files that the user exports, never over existing ones unasked."""
 
 import os
 import re
@@ -9,20 +9,17 @@ from gistread.errors import GistreadError, StorageError
 
 
 class ExistsError(GistreadError):
-    """There is a file of that name already."""
+    """A file of that name exists."""
 
 
 def safe_file_name(title: str) -> str:
-    """What a file may be called that has to do with a book, or with an author."""
+    """A file name for a book or author, valid on every system."""
     plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
     return " ".join(plain.split())[:80].strip() or "book"
 
 
 def write_document(path: Path, text: str, *, replace: bool = False) -> None:
-    """Write in one step: whatever fails, there is the whole document or what was there before.
-
-    Raises ExistsError unless told to `replace`, StorageError where it cannot be written.
-    """
+    """Write a file atomically. Raises ExistsError unless `replace`, and StorageError."""
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Name a file in it.")
     if path.exists() and not replace:

@@ -1,8 +1,4 @@
-"""What a person has of a book, as a document to take along: Markdown to read, JSON for programs, or the book's text.
-
-Marks with chapter and place, questions with their answers and sources, and the gists where a model has read the
-book. Pure.
-"""
+"""Exports a book's marks, questions and gists as Markdown or JSON, or the book's text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -30,7 +26,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Everything that is kept of one book."""
+    """Everything stored about one book."""
 
     book: Book
     marks: Sequence[Mark] = ()
@@ -39,7 +35,7 @@ class Export:
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
-    """The document. The text of a book is exactly that: its SHA-256 is the one that the book is known by."""
+    """The exported document. As text it is exactly the book's text, with the same SHA-256."""
     match form:
         case ExportFormat.TEXT:
             return export.book.text
@@ -52,20 +48,16 @@ def render_export(export: Export, form: ExportFormat) -> str:
 
 
 def file_name(title: str, form: ExportFormat) -> str:
-    """A name for the document that every system takes."""
     return f"{safe_file_name(title)}{'' if form is ExportFormat.TEXT else ' – notes'}.{form}"
 
 
 def format_of(path: Path) -> ExportFormat | None:
-    """What the name of a file asks for."""
+    """The format for a file name's suffix."""
     return next((form for form in ExportFormat if path.suffix.lower() == f".{form}"), None)
 
 
-# JSON
-
-
 def as_json(export: Export) -> Json:
-    """Everything, with offsets; the shape is kept from version to version (`version`)."""
+    """Everything with offsets; the structure is stable within a `version`."""
     book = export.book
     return {
         "version": JSON_VERSION,
@@ -139,7 +131,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
 
 
 def percent(book: Book, offset: int) -> float:
-    """How far into the book, with one decimal."""
+    """Position in the book in percent, with one decimal."""
     return round(100 * offset / max(1, len(book.text)), 1)
 
 
@@ -147,11 +139,8 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
 
 
-# Markdown
-
-
 def as_markdown(export: Export) -> str:
-    """A document to read: marks by chapter, then questions, then gists."""
+    """Marks by chapter, then questions, then gists."""
     book = export.book
     parts = [f"# {_inline(book.title)}"]
     if book.authors:
@@ -225,12 +214,12 @@ def _place(book: Book, offset: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A quotation, its paragraphs and lines kept."""
+    """A quotation with its paragraphs and lines."""
     return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
 
 
 def _block(text: str) -> str:
-    """Words as they are: nothing in them is Markdown; a line's end stays one."""
+    """Escaped text that keeps its line ends."""
     lines = [_inline(line.strip()) for line in text.strip().split("\n")]
     ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
@@ -242,7 +231,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def _inline(text: str) -> str:
-    """Book and model text is data: it neither formats nor links nor commands a terminal."""
+    """Escape text from books and models: no formatting, links or terminal controls."""
     text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
     return _AT_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", text)
 

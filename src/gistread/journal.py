@@ -1,12 +1,7 @@
-"""Append-only files that survive a kill at any byte.
+"""Append-only files of JSON records that survive a kill at any byte.
 
-One JSON record a line, with the CRC-32 of the record before it. A record is known once its whole line is on
-disk. On opening, every record up to the first damaged line is taken and the rest is cut off: never trusted,
-never fatal. Where records do not build on one another only the damaged lines are taken out. What is removed is
-kept beside the file (`NAME.damaged`) when it is more than a line torn by a kill.
-
-What the records mean is the affair of those who use this: a gist memory (`memory/store.py`), what a person
-keeps of a book (`user_data.py`).
+One record a line, preceded by its CRC-32. On opening, the file is cut at the first damaged line; if records are
+independent, only damaged lines are removed. Anything removed beyond one torn line is kept in `NAME.damaged`.
 """
 
 import contextlib
@@ -31,17 +26,17 @@ except ImportError:  # Windows has no advisory locks of this kind; there two wri
 Record = dict[str, Any]
 
 _AGAIN_S = 0.004
-"""Between two tries to be the one who writes: awake more seldom, one hardly ever finds a busy file free."""
+"""Seconds between attempts to lock; a longer pause hardly ever finds a busy file free."""
 
 
 def encode(record: Record) -> bytes:
-    """One line: eight hexadecimal digits of the checksum, a space, the record, a line feed."""
+    """A line: the checksum in eight hexadecimal digits, a space, the record."""
     body = orjson.dumps(record)
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
 def decode(line: bytes) -> Record | None:
-    """The record of a line, or None when the line is not exactly what `encode` wrote."""
+    """The record of a line, or None if the line is damaged."""
     if len(line) < 11 or not line.endswith(b"\n") or line[8:9] != b" ":
         return None
     body = line[9:-1]
@@ -55,10 +50,10 @@ def decode(line: bytes) -> Record | None:
 
 
 def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
-    """All whole records from the beginning, and the length in bytes that they take.
+    """All whole records from the start, and their length in bytes.
 
-    Of `independent` records also those behind damaged lines; the length still ends before the first damage.
-    A file that does not exist has none. Raises StorageError when it cannot be read.
+    For `independent` records, includes those after damaged lines; the length ends before the first damage. A missing
+    file has none. Raises StorageError.
     """
     records: list[Record] = []
     length = 0
@@ -82,10 +77,9 @@ def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
 
 
 def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
-    """Add one record to a file of independent ones, whatever their number, creating the file and its folder.
+    """Append one record to a file of independent ones without reading them, creating file and folder.
 
-    Nothing of the file is read but its last byte: a line that a kill has torn is ended there, and found damaged by
-    those who read. Another process that is writing is waited for up to `wait_s`. Raises StorageError.
+    Ends a torn line first. Waits up to `wait_s` for another process. Raises StorageError.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,16 +101,14 @@ def _is_torn(path: Path, length: int) -> bool:
 class Journal:
     """A file open for appending, by one process at a time.
 
-    The first record is the header; the caller checks it. `records` are those found on opening, the header
-    included; they are not kept up to date.
+    `records` are those found on opening, including the header, which the caller checks.
     """
 
     def __init__(self, path: Path, *, independent: bool = False, wait_s: float = 0.0) -> None:
-        """Open, creating the file and its folder; remove what is damaged.
+        """Open, creating file and folder, and remove damage.
 
-        `independent` records stand for themselves: those after a damaged line are kept. Another process that
-        is writing is waited for up to `wait_s`. Raises StorageError when it still is, or when the file cannot be
-        opened for writing.
+        Records after a damaged line are kept if `independent`. Waits up to `wait_s` for another process. Raises
+        StorageError.
         """
         self.path = path
         try:
@@ -137,7 +129,7 @@ class Journal:
             raise
 
     def append(self, *records: Record) -> None:
-        """Write and sync. Whatever fails, the file ends with a whole record. Raises StorageError."""
+        """Write and sync; after an error the file still ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode, records))
         try:
             add_whole(self._file, data, self._length)
@@ -146,10 +138,7 @@ class Journal:
         self._length += len(data)
 
     def rewrite(self, records: Iterable[Record]) -> None:
-        """Hold these records and no others, in one step: killed at any moment, the file is the old or the new.
-
-        Raises StorageError; the file is then as it was.
-        """
+        """Replace all records atomically. Raises StorageError and then leaves the file as it was."""
         data = b"".join(map(encode, records))
         new = self.path.with_name(self.path.name + ".new")
         file: FileIO | None = None
@@ -171,7 +160,7 @@ class Journal:
         self._length = len(data)
 
     def clear(self) -> None:
-        """Forget every record. Raises StorageError."""
+        """Delete all records. Raises StorageError."""
         try:
             os.ftruncate(self._file.fileno(), 0)
             os.fsync(self._file.fileno())
@@ -192,7 +181,7 @@ class Journal:
         self.close()
 
     def _remove_damage(self, independent: bool) -> None:
-        """Take out what is no whole record. Raises OSError or StorageError."""
+        """Remove everything that is not a whole record. Raises OSError or StorageError."""
         with self.path.open("rb") as file:
             file.seek(self._length)
             tail = file.readlines()
@@ -206,13 +195,15 @@ class Journal:
 
 
 def _open_locked(path: Path, until: float) -> FileIO:
-    """Open and lock; `until` is a time of `time.monotonic`. Raises OSError, and StorageError while others have it."""
+    """Open and lock; `until` is in `time.monotonic`. Raises OSError, and StorageError if another process keeps the
+    lock.
+    """
     while True:
-        # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
+        # Unbuffered: what a full disk refuses must not be written later from a buffer.
         file = FileIO(path, "ab")
         try:
             locked = lock(file)
-            # Between opening and locking another process may have put a new file in place of this one.
+            # Another process may have replaced the file between opening and locking.
             if locked and _still_named(path, file):
                 return file
         except BaseException:
@@ -236,7 +227,7 @@ def _still_named(path: Path, file: FileIO) -> bool:
 
 
 def lock(file: FileIO) -> bool:
-    """Whether this process is now the one that writes."""
+    """Try to lock; returns whether this process may write."""
     if fcntl is None:
         return True
     try:
@@ -244,13 +235,13 @@ def lock(file: FileIO) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        # Some network file systems know no locks; then nothing keeps two writers apart.
+        # Some network file systems have no locks; then writers are not separated.
         return True
     return True
 
 
 def add_whole(file: FileIO, data: bytes, length: int) -> None:
-    """Write behind the `length` bytes of the file, and sync. What fails leaves these alone. Raises OSError."""
+    """Append after `length` bytes and sync; on failure restore them. Raises OSError."""
     try:
         write_all(file, data)
         os.fsync(file.fileno())
@@ -261,7 +252,7 @@ def add_whole(file: FileIO, data: bytes, length: int) -> None:
 
 
 def write_all(file: FileIO, data: bytes) -> None:
-    """An unbuffered write may take less than it was given."""
+    """Unbuffered writes may be partial."""
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]

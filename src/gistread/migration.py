@@ -1,9 +1,7 @@
-"""Carries what a person keeps of a book over to another version of its text.
+"""Migrates a book's position, marks and questions to another version of its text.
 
-A later gistread may take another text from the same file; a file may be replaced by a better edition. The book is
-then another one by its SHA-256 (design D1). Its position, marks and the citations of its questions are found again
-by their words. What cannot be placed is kept and called lost; the old records stay as they are. Doing it twice, or
-in two gistreads at once, does it once.
+A new extraction or edition changes the SHA-256. Quotes are found again in the new text; marks that cannot be placed are
+kept as lost. Old records stay. Safe to repeat and to run concurrently.
 """
 
 from dataclasses import dataclass, replace
@@ -17,27 +15,25 @@ from gistread.marking.text_quote import TextQuote, quote_at
 from gistread.user_data import OpenedBook, SavedCitation, SavedQuestion, UserData
 
 _SAME_WORK = 0.5
-"""Share of the places that have to be found in a text that is taken for the same work by its name alone."""
+"""Share of the quotes that must be found before a text of the same title counts as the same work."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigratedData:
-    """What came over."""
-
     title: str
     marks: int
     lost: int
-    """Of these marks, those whose words are not in the text."""
+    """Marks whose words are not in the text."""
     questions: int
 
 
 def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
-    """Bring what is kept of an earlier version of this book to this one; None where there was none.
+    """Copy what is stored of an earlier version of this book; None if there is none.
 
-    For a book whose text was not opened before, before it is called opened. `file` is the SHA-256 of the file's
-    bytes. Raises StorageError when it cannot be written; then it can be done again.
+    Call it before a new text is recorded as opened. `file`: SHA-256 of the file. Raises StorageError; it can then be
+    repeated.
     """
     for old in earlier_versions(user_data, book, file=file, path=path):
         if (carried := _carry(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
@@ -46,7 +42,7 @@ def migrate_user_data(
 
 
 def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
-    """Other texts of what is likely the same book: of the same file, at the same path, with its title and authors."""
+    """Other texts of probably the same book: by file, then path, then title and authors."""
     where = path.absolute() if path else None
     others = [other for other in user_data.every() if other.sha256 != book.sha256]
     by_file = [other for other in others if file and other.file == file]
@@ -64,7 +60,7 @@ def _plain(name: str) -> str:
 
 
 def _carry(book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool) -> MigratedData | None:
-    """Raises StorageError. None where the two texts are not of one work, or nothing was kept."""
+    """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
     text = Text(book.text)
     marks = [_anchored(mark, text, old.length) for mark in store.marks(old.sha256)]
     place = user_data.place(old.sha256)

@@ -1,7 +1,6 @@
-"""How fast a person reads, measured in each language, kept in the data directory.
+"""Measures the user's reading speed by language.
 
-What is kept are samples: so many words passed in so long a time. The median of the last ones is the pace; a nap or a
-page leafed over does not move it. Knows neither books nor screens.
+The median of recent samples: pauses and leafing do not distort it.
 """
 
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from gistread.errors import StorageError
 from gistread.journal import Journal, Record, read
 
 DEFAULT_WPM = 230.0
-"""Words a minute until more is known: silent reading of English prose (Brysbaert 2019: 238 to 260)."""
+"""Silent reading of English prose (Brysbaert 2019: 238 to 260)."""
 SLOWEST, FASTEST = 60.0, 800.0
-"""Words a minute. Below, the person was away; above, they were leafing."""
+"""Words per minute. Slower is a pause, faster is leafing."""
 _LAST = 40
-"""Samples that count, of one language."""
+"""Number of recent samples that count."""
 _ENOUGH_WORDS = 1500
-"""Before a pace is believed."""
+"""Minimum for an estimate."""
 _VERSION = 1
 _COMPACT_AT = 400
 _WAIT_S = 2.0
@@ -25,7 +24,7 @@ _WAIT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SpeedSample:
-    """Words that were read in a time."""
+    """Words read in a time."""
 
     words: float
     seconds: float
@@ -36,12 +35,12 @@ class SpeedSample:
 
     @property
     def credible(self) -> bool:
-        """Whether somebody was reading."""
+        """Whether the speed is that of reading."""
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 
 def estimate_speed(samples: list[SpeedSample]) -> float:
-    """Words a minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
+    """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
     last = sorted((one for one in samples[-_LAST:] if one.credible), key=lambda one: one.words_per_minute)
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
@@ -55,18 +54,18 @@ def estimate_speed(samples: list[SpeedSample]) -> float:
 
 
 class ReadingSpeedFile:
-    """The samples of one person, in a file that may not exist yet."""
+    """Samples of one user, in a file that may not exist yet."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def samples(self, language: str) -> list[SpeedSample]:
-        """In the order in which they were taken. Raises StorageError."""
+        """In chronological order. Raises StorageError."""
         records, _ = read(self._file, independent=True)
         return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
 
     def words_per_minute(self, language: str) -> float:
-        """This person's pace; `DEFAULT_WPM` also where the file cannot be read."""
+        """The user's speed; `DEFAULT_WPM` if the file cannot be read."""
         try:
             return estimate_speed(self.samples(language))
         except StorageError:
@@ -93,7 +92,7 @@ class ReadingSpeedFile:
 
 
 def _known(records: list[Record]) -> list[Record]:
-    """Raises StorageError where a later gistread wrote."""
+    """Raises StorageError if a later version wrote the file."""
     kept = [record for record in records if record.get("kind") == "pace"]
     if any(record.get("version") != _VERSION for record in kept):
         raise StorageError("The measured pace was written by a later gistread and is left as it is.")

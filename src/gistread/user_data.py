@@ -1,11 +1,7 @@
-"""What the person keeps of each book: where they are in it, when they opened it, what they asked.
+"""Per-book user data: position, last opening, questions.
 
-One journal a book in the data directory, never in the cache: clearing the cache loses work of the machine only.
-The file is open for no longer than one write, so two gistreads may have the same book open; the later write
-holds. Its records stand for themselves, and a damaged line costs that line alone.
-
-A book is known here by the SHA-256 of its text and by plain values; what a book is, this does not know.
-Failing to write is a StorageError, to be shown once and never to stop the reading.
+One journal per book in the data directory, open only during a write, so that several processes can share a book. A
+damaged line loses only its own record. Books are identified by the SHA-256 of their text.
 """
 
 import os
@@ -22,20 +18,20 @@ from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
 _WAIT_S = 2.0
-"""How long a write waits for another gistread's; each takes a few milliseconds."""
+"""Seconds to wait for another process's write, which takes milliseconds."""
 _SUPERSEDED = 50
-"""Positions that were replaced by later ones, before the file is written anew without them."""
+"""Number of replaced records that triggers a rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedBook:
-    """A book that was opened before."""
+    """A book opened before."""
 
     sha256: str
     title: str
     authors: tuple[str, ...]
     path: Path | None
-    """Where its file lay then; None for standard input."""
+    """Last known path; None for standard input."""
     position: int
     """Offset into the book's text."""
     length: int
@@ -43,12 +39,12 @@ class OpenedBook:
     opened_at: float
     """Seconds since the epoch."""
     file: str = ""
-    """SHA-256 of the file's bytes; empty where that is not known."""
+    """SHA-256 of the file's bytes; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedCitation:
-    """A quote at `[start, end)` of the book's text. Where another version of the text lacks it, `start == end`."""
+    """A quote at `[start, end)` of the book's text; empty if another version of the text lacks it."""
 
     page: int
     start: int
@@ -58,26 +54,28 @@ class SavedCitation:
 
 @dataclass(frozen=True, slots=True)
 class SavedQuestion:
-    """A question and what came of it."""
+    """A question with its answer."""
 
     question: str
     answer: str
     found: bool
-    """False: the book did not say."""
+    """False if the book does not say."""
     citations: tuple[SavedCitation, ...] = ()
     lookups: tuple[int, ...] = ()
-    """Pages that the agent asked for, in that order."""
+    """Page numbers the agent asked for, in that order."""
     reader: str = ""
     model: str = ""
-    """Who answered."""
+    """That answered."""
     memory: str = ""
-    """Who had read the book for it; empty: nobody, or that is not known."""
+    """That had read the book; empty if none or unknown."""
     asked_at: float = 0.0
     """Seconds since the epoch."""
 
 
 class UserData:
-    """The person's books, in a directory that may not exist yet."""
+    """User data of all books, in a directory that may not exist yet. Methods that read or write one book raise
+    StorageError.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -85,48 +83,47 @@ class UserData:
     def opened(
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
     ) -> None:
-        """The person opens a book of `length` characters, from a file with this SHA-256. Raises StorageError."""
-        # Quoted, since the name of a file may hold bytes that are no text.
+        """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
+        # Percent-encoded, since file names may hold bytes that are not text.
         where = quote(os.fsencode(path.absolute())) if path else ""
         facts = {"title": title, "authors": list(authors), "path": where, "length": length, "file": file}
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
     def position(self, sha256: str) -> int:
-        """Offset where the person was, 0 for a book they never opened. Raises StorageError."""
+        """Last position, 0 if the book was never opened."""
         return _position(self._read(sha256))
 
     def set_position(self, sha256: str, offset: int, words: TextQuote | None = None) -> None:
-        """`words` are those that stand there, to find them in another version of the text. Raises StorageError."""
+        """Record the position; `words` quotes the text there, to find it in another version."""
         place = {"words": asdict(words)} if words else {}
         self._append(sha256, {"kind": "position", "offset": offset, **place})
 
     def place(self, sha256: str) -> TextQuote | None:
-        """The position with the words that stand there; None where these are not known. Raises StorageError."""
+        """The quote at the last position; None if unknown."""
         records = [record for record in self._read(sha256) if record["kind"] == "position"]
         words = records[-1].get("words") if records else None
         return TextQuote(**words) if words else None
 
     def zoom(self, sha256: str) -> str:
-        """From how far away they looked at the book's memory; empty where they never chose. Raises StorageError."""
+        """The last zoom level of the memory; empty if never chosen."""
         levels = [str(record["level"]) for record in self._read(sha256) if record["kind"] == "zoom"]
         return levels[-1] if levels else ""
 
     def set_zoom(self, sha256: str, level: str) -> None:
-        """Raises StorageError."""
         self._append(sha256, {"kind": "zoom", "level": level})
 
     def knows(self, sha256: str) -> bool:
-        """Whether the book was opened before. Raises StorageError."""
+        """Whether the book was opened before."""
         return any(record["kind"] == "opened" for record in self._read(sha256))
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
-        """Raises StorageError. An `asked_at` of 0 becomes now."""
+        """Record a question; an `asked_at` of 0 becomes now."""
         record = asdict(question)
         record["asked_at"] = question.asked_at or time.time()
         self._append(sha256, {"kind": "question", **record})
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
-        """Those of them that are not there yet, by when they were asked; how many. Raises StorageError."""
+        """Record the questions that are not stored yet; returns their number."""
         known = {(one.asked_at, one.question) for one in self.questions(sha256)}
         new = [one for one in questions if (one.asked_at, one.question) not in known]
         for one in new:
@@ -134,16 +131,13 @@ class UserData:
         return len(new)
 
     def questions(self, sha256: str) -> list[SavedQuestion]:
-        """In the order in which they were asked. Raises StorageError."""
+        """In the order of asking."""
         asked = (_question(record) for record in self._read(sha256) if record["kind"] == "question")
-        # Two gistreads may have carried them over from another text at once.
+        # Two processes may have migrated them at once.
         return list({(one.asked_at, one.question): one for one in asked}.values())
 
     def recent(self) -> list[OpenedBook]:
-        """The books that were opened, the last first. A file that cannot be read is passed over.
-
-        Of two texts that were taken from the same file, by other versions of gistread, the later one.
-        """
+        """Opened books, the last first, without unreadable ones; of several texts from one file, the latest."""
         seen: set[str] = set()
         books = []
         for book in self.every():
@@ -153,7 +147,7 @@ class UserData:
         return books
 
     def every(self) -> list[OpenedBook]:
-        """As `recent`, with every text that was ever taken from a file."""
+        """`recent` with every text from a file."""
         books = []
         try:
             files = sorted(self._directory.glob("*.jsonl"))
@@ -191,7 +185,7 @@ class UserData:
 
 
 def _checked(records: Iterable[Record], file: Path) -> list[Record]:
-    """The records of this version. Raises StorageError where a later gistread wrote the file."""
+    """Valid records. Raises StorageError if a later version wrote the file."""
     known = []
     for record in records:
         if record.get("kind") == "shelf":
@@ -211,11 +205,11 @@ _FIELDS = {
     "zoom": {"level"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
-"""What each kind of record holds."""
+"""Required fields by kind of record."""
 
 
 def _compact(records: list[Record]) -> list[Record]:
-    """Without what a later record replaced: the last opening, the last position, every question."""
+    """Without replaced records: the last of each kind, and every question."""
     last = {record["kind"]: record for record in records if record["kind"] != "question"}
     return [record for record in records if record["kind"] == "question" or record is last[record["kind"]]]
 

@@ -1,6 +1,6 @@
-"""Adds books to the library: a folder with all that is in it, or one file. For a thread; what is found is kept at once.
+"""Adds files and folders to the library.
 
-No book is opened by it, and none that the person took out of the list comes back with its folder.
+Blocking; run it in a thread. Books removed from the list do not come back with their folder.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,30 +13,30 @@ from gistread.library.model import BookFile, absolute, is_folder
 from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
 
 _AT_ONCE = 50
-"""Books that are written down together: each write waits for the disk."""
+"""Books per write: each write waits for the disk."""
 
 
 @dataclass(slots=True)
 class AddResult:
-    """What came of it, so far."""
+    """Result so far."""
 
     new: int = 0
-    """Books that the library did not have."""
+    """Books added."""
     known: int = 0
-    """Books that it has already, here or elsewhere."""
+    """Books already in the library, here or elsewhere."""
     removed: int = 0
-    """Books that were taken out of the list before, and stay out."""
+    """Books removed from the list earlier, which stay out."""
     failed: list[ScanFailure] = field(default_factory=list)
     files: int = 0
-    """Files that were looked at."""
+    """Files examined."""
     folder: Path | None = None
-    """The folder that is being searched."""
+    """The folder being scanned."""
     cut: str = ""
-    """Why not everything was looked at."""
+    """Why the scan ended early; empty if it did not."""
 
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
-    """One book, also one that was taken out of the list. Raises BookError, StorageError."""
+    """Add one book, even if it was removed before. Raises BookError, StorageError."""
     file = describe(absolute(path))
     known = catalogue.read()
     before = known.files.get(file.digest)
@@ -50,9 +50,9 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
 def add_folder(
     catalogue: Catalogue, folder: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None] = lambda _: None
 ) -> AddResult:
-    """All books below a folder, which the library knows from then on. Raises FolderError, StorageError.
+    """Add a folder and all books below it. Raises FolderError, StorageError.
 
-    `tell` hears of every file; `stopped` is asked as often. What was found before a stop is kept.
+    `tell` is called and `stopped` polled for every file. Books found before a stop are kept.
     """
     folder = absolute(folder)
     known = catalogue.read()
@@ -68,7 +68,7 @@ def add_folder(
                 case BookFound(file=file, is_new=is_new):
                     _count(added, file, digests, known.removed)
                     before = known.files.get(file.digest)
-                    # A copy is no reason to forget where the book was opened; a file that moved is.
+                    # A copy does not replace the opened file; a moved file does.
                     if is_new and (before is None or before.path == file.path or not before.path.exists()):
                         found.append(file)
                 case ScanFailure():
@@ -96,7 +96,7 @@ def _count(added: AddResult, file: BookFile, digests: set[str], removed: Mapping
 
 
 def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
-    """A folder or a file, as it is. Raises FolderError, BookError, StorageError."""
+    """Add a folder or file. Raises FolderError, BookError, StorageError."""
     if is_folder(absolute(path)):
         return add_folder(catalogue, path, stopped, tell)
     known = catalogue.read()

@@ -1,8 +1,7 @@
-"""The library's own file: which files hold books, which folders were added, what was taken out of the list.
+"""The library's journal: known book files, added folders, removed books.
 
-One journal in the data directory, of records that stand for themselves: a damaged line costs what that line says.
-It is open for no longer than one write, so that two gistreads may share it. Nothing in it is a person's place or
-note (the shelf keeps those), and taking a book out of the list deletes no file.
+Open only during a write, so that several processes can share it. A damaged line loses only its own record. Positions
+and notes are in `user_data.py`.
 """
 
 import hashlib
@@ -21,52 +20,52 @@ from gistread.library.model import BookFile, VolumeText, absolute
 _VERSION = 1
 _WAIT_S = 2.0
 _SUPERSEDED = 500
-"""Records that say nothing any more, before the file is written anew without them."""
+"""Number of outdated records that triggers a rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueContents:
-    """Everything the catalogue says."""
+    """Contents of the catalogue."""
 
     files: Mapping[str, BookFile] = field(default_factory=dict)
     """By the file's digest."""
     folders: tuple[Path, ...] = ()
-    """That were added, in that order."""
+    """In the order of adding."""
     removed: Mapping[str, float] = field(default_factory=dict)
-    """Ids of books that were taken out of the list, and when."""
+    """Ids of removed books, with the time of removal."""
 
     @property
     def paths(self) -> dict[Path, BookFile]:
-        """The files by where they were seen last."""
+        """Files by their last known path."""
         return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
 
 
 class Catalogue:
-    """In a file that may not exist yet. Every method that writes raises StorageError."""
+    """The catalogue in a file that may not exist yet. Writing methods raise StorageError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> CatalogueContents:
-        """Raises StorageError where the file cannot be read, or was written by a later gistread."""
+        """Raises StorageError if the file is unreadable or from a later version."""
         records, _ = read(self._path, independent=True)
         return _known(records, self._path)
 
     def add(self, files: Iterable[BookFile]) -> None:
-        """These files hold books. What was known of the same bytes and is not said now stays known."""
+        """Record book files. Details known of the same bytes are kept."""
         self._append([_file_record(file) for file in files])
 
     def add_folder(self, folder: Path) -> None:
-        """The person keeps books here."""
+        """Record a folder with books."""
         if folder not in self.read().folders:
             self._append([{"kind": "folder", "path": _quoted(folder)}])
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take the book that is known by these out of the list."""
+        """Remove the book with these ids from the list."""
         self._append([{"kind": "removed", "ids": list(ids), "at": time.time()}])
 
     def restore(self, ids: Iterable[str]) -> None:
-        """Put it back."""
+        """Undo `remove`."""
         self._append([{"kind": "removed", "ids": list(ids), "at": 0.0}])
 
     def _append(self, records: list[Record]) -> None:
@@ -85,7 +84,7 @@ class Catalogue:
 
 
 def look_at(path: Path) -> BookFile:
-    """What can be said of a file without reading a book in it: its bytes' digest, its size. Raises OSError."""
+    """Digest and size of a file, without reading a book in it. Raises OSError."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -115,7 +114,7 @@ def _known(records: Iterable[Record], path: Path) -> CatalogueContents:
 
 
 def _merged(before: BookFile | None, now: BookFile) -> BookFile:
-    """A look at a file's cover does not forget what reading it told."""
+    """Keep what reading the file revealed."""
     if before is None or not before.sha256:
         return now
     if now.sha256:
@@ -171,7 +170,7 @@ def _file(record: Record) -> BookFile:
 
 
 def _quoted(path: Path) -> str:
-    """Quoted, since the name of a file may hold bytes that are no text."""
+    """Percent-encoded, since file names may hold bytes that are not text."""
     return quote(os.fsencode(path))
 
 

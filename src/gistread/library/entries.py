@@ -1,7 +1,6 @@
-"""The list of books: what the shelf, the catalogue and the disk say, brought together; sorted and filtered.
+"""The list of books, merged from user data, catalogue and disk; sorted and filtered.
 
-One book is one entry, however often its file was moved; a file that was changed since (another text at the same
-path) is listed as what it was last.
+A book is one entry wherever its file moved; a changed file is listed with its latest text.
 """
 
 import re
@@ -23,7 +22,7 @@ _NOT_SORTED = re.compile(r"^[^\w]+")
 
 
 class Order(StrEnum):
-    """What the list is sorted by. Its value is what a person reads."""
+    """Sort order; the value is its label."""
 
     LAST_READ = "last read"
     TITLE = "title"
@@ -34,11 +33,9 @@ class Order(StrEnum):
 def list_entries(
     user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
 ) -> tuple[list[LibraryEntry], str]:
-    """Every book that is not taken out of the list, the last read first, and what could not be read of the list.
+    """All books in the list, the last read first, and a message if the catalogue is unreadable.
 
-    `words_per_minute`: how fast the person reads a language.
-
-    Looks at the disk once a book, whether its file is there: for a thread.
+    `words_per_minute`: reading speed by language. Checks each file on disk, so run it in a thread.
     """
     problem = ""
     try:
@@ -50,7 +47,7 @@ def list_entries(
 
 
 def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
-    """Sorted. Books that were never opened stand last where the order is about reading."""
+    """Sort entries; unopened books come last in orders about reading."""
     keys: dict[Order, Callable[[LibraryEntry], Any]] = {
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
         Order.TITLE: _title,
@@ -61,7 +58,7 @@ def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry
 
 
 def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
-    """Those in whose title, authors or file name every word that was typed occurs, in any order."""
+    """Entries whose title, authors or file name contain every word of `typed`."""
     words = folded(typed).split()
     return [entry for entry in entries if all(word in entry.folded for word in words)]
 
@@ -69,7 +66,7 @@ def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
 def _entries(
     opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    """`opened`: the last first."""
+    """Merge the entries; `opened` has the last opened first."""
     by_text: dict[str, BookFile] = {}
     for file in sorted(known.files.values(), key=lambda file: file.at):
         if file.sha256:
@@ -92,7 +89,7 @@ def _entries(
 
 
 def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
-    # A file that was located after it was moved is written down later than the last opening.
+    # A file located after a move was recorded later than the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
     return _on_disk(
@@ -120,11 +117,11 @@ def _on_disk(entry: LibraryEntry) -> LibraryEntry:
 
 
 def _title(entry: LibraryEntry) -> str:
-    """As catalogues sort it: without an article and what is no letter."""
+    """Sort key without article and leading punctuation."""
     return _ARTICLE.sub("", _NOT_SORTED.sub("", folded(entry.title)))
 
 
 def _surname(entry: LibraryEntry) -> str:
-    """The last word of the first author; what stands before a comma where the name is turned round."""
+    """The first author's last word, or what precedes a comma."""
     name = folded(entry.authors[0]) if entry.authors else ""
     return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])

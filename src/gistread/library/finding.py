@@ -1,4 +1,4 @@
-"""Finds the file of a book that was moved or renamed: by its bytes, in the places where it is likely to be."""
+"""Finds a moved or renamed book file by its bytes, in likely places."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -12,16 +12,16 @@ from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.scanning import DEEPEST
 
 _BESIDE = 2
-"""Folders down from where the file was."""
+"""Depth of the search from the file's old folder."""
 _MOST_FILES = 50_000
 
 
 def find_moved(
     entry: LibraryEntry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False
 ) -> BookFile | None:
-    """The file of this book in the library's folders, beside where it was, or in a folder beside that.
+    """The book's file in the library's folders or near its old place; None if it is not found.
 
-    Only files of the right size are read. None where there is none, or nothing is known that it could be told by.
+    Only files of the right size are read.
     """
     if not entry.digest or entry.path is None:
         return None
@@ -43,10 +43,7 @@ def find_moved(
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:
-    """Whether this file holds the book: the same bytes, or, where it was saved anew, the same text.
-
-    Raises BookError.
-    """
+    """Whether the file holds the book: the same bytes, or the same text. Raises BookError."""
     try:
         if entry.digest and look_at(path).digest == entry.digest:
             return True
@@ -56,7 +53,7 @@ def is_this_book(entry: LibraryEntry, path: Path) -> bool:
 
 
 def _files(roots: Iterable[tuple[Path, int]]) -> Iterable[Path]:
-    """Files called like books below each root, so many folders deep; a folder whose name begins with a dot is none."""
+    """Files named like books below each root down to its depth, without hidden folders."""
     for root, deepest in roots:
         base = len(root.parts)
         for here, folders, names in os.walk(root):

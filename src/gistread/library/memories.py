@@ -1,4 +1,4 @@
-"""A memory of a book in the words of people, for the command line and the screen alike."""
+"""Describes the memories of a book in words."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,9 @@ from gistread.memory.writer import MemoryHeader
 
 
 def read_by(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
-    """Who has read a book; of a series who has read its volumes, as far as there is no gap.
+    """Who has read a book; of a series, who has read its volumes without a gap.
 
-    `furthest`: of each text the memory that got furthest, by its SHA-256.
+    `furthest`: the memory of each text that got furthest, by SHA-256.
     """
     if not entry.volumes:
         return furthest.get(entry.sha256)
@@ -32,7 +32,7 @@ def read_by(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookPr
 
 
 def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
-    """Who read the book, how and for what; and how far, with which pages, when last."""
+    """A memory's model, preset, progress, pages and date."""
     share = "" if header.complete else f", {percent(header.read_until / max(1, len(book.text)))} of the book"
     pages = f"{header.pages} page{'' if header.pages == 1 else 's'}{share}"
     facts = (

@@ -1,7 +1,6 @@
-"""What a book is called, told from as little of its file as will do: for lists of many books that nobody opened yet.
+"""Reads titles and authors from as little of a file as possible, for lists of unopened books.
 
-The whole of a book is read only in formats that say nothing before; what that teaches is kept too. Where even that
-would be slow the file's name has to do until the book is opened.
+Formats without metadata are read whole; where that is slow, the file name is the title until the book is opened.
 """
 
 import os
@@ -32,16 +31,16 @@ _SUFFIXES = (
     *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
 )
 _TITLE_PAGES = 64 * 1024
-"""Bytes of a text in which title and author stand, if anywhere."""
+"""Bytes of plain text that contain title and author, if any do."""
 
 
 def is_called_like_a_book(name: str) -> bool:
-    """Whether a file of this name is looked into when a folder is searched. What it is, its content says."""
+    """Whether a scan looks into a file of this name."""
     return name.lower().endswith(_SUFFIXES)
 
 
 def describe(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
-    """The file and what its book is called. Raises BookError where it holds no book that can be read."""
+    """The file with its title and authors. Raises BookError if it holds no readable book."""
     with open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if not head:
@@ -59,7 +58,7 @@ def _told(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callab
     if kind is ReadableFormat.TEXT or kind is ReadableFormat.MARKDOWN:
         return _named(_beginning(stream.read(_TITLE_PAGES), path.name, kind))
     if kind is ReadableFormat.PDF or isinstance(kind, ConvertibleFormat):
-        # Another process would have to read it: for hours, in a folder of hundreds.
+        # Needs a worker process: hours for a folder of hundreds.
         return _file(path.stem.replace("_", " "), (), "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower())
     if kind is ReadableFormat.SERIES:
         listed = read_series_file(stream, path.name)
@@ -71,7 +70,7 @@ def _told(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callab
 
 
 def opened(path: Path, book: Book) -> BookFile:
-    """The file of a book that was just read. Raises OSError."""
+    """The file of a book just read. Raises OSError."""
     file = look_at(path)
     return replace(_whole(book), path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
@@ -88,7 +87,7 @@ def _beginning(data: bytes, name: str, kind: FileType) -> Book:
 
 
 def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
-    """An EPUB or a DOCX, by what it says of itself; None: another kind of zip archive."""
+    """An EPUB or DOCX by its metadata; None for other zip archives."""
     try:
         archive = Archive(stream)
         kind = identify_zip(archive)
@@ -134,6 +133,6 @@ def _whole(book: Book) -> BookFile:
 
 
 def _file(title: str, authors: tuple[str, ...], source_format: str) -> BookFile:
-    # The name of a file may hold bytes that are no text; a title is text.
+    # A file name may hold bytes that are not text.
     shown = os.fsencode(title).decode("utf-8", "replace") if not title.isprintable() else title
     return BookFile(Path(), "", 0, 0, " ".join(shown.split()), authors, source_format)

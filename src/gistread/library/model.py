@@ -1,4 +1,4 @@
-"""What the library says of a file and of a book, as plain values."""
+"""Data classes of the library."""
 
 import contextlib
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from gistread.reading_speed import DEFAULT_WPM
 
 _FINISHED_CHARACTERS = 2_000
-"""A place with less than this behind it (a screenful) is the last one a person sees of a book."""
+"""A position with less text than this (a screenful) after it is the end of the book."""
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeText:
-    """The text of a volume, by which its memory is known, and where it lies in the text of its series."""
+    """A volume's text and its range in the series' text."""
 
     sha256: str
     start: int
@@ -24,7 +24,7 @@ class VolumeText:
 
 @dataclass(frozen=True, slots=True)
 class BookFile:
-    """A file that holds a book, as it was when it was last looked at."""
+    """A file with a book, as last examined."""
 
     path: Path
     digest: str
@@ -38,15 +38,15 @@ class BookFile:
     """As `Book.source_format`."""
     language: str = ""
     sha256: str = ""
-    """Of the book's text; empty until it was opened once."""
+    """Of the book's text; empty until first opened."""
     words: int = 0
-    """0 until it was opened once; likewise `length`."""
+    """0 until first opened; likewise `length`."""
     length: int = 0
     """Characters in the text."""
     volumes: tuple["VolumeText", ...] = ()
-    """Of a series; empty until it was opened once."""
+    """Of a series; empty until first opened."""
     at: float = 0.0
-    """When this was written down, in seconds since the epoch."""
+    """When this was recorded, in seconds since the epoch."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +56,28 @@ class LibraryEntry:
     title: str
     authors: tuple[str, ...]
     path: Path | None
-    """None: it came by standard input."""
+    """None for standard input."""
     sha256: str = ""
-    """Of its text; empty for a book that was never opened."""
+    """Of its text; empty if never opened."""
     digest: str = ""
-    """Of its file; empty where that was never looked at."""
+    """Of its file; empty if never examined."""
     size: int = 0
     format: str = ""
     words: int = 0
     position: int = 0
     length: int = 0
     opened_at: float = 0.0
-    """Seconds since the epoch; 0 for a book that was added and never opened."""
+    """Seconds since the epoch; 0 if never opened."""
     words_per_minute: float = DEFAULT_WPM
-    """How fast the person reads this language."""
+    """The user's reading speed in this language."""
     volumes: tuple[VolumeText, ...] = ()
-    """Of a series that was opened once."""
+    """Of a series that was opened."""
     missing: bool = False
     """There is no file at `path`."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What the book is known by."""
+        """Identifiers of the book, by text and by file."""
         return tuple(f"{kind}:{value}" for kind, value in (("text", self.sha256), ("file", self.digest)) if value)
 
     @property
@@ -86,12 +86,12 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
-        """The last thing that was on the screen is its end."""
+        """Whether the last position is at the end."""
         return 0 < self.length - self.position < _FINISHED_CHARACTERS and 2 * self.position > self.length
 
     @property
     def share(self) -> float:
-        """How much of it lies behind the person, from 0 to 1."""
+        """Fraction read, from 0 to 1."""
         return 1.0 if self.finished else min(1.0, self.position / self.length) if self.length else 0.0
 
     @property
@@ -100,31 +100,31 @@ class LibraryEntry:
 
     @property
     def minutes_left(self) -> float:
-        """0 where that is not known, or nothing is left."""
+        """0 if unknown or finished."""
         return self.words_left / self.words_per_minute
 
     @cached_property
     def folded(self) -> str:
-        """Title, authors and the file's name, for comparing with what a person types."""
+        """Title, authors and file name, folded for comparison."""
         name = self.path.name if self.path else ""
         return folded(" ".join((self.title, *self.authors, name)))
 
 
 def folded(text: str) -> str:
-    """Without case and accents: `Émile` is found by `emile`."""
+    """Without case and accents: `emile` matches `Émile`."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def absolute(path: Path) -> Path:
-    """The whole path, as a person would write it: `~` and `..` are gone, links are as they were."""
+    """The absolute path without `~` and `..`; symbolic links stay."""
     with contextlib.suppress(RuntimeError):  # `~somebody` that nobody is: then that is its name
         path = path.expanduser()
     return Path(os.path.normpath(path.absolute()))
 
 
 def is_file(path: Path) -> bool:
-    """Also of a name that no file can have."""
+    """False for impossible names, too."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -132,7 +132,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Also of a name that no file can have."""
+    """False for impossible names, too."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Searches a folder for books, one file after the other, so that it can be watched and stopped.
+"""Scans a folder for books, reporting each step so that it can be shown and stopped.
 
-Folders whose names begin with a dot are passed over, links are followed, no folder is searched twice. Files that are
-known already, by name, size and time, are not read again. What cannot be read is told, and the search goes on.
+Hidden folders are skipped, links followed, no folder visited twice. Unchanged known files are not read again. Errors
+are reported and the scan continues.
 """
 
 import os
@@ -17,26 +17,26 @@ from gistread.library.model import BookFile, absolute, is_folder
 MOST_BOOKS = 20_000
 DEEPEST = 40
 _MOST_ENTRIES = 500_000
-"""Files and folders that are looked at, so that a search of everything there is comes to an end."""
+"""Files and folders examined at most."""
 _NUMBERS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ScanProgress:
-    """The search is here."""
+    """The scan has reached this folder."""
 
     folder: Path
     files: int
-    """Files with the name of a book that were looked at so far."""
+    """Files named like books so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookFound:
-    """A file that holds a book."""
+    """A file with a book."""
 
     file: BookFile
     is_new: bool
-    """False: it was known, as it is."""
+    """False if it was known and unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ScanFailure:
 
 @dataclass(frozen=True, slots=True)
 class ScanCutShort:
-    """The search has ended before everything was looked at."""
+    """The scan ended early."""
 
     reason: str
 
@@ -58,13 +58,13 @@ ScanEvent = ScanProgress | BookFound | ScanFailure | ScanCutShort
 
 
 class FolderError(GistreadError):
-    """The folder that was to be searched is none."""
+    """The path to scan is not a folder."""
 
 
 def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], bool]) -> Iterator[ScanEvent]:
-    """Search this folder and those in it, in the order of their names. Raises FolderError.
+    """Scan a folder recursively, in order of names. Raises FolderError.
 
-    `known`: files by their paths, as they were when they were looked at before. `stopped` is asked at every file.
+    `known`: files by path as last examined. `stopped` is polled at every file.
     """
     folder = absolute(folder)
     if not is_folder(folder):
@@ -90,7 +90,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
 
 
 def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFailure | ScanCutShort]:
-    """Every file that is called like a book, below this folder."""
+    """Every file below the folder that is named like a book."""
     visited: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
     entries = 0
@@ -138,6 +138,6 @@ def _unchanged(path: Path, known: BookFile | None) -> BookFile | None:
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:
-    """So that volume 2 comes before volume 10."""
+    """Sort key that puts volume 2 before volume 10."""
     parts = _NUMBERS.split(name.casefold())
     return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]

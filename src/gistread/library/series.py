@@ -1,7 +1,4 @@
-"""Writes the file that makes a series of several books, and adds volumes to one; what else it says stays as it is.
-
-What such a file means is the affair of `book/series.py`; that a person asks for one, of command line and screen.
-"""
+"""Writes series files and adds volumes to them, leaving the rest of the file unchanged."""
 
 import io
 from collections.abc import Sequence
@@ -19,7 +16,7 @@ from gistread.export_files import safe_file_name, write_document
 
 
 def proposed_series(volume: Path, named_after: str) -> Path:
-    """Where the series of this volume might lie: beside it."""
+    """Default path for a series of this volume: beside it."""
     return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 
@@ -32,10 +29,10 @@ def write_series(
     authors: Sequence[str] = (),
     add: bool = False,
 ) -> Book:
-    """Write the series' file `path` once every volume could be opened, over one that is there; the series.
+    """Write the series file `path` after opening every volume; returns the series.
 
-    `add`: these volumes behind those that it has. `texts`: the folder where texts of books are kept. Raises BookError,
-    UsageError, StorageError: then the file is as it was.
+    `add` appends to an existing file. `texts`: the cache of book texts. Raises BookError, UsageError, StorageError and
+    then leaves the file as it was.
     """
 
     def open_volume(volume: Path) -> Book:
@@ -51,7 +48,7 @@ def write_series(
 
 
 def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Sequence[str], *, add: bool) -> str:
-    """What the file is to say; of one that is there, all that is not changed stays as it is."""
+    """The new contents, preserving what does not change."""
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
     except (OSError, ValueError, TOMLKitError) as error:
@@ -71,7 +68,7 @@ def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Seque
 
 
 def _reference(path: Path, book: Path) -> str:
-    """A book as the series' file names it: from its own folder where it lies there or below, else by its whole path."""
+    """A path as the series file names it: relative to its folder if inside, otherwise absolute."""
     folder, whole = path.absolute().resolve().parent, book.absolute()
     inside = whole.parent.resolve() / whole.name
     named = inside.relative_to(folder) if inside.is_relative_to(folder) else whole

@@ -1,4 +1,4 @@
-"""Progress and times in the words of people."""
+"""Formats progress, times and durations for people."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ _MIN_S, _H_S = 60, 3600
 
 
 def when(then_s: float, now_s: float) -> str:
-    """When something was, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
+    """A time relative to now, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
     seconds = now_s - then_s
     then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
     days = (now.date() - then.date()).days
@@ -27,7 +27,7 @@ def when(then_s: float, now_s: float) -> str:
 
 
 def bar(share: float, columns: int) -> str:
-    """`━━━───`. Something read is never an empty bar, something left never a full one."""
+    """`━━━───`; completely empty or full only at 0 or 1."""
     filled = round(share * columns)
     if columns > 1 and 0 < share < 1:
         filled = min(max(filled, 1), columns - 1)
@@ -35,12 +35,12 @@ def bar(share: float, columns: int) -> str:
 
 
 def percent(share: float) -> str:
-    """`47%`; 100% only where nothing is left."""
+    """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
 
 
 def time_left(minutes: float) -> str:
-    """`40 min`, `2 h 10 min`, `38 h`; nothing where nothing is left."""
+    """`40 min`, `2 h 10 min`, `38 h`; empty for 0."""
     if minutes <= 0:
         return ""
     hours, minutes = divmod(max(1, round(minutes)), 60)

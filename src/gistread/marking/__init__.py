@@ -1,1 +1,1 @@
-"""What a person marks in a book: places that outlive another version of its text, marks, and where they are kept."""
+"""Marks in books, and text anchors that survive another version of the text."""

@@ -1,9 +1,7 @@
-"""Finds a place again in another version of its text, by its own words and those around it. Pure.
+"""Finds quoted text again in another version of a text.
 
-First the words as they were; then their letters alone, so that other dashes, quotation marks, spaces and
-hyphens make no difference; then the run of words that resembles them most, which survives words changed, added
-and left out. A place whose words are gone is not found, rather than found somewhere. About 30 ms a place in a
-long novel.
+First exactly, then by letters alone (ignoring quotes, dashes and spaces), then by the most similar run of words. Text
+that is gone is not found. About 30 ms each in a long novel.
 """
 
 import re
@@ -18,25 +16,25 @@ from itertools import accumulate
 
 from gistread.marking.text_quote import TextQuote
 
-# Scripts without spaces between words are compared character by character.
+# Scripts without spaces are compared by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+")
 
 _TELLING = 24
-"""Letters of a quotation that hardly occur twice in a book by chance."""
+"""A quotation with this many letters hardly recurs by chance."""
 _ENOUGH = 0.5
-"""Share of the words of a place, or of those around it, that has to be there."""
+"""Minimum share of matching words, in the quotation or around it."""
 _LONG_WORDS = 400
-"""A quotation with more words is found by its two ends."""
+"""Longer quotations are found by their two ends."""
 _END_WORDS = 60
 _SEED_LETTERS, _SEED_WORDS, _SEEDS, _OCCURRENCES = 10, 6, 48, 24
 _SLACK_WORDS = 24
-"""Words by which a passage may have grown or moved within its surroundings."""
+"""Words by which a passage may have grown or moved."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text to look in, with what is slow to know of it."""
+    """A text to search, with lazily computed indexes."""
 
     raw: str
 
@@ -46,9 +44,9 @@ class Text:
 
 
 def anchor(place: TextQuote, text: Text, length: int) -> tuple[int, int] | None:
-    """`[start, end)` of the place in `text`, or None where its words are not there any more.
+    """The range `[start, end)` of the quotation in `text`, or None.
 
-    `length`: characters of the text that the place was in, to tell which of several equal ones is meant.
+    `length`: size of the text it came from, to choose among equal occurrences.
     """
     near = round(place.start * len(text.raw) / length) if length else place.start
     found = _as_it_was(place, text.raw, near)
@@ -72,7 +70,7 @@ def _by_letters(place: TextQuote, text: Text, near: int) -> tuple[int, int] | No
 
 
 def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> tuple[int, int] | None:
-    """The occurrence whose surroundings agree most; of several, the nearest. None where it may be another one."""
+    """The occurrence with the best matching context, then the nearest; None if that is ambiguous."""
     best: tuple[float, int, int] | None = None
     at = text.find(exact)
     while at >= 0:
@@ -89,7 +87,7 @@ def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> t
 
 
 def _agreement(one: str, other: str) -> int:
-    """Characters at the beginning that are the same in both."""
+    """Length of the common prefix."""
     for number, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return number
@@ -97,7 +95,7 @@ def _agreement(one: str, other: str) -> int:
 
 
 def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, int]:
-    """With the marks around the letters, where the quotation had such."""
+    """Extend a match by the punctuation that the quotation had."""
     before = _edge(exact)
     behind = _edge(exact[::-1])
     while before and start and _is_mark(raw[start - 1]):
@@ -130,7 +128,7 @@ def _by_likeness(place: TextQuote, text: Text, near: int) -> tuple[int, int] | N
 
 
 def _alike(prefix: list[str], exact: list[str], suffix: list[str], text: Text, near: int) -> tuple[int, int] | None:
-    """The words of the text that resemble these most, if enough of them do."""
+    """The most similar run of words, if similar enough."""
     sought = [*prefix, *exact, *suffix]
     words = text.words
     shift = _likely_shift(sought, len(prefix), words, near)
@@ -153,7 +151,7 @@ def _alike(prefix: list[str], exact: list[str], suffix: list[str], text: Text, n
         return None
     if len(inside) < _SEED_WORDS and around < _ENOUGH:
         return None
-    # Where words at an edge were changed, the edge lies where the words around it end.
+    # If words at an edge changed, the edge lies at the words around it.
     start = inside[0][1] - (inside[0][0] - first) if inside else before[-1][1] + 1
     end = inside[-1][1] + (last - inside[-1][0]) if inside else behind[0][1]
     start = max(start, before[-1][1] + 1 if before else 0)
@@ -164,7 +162,7 @@ def _alike(prefix: list[str], exact: list[str], suffix: list[str], text: Text, n
 
 
 def _likely_shift(sought: list[str], first: int, words: "_Words", near: int) -> int | None:
-    """Number of the text's word that the first of these is, as most short runs of them say."""
+    """Word index of the first of these words, by a vote of their short runs."""
     runs = [found for at in range(len(sought)) if (found := _run(sought, at))]
     step = max(1, len(runs) // _SEEDS)
     votes: Counter[int] = Counter()
@@ -184,7 +182,7 @@ def _likely_shift(sought: list[str], first: int, words: "_Words", near: int) -> 
 
 
 def _run(sought: list[str], at: int) -> tuple[int, str] | None:
-    """So many words from `at` on that they are seldom found by chance, joined."""
+    """Words from `at` on, joined until they are unlikely to recur by chance."""
     for count in range(2, _SEED_WORDS + 1):
         if at + count > len(sought):
             return None
@@ -196,14 +194,14 @@ def _run(sought: list[str], at: int) -> tuple[int, str] | None:
 
 @dataclass(frozen=True)
 class _Words:
-    """The words of a text, normalised, and their letters as one string."""
+    """The normalised words of a text, and their letters as one string."""
 
     normal: list[str]
     starts: list[int]
     """Offsets in the text."""
     ends: list[int]
     positions: list[int]
-    """Where each word begins in `letters`; then where the last ends."""
+    """Where each word starts in `letters`, and the end of the last."""
     letters: str
 
     @classmethod
@@ -216,15 +214,15 @@ class _Words:
         return cls(normal, starts, ends, list(accumulate(map(len, normal), initial=0)), "".join(normal))
 
     def word_at(self, position: int) -> int:
-        """Number of the word that holds this position of `letters`."""
+        """Index of the word at this position of `letters`."""
         return min(bisect_right(self.positions, position) - 1, max(0, len(self.normal) - 1))
 
     def position_of(self, offset: int) -> int:
-        """Where in `letters` the word stands that is at an offset of the text, or before it."""
+        """Position in `letters` of the word at or before a text offset."""
         return self.positions[max(0, bisect_right(self.starts, offset) - 1)]
 
     def offset_of(self, position: int) -> int:
-        """Offset in the text of a position of `letters`."""
+        """Text offset of a position in `letters`."""
         word = self.word_at(position)
         return min(self.starts[word] + position - self.positions[word], self.ends[word] - 1)
 
@@ -242,6 +240,5 @@ def _normal(word: str) -> str:
 
 
 def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
-    """`anchor` of each, in one text."""
     searched = Text(text)
     return [anchor(place, searched, length) for place in places]

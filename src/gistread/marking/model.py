@@ -1,8 +1,4 @@
-"""A mark: a bookmark, a letter as in vim, a highlight, a note. Data, and when two versions of one are the same.
-
-Every mark is one record with an id of its own. What a person changes on two screens at once is merged, and of
-two notes on the same mark neither is lost. Nothing here knows files or screens.
-"""
+"""Marks in a book: bookmarks, letters as in vim, highlights, notes; and merging of concurrent changes."""
 
 import time
 import uuid
@@ -21,7 +17,7 @@ class MarkKind(StrEnum):
 
 
 class Color(StrEnum):
-    """Of a highlight. A name to people; what it looks like is the theme's affair."""
+    """Colour names of highlights; themes define their look."""
 
     YELLOW = "yellow"
     GREEN = "green"
@@ -31,7 +27,7 @@ class Color(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """`id` stays the same through all changes; `changed_at` says which version is the later one."""
+    """A mark; `changed_at` orders the versions of one `id`."""
 
     id: str
     kind: MarkKind
@@ -40,12 +36,12 @@ class Mark:
     """Of a highlight."""
     note: str = ""
     letter: str = ""
-    """Of a letter mark: the one letter."""
+    """Of a letter mark."""
     made_at: float = 0.0
-    """Seconds since the epoch, likewise `changed_at`."""
+    """Seconds since the epoch; likewise `changed_at`."""
     changed_at: float = 0.0
     lost: bool = False
-    """Its words are not in this version of the text: `place` is that of an earlier one."""
+    """Its words are not in this version of the text; `place` is from an earlier one."""
 
     @property
     def start(self) -> int:
@@ -57,20 +53,20 @@ class Mark:
 
 
 def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, note: str = "", letter: str = "") -> Mark:
-    """A mark made now. A letter marks one place in a book: its id is the letter's."""
+    """A mark made now. A letter mark's id is its letter, since it marks one place per book."""
     now = time.time()
     identifier = f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
     return Mark(identifier, kind, place, color, note, letter, now, now)
 
 
 def changed(mark: Mark, **fields: object) -> Mark:
-    """The mark with other fields, as of now; later than it was, whatever the clock says."""
+    """The mark with other fields and a later `changed_at`."""
     at = max(time.time(), mark.changed_at + 1e-3)
     return replace(mark, changed_at=at, **fields)  # type: ignore[arg-type]
 
 
 def merged(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
-    """What to keep of my change of `base`, where `known` was kept in the meantime: both notes, my other fields."""
+    """Merge my change of `base` with the version stored meanwhile: both notes, my other fields."""
     if known is None or known.lost or base is None or known.note in (base.note, mine.note) or not known.note:
         return mine
     if mine.note == base.note:
@@ -79,5 +75,5 @@ def merged(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
 
 
 def in_order(marks: list[Mark]) -> list[Mark]:
-    """By place in the book; those that lost theirs last."""
+    """By position; lost marks last."""
     return sorted(marks, key=lambda mark: (mark.lost, mark.start, mark.end, mark.made_at))

@@ -1,11 +1,8 @@
-"""Marks on disk: one journal a book in the data directory, a set of records that merges.
+"""Stores marks in one journal per book.
 
-A record is a version of a mark, or says that the mark is gone. Of one id the latest holds, wherever in the file
-it stands. So two gistreads with one book both read and write: each write is an append under a lock that is held
-for milliseconds, and what the other wrote is there when one next looks. What was removed stays known as removed,
-and can be brought back.
-
-Failing to write is a StorageError; the file is then as it was.
+A record is a version of a mark or its removal; the latest record of an id counts, wherever it stands. Processes append
+under a short lock, so several can share a book. Removed marks can be restored. Failed writes raise StorageError and
+leave the file as it was.
 """
 
 import time
@@ -20,34 +17,34 @@ from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
 _WAIT_S = 2.0
-"""How long a write waits for another gistread's; each takes a few milliseconds."""
+"""Seconds to wait for another process's write, which takes milliseconds."""
 _SUPERSEDED = 200
-"""Versions replaced by later ones, before the file is written anew without them."""
+"""Number of replaced versions that triggers a rewrite."""
 _MOMENT_S = 1e-3
-"""Between two versions at least, whatever the clocks say."""
+"""Minimum between versions of a mark."""
 _FIELDS = {"id", "kind", "place", "color", "note", "letter", "made_at", "changed_at", "lost"}
 
 Stamp = tuple[int, int, int]
-"""Changes when the file does."""
+"""(inode, modification time, size)."""
 
 
 class MarkStore:
-    """The marks of every book, in a directory that may not exist yet."""
+    """Marks of all books, in a directory that may not exist yet."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def marks(self, sha256: str) -> list[Mark]:
-        """The marks of a book, by place. Raises StorageError."""
+        """Marks of a book, by position. Raises StorageError."""
         versions = _versions(self._read(sha256))
         return in_order([mark for mark in map(_mark, versions.values()) if mark is not None])
 
     def ids(self, sha256: str) -> set[str]:
-        """Every mark that the book has or had. Raises StorageError."""
+        """Ids of all marks, removed ones included. Raises StorageError."""
         return set(_versions(self._read(sha256)))
 
     def stamp(self, sha256: str) -> Stamp | None:
-        """Another one when the marks may have changed; None where there are none."""
+        """Changes with the file; None if there is none."""
         try:
             status = self._file(sha256).stat()
         except OSError:
@@ -55,9 +52,9 @@ class MarkStore:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
-        """Keep a mark, or a new version of `base`, and return it as it is kept.
+        """Store a mark, or a new version of `base`, and return the stored version.
 
-        Where another gistread wrote another note to it since, both notes are kept. Raises StorageError.
+        A note written meanwhile by another process is kept as well. Raises StorageError.
         """
         with self._open(sha256) as journal:
             known = _versions(_checked(journal.records, journal.path)).get(mark.id)
@@ -68,7 +65,7 @@ class MarkStore:
         return mark
 
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
-        """Keep those whose ids the book never had; which these were. Raises StorageError."""
+        """Store the marks with new ids and return them. Raises StorageError."""
         with self._open(sha256) as journal:
             known = _versions(_checked(journal.records, journal.path))
             new = [mark for mark in marks if mark.id not in known]
@@ -77,7 +74,7 @@ class MarkStore:
         return new
 
     def remove(self, sha256: str, mark: Mark) -> Mark:
-        """Take a mark away and return it as it was last; `put` brings it back. Raises StorageError."""
+        """Remove a mark and return its last version; `put` restores it. Raises StorageError."""
         with self._open(sha256) as journal:
             known = _versions(_checked(journal.records, journal.path)).get(mark.id)
             last = (_mark(known) if known else None) or mark
@@ -108,7 +105,7 @@ class MarkStore:
 
 
 def _checked(records: Iterable[Record], file: Path) -> list[Record]:
-    """The records of this version. Raises StorageError where a later gistread wrote the file."""
+    """Valid records. Raises StorageError if a later version wrote the file."""
     known = []
     for record in records:
         match record.get("kind"):
@@ -142,7 +139,7 @@ def _record(mark: Mark) -> Record:
 
 
 def _mark(record: Record) -> Mark | None:
-    """None for a record that says the mark is gone, or that no gistread wrote."""
+    """None for a removal or an unknown record."""
     if record["kind"] == "gone":
         return None
     try:

@@ -1,20 +1,18 @@
-"""A place in a book, known by its offsets and by its words: so it is found again in another version of the text.
-
-The three texts are those of the W3C's TextQuoteSelector (Web Annotation Data Model, 4.2.4). Nothing here knows
-books; a text is a `str`.
+"""Text quotes: offsets with the quoted words and their context (W3C TextQuoteSelector), to find a place in another
+version.
 """
 
 from dataclasses import dataclass
 
 CONTEXT = 64
-"""Characters that are kept before and behind a place."""
+"""Characters of context on each side."""
 _HERE = 64
-"""Characters that stand for a place without an end, such as a bookmark."""
+"""Characters quoted for a place without an end, such as a bookmark."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextQuote:
-    """`text[start:end] == exact`, with `prefix` before it and `suffix` behind."""
+    """`text[start:end] == exact`, preceded by `prefix` and followed by `suffix`."""
 
     start: int
     end: int
@@ -24,10 +22,7 @@ class TextQuote:
 
 
 def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
-    """The place `[start, end)` of a text; without an end the first words from `start` on.
-
-    Offsets outside the text are the nearest inside.
-    """
+    """Quote `[start, end)`; without an end, the first words from `start`. Offsets are clamped to the text."""
     start = min(max(0, start), len(text))
     if end is None:
         end = _end_of_words(text, start)
@@ -36,7 +31,7 @@ def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
 
 
 def _end_of_words(text: str, start: int) -> int:
-    """End of some whole words from `start` on."""
+    """End of the last whole word that fits."""
     words = text[start : start + _HERE]
     if start + _HERE < len(text):
         cut = max(words.rfind(" "), words.rfind("\n"))

@@ -1,8 +1,6 @@
-"""The story that ships with gistread, and twenty questions about it with the places where their answers stand.
+"""The sample story "Fourteen Inches" (CC0 1.0) and twenty questions about it with the locations of their answers.
 
-"Fourteen Inches" was written for this project and is dedicated to the public domain (CC0 1.0), its questions too.
-Tests and the tour of a first start lean on it. It does not know how a book is opened: the offsets point into the
-normalised text that `gistread.book.open.open_book(story_path())` gives, and the tests hold the two together.
+Offsets refer to the text that `gistread.book.open.open_book(story_path())` returns.
 """
 
 from dataclasses import dataclass
@@ -19,19 +17,19 @@ _FOLDER = Path(__file__).parent
 
 
 class QuestionKind(StrEnum):
-    """How much of the book an answer takes."""
+    """How much of the book an answer needs."""
 
     SINGLE = "single"
-    """One passage is enough."""
+    """One passage."""
     TWO_PLACES = "two places"
-    """Two passages in chapters far apart have to be put together."""
+    """Two passages in distant chapters."""
     NOT_SAID = "not said"
     """The book gives no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """Where an answer stands: `quote` is the book's `text[start:end]`, in characters."""
+    """Location of an answer: `quote` is the book's `text[start:end]`."""
 
     start: int
     end: int
@@ -40,26 +38,26 @@ class AnswerSpan:
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """A question about the story, with what may be answered."""
+    """A question about the story with its reference answer."""
 
     question: str
     answer: str
-    """The reference: short, and complete."""
+    """Short and complete."""
     also: tuple[str, ...]
-    """Other answers that are right."""
+    """Other correct answers."""
     kind: QuestionKind
     places: tuple[AnswerSpan, ...]
-    """What the answer rests on, in the order of the book; none where the book does not say."""
+    """Evidence in text order; empty if the book does not say."""
 
 
 def story_path() -> Path:
-    """The story's file: plain text, UTF-8, a line for each paragraph."""
+    """Path of the story: UTF-8 text, one line a paragraph."""
     return _FOLDER / "story.txt"
 
 
 @cache
 def questions() -> tuple[SampleQuestion, ...]:
-    """The twenty questions. Raises StorageError where the installed file is missing or damaged."""
+    """The twenty questions. Raises StorageError if the installed file is missing or damaged."""
     path = _FOLDER / "questions.json"
     try:
         return tuple(_question(entry) for entry in orjson.loads(path.read_bytes()))

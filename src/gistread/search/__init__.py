@@ -1,1 +1,1 @@
-"""Search over texts: exact, as a person types, and ranked, as a question asks."""
+"""Search: exact, regular expressions, and ranked by relevance."""

@@ -1,7 +1,4 @@
-"""Searches one book in each of three ways, and keeps what makes the next search quick.
-
-It knows the book's text and paragraphs. It may be used from several threads at once; what is being made is made once.
-"""
+"""Searches a book in three modes and caches the indexes. Thread-safe."""
 
 import threading
 from array import array
@@ -17,7 +14,7 @@ from gistread.search.pattern import find_pattern
 from gistread.search.ranked import Ranker
 
 RANKED_MOST = 100
-"""Passages that a ranked search gives: nobody reads more of them."""
+"""Most hits of a ranked search."""
 _ASK_EVERY = 2048
 
 
@@ -33,19 +30,19 @@ class SearchMode(StrEnum):
 
 
 class SearchCancelled(Exception):  # noqa: N818  (nothing went wrong)
-    """Nobody waits for this search any more."""
+    """The search was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
-    """What was found, as bounds in the book's text: in the order of the book, or (ranked) the best first."""
+    """Hits as text ranges, in text order or, if ranked, the best first."""
 
     words: str = ""
     mode: SearchMode = SearchMode.EXACT
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
     parts: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    """Ranked: of each hit, by its index, the bounds of the words that were meant."""
+    """Ranked only: the ranges of matching words, by index of the hit."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -54,15 +51,15 @@ class SearchHits:
         return self.starts[index], self.ends[index]
 
     def marked(self, index: int) -> tuple[tuple[int, int], ...]:
-        """What to show of a hit: its words, or all of it."""
+        """Ranges to highlight in a hit: its matching words, or all of it."""
         return self.parts.get(index) or (self.span(index),)
 
     def index_at(self, offset: int) -> int:
-        """Index of the first hit at or behind `offset`; their number where there is none. Not of ranked hits."""
+        """Index of the first hit at or after `offset`, or the number of hits. Not for ranked hits."""
         return bisect_left(self.starts, offset)
 
     def between(self, start: int, end: int) -> Iterable[int]:
-        """Indices of the hits that begin in `[start, end)`."""
+        """Indices of the hits that start in `[start, end)`."""
         if self.mode is SearchMode.RANKED:
             return [index for index, at in enumerate(self.starts) if start <= at < end]
         return range(bisect_left(self.starts, start), bisect_left(self.starts, end))
@@ -73,7 +70,7 @@ def _never() -> bool:
 
 
 class BookSearch:
-    """Of one book."""
+    """Searches one book."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -83,7 +80,7 @@ class BookSearch:
         self._ranker: Ranker | None = None
 
     def prepare(self, mode: SearchMode) -> None:
-        """Make what the first search of this mode needs. War and Peace: 0.2 s; ranked 2 s."""
+        """Build the index of a mode. War and Peace: 0.2 s; ranked 2 s."""
         if mode is SearchMode.EXACT:
             with self._lock:
                 if self._folded is None:
@@ -95,21 +92,17 @@ class BookSearch:
                     self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
 
     def is_ready(self, mode: SearchMode) -> bool:
-        """Whether a search of this mode begins at once."""
+        """Whether the index of a mode exists."""
         return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
 
     def find(
         self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = _never
     ) -> SearchHits:
-        """All hits; none for nothing but white space.
+        """All hits; none for white space.
 
-        Args:
-            whole_words: of an exact search alone.
-            stopped: asked now and then; once it says True, nobody wants the hits.
+        `whole_words` applies to exact searches; `stopped` is polled.
 
-        Raises:
-            PatternError: a regular expression that cannot be used.
-            Stopped: `stopped` said so.
+        Raises PatternError for an unusable regular expression, SearchCancelled if `stopped` returned True.
         """
         if not words.strip():
             return SearchHits(words, mode)
@@ -130,7 +123,7 @@ class BookSearch:
         return SearchHits(words, mode, starts, ends)
 
     def _ranked(self, words: str, stopped: Callable[[], bool]) -> SearchHits:
-        """Of each paragraph that matches, the sentence that has most of the words."""
+        """For each matching paragraph, the sentence with the most words of the query."""
         assert self._ranker is not None
         book, ranker = self._book, self._ranker
         starts, ends = array("q"), array("q")
@@ -149,7 +142,7 @@ class BookSearch:
 
 
 def _richest(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
-    """Bounds of the sentence with the most different terms, of equals the first. `places`: (start, end, term)."""
+    """The sentence with the most distinct terms, the first of equals. `places`: (start, end, term)."""
     firsts = [first for first, _, _ in places]
     best, most = (0, len(text)), 0
     for start, end in sentence_spans(text):

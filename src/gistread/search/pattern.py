@@ -1,8 +1,7 @@
-"""Finds a regular expression in a text, within a time limit that no expression can outstay.
+"""Finds regular expressions within a time limit.
 
-The package `regex` checks the clock while it matches, and lets other threads run. Two things it does not bound, so they
-are bounded here: how long an expression is, and how often it says that something is to be counted, which is unrolled
-before anything is matched.
+The package `regex` checks the clock while matching and releases the GIL. Length and repetition counts, which it expands
+beforehand, are limited here.
 """
 
 import re
@@ -18,17 +17,14 @@ _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
 
 
 class PatternError(UsageError):
-    """What was typed is no regular expression, or one that takes too long."""
+    """An invalid regular expression, or one that takes too long."""
 
 
 def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Iterator[tuple[int, int]]:
-    """Bounds of each match in `text` that has a character, in order.
+    """Ranges of the non-empty matches in `text`, in order.
 
-    Upper and lower case are the same unless the expression has a capital outside of escapes. `^` and `$` match at the
-    ends of paragraphs and lines; `.` matches all but a line's end. The whole search takes at most about `seconds`.
-
-    Raises:
-        PatternError: at once or at any later match, in words a person can be shown.
+    Case counts if the expression has a capital outside escapes. `^` and `$` match at lines. The search takes at most
+    about `seconds`. Raises PatternError, possibly at a later match.
     """
     if not expression:
         return

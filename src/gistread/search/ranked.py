@@ -1,7 +1,4 @@
-"""Ranks texts by how well they match a question: BM25 over stems, by the package rank-bm25.
-
-Knows texts and positions; knows nothing of books, pages or gists.
-"""
+"""Ranks texts by relevance to a query: BM25 over stems, with the package rank-bm25."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -10,43 +7,42 @@ from typing import Any
 from gistread.search.tokens import Terms
 
 _KEPT = 3
-"""Rankers: a book in passages, in its pages, and in the passages of its pages. War and Peace takes some 60 MB."""
+"""Cached rankers; War and Peace takes about 60 MB."""
 
 
 @lru_cache(_KEPT)
 def ranker_of(documents: tuple[str, ...], language: str) -> "Ranker":
-    """One for what is asked about again and again, a book cut in some way: the latest are kept. From any thread."""
+    """A cached ranker for `documents`. Thread-safe."""
     return Ranker(documents, language)
 
 
 class Ranker:
-    """An index over `documents`. War and Peace by paragraphs takes about 2 s."""
+    """An index over `documents`. War and Peace by paragraph takes about 2 s."""
 
     def __init__(self, documents: Sequence[str], language: str = "") -> None:
-        """`language` in BCP 47, as `Book.language` gives it; empty is English."""
+        """`language`: BCP 47; empty means English."""
         self._terms = Terms(language)
         self._stem = cache(self._terms.stem)
         self._size = len(documents)
         self._index = _index([self._words(document) for document in documents])
 
     def scores(self, query: str) -> list[float]:
-        """The score of each document, in order; 0.0 where it has no word of the query."""
+        """The score of each document, 0.0 without a word of the query."""
         words = [word for word in self._words(query) if self._index and word in self._index.idf]
         if not words:
             return [0.0] * self._size
-        # BM25+ has a floor under each match. The package puts it under every document, matching or not: that much
-        # is taken off again, so that nothing scores for words it lacks.
+        # BM25+ adds a floor to every document, matching or not; subtract it so that documents without a word score 0.
         floor = sum(self._index.delta * self._index.idf[word] for word in words)
         return [max(0.0, score) for score in (self._index.get_scores(words) - floor).round(9).tolist()]
 
     def top(self, query: str, n: int) -> list[int]:
-        """Positions of up to `n` documents that match, the best first; of equals the earlier first."""
+        """Indices of up to `n` matching documents, the best first, of equals the earlier first."""
         scores = self.scores(query)
         best = sorted((i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i))
         return best[: max(0, n)]
 
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
-        """(start, end, stem) of each word of `text` that the query asks for, in order."""
+        """(start, end, stem) of each word of `text` that the query contains, in order."""
         wanted = set(self._words(query))
         stemmed = ((start, end, self._stem(word)) for start, end, word in self._terms.places(text))
         return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
@@ -56,7 +52,7 @@ class Ranker:
 
 
 def _index(documents: list[list[str]]) -> Any:
-    """The package's index; None where there is not a word, since it divides by their mean number."""
+    """The package's index; None without words, since it divides by their mean."""
     if not any(documents):
         return None
     from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it

@@ -1,7 +1,6 @@
-"""Words with which one asks, and which do not say about what: by language, for a search that leaves them out.
+"""Stop words of questions by language: function words, and verbs and nouns such as "said" or "summary".
 
-Function words, and the verbs and nouns of questions about a text ("what was said", "summarise the discussion"). Words
-that are names as often ("will", "may", "mark") are not among them.
+Words that are also names ("will", "may", "mark") are not included.
 """
 
 from collections.abc import Mapping
@@ -51,4 +50,4 @@ _WORDS = {
 STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _WORDS.items()}
 )
-"""By ISO 639-1, in lower case."""
+"""By ISO 639-1 code, in lower case."""

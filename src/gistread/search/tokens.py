@@ -1,15 +1,11 @@
-"""A text becomes the terms that a ranked search compares: words in lower case, pairs of characters where words are
-not parted, stems by language.
-
-Knows nothing of ranking.
-"""
+"""Splits text into terms for ranking: lower-case words, character pairs in unspaced scripts, stems by language."""
 
 import re
 import unicodedata
 from functools import cache
 from typing import Protocol
 
-# Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+# Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -17,7 +13,7 @@ _TOKEN = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}_])\\w)+(?:['’](?:(?![{
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 
-# Snowball's name of each language it stems, by ISO 639-1.
+# Snowball's language names by ISO 639-1.
 _SNOWBALL = {
     "ar": "arabic",
     "ca": "catalan",
@@ -51,14 +47,14 @@ _SNOWBALL = {
     "tr": "turkish",
     "yi": "yiddish",
 }
-# An article that elides before a vowel is a word of its own there.
+# Languages whose articles elide before a vowel.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
 
 ARTICLES = frozenset(
     "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
 )
-"""Words that part nothing when names or short answers are compared."""
+"""Articles, ignored when names or short answers are compared."""
 
 
 class Stemmer(Protocol):
@@ -66,16 +62,16 @@ class Stemmer(Protocol):
 
 
 class Terms:
-    """Cuts texts of one language into words, and gives the stem of a word."""
+    """Tokeniser and stemmer for one language."""
 
     def __init__(self, language: str) -> None:
-        """`language` in BCP 47; where it is empty, English is assumed, where it is not known, words stay whole."""
+        """`language`: BCP 47. Empty means English; for an unknown one words are not stemmed."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
         self._elides = code in _ELIDING
         self._stemmer = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else None
 
     def words(self, text: str) -> list[str]:
-        """The words of `text` in order, in lower case; of unspaced scripts each pair of neighbours."""
+        """Lower-case words of `text` in order; in unspaced scripts each pair of neighbours."""
         text = text.lower()
         if text.isascii():
             return _ASCII_TOKEN.findall(text)
@@ -90,7 +86,7 @@ class Terms:
         return words
 
     def places(self, text: str) -> list[tuple[int, int, str]]:
-        """(start, end, word) of the words of `text`, as `words` has them."""
+        """(start, end, word) of each word."""
         places: list[tuple[int, int, str]] = []
         for match in _TOKEN.finditer(text):
             start, token = match.start(), match[0].lower().replace("’", "'")
@@ -108,13 +104,13 @@ class Terms:
         return places
 
     def stem(self, word: str) -> str:
-        """What all forms of `word` have in common, without diacritics: people leave them out when they search."""
+        """Stem of `word` without diacritics, which people omit in searches."""
         stem = self._stemmer.stemWord(word) if self._stemmer else word
         return stem if stem.isascii() else folded(stem)
 
 
 def folded(word: str) -> str:
-    """`word` without its diacritics."""
+    """`word` without diacritics."""
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
