@@ -5,6 +5,7 @@ independent, only damaged lines are removed. Anything removed beyond one torn li
 """
 
 import contextlib
+import fcntl
 import os
 import time
 import zlib
@@ -17,11 +18,6 @@ from typing import Any, Self
 import orjson
 
 from gistread.errors import StorageError
-
-try:
-    import fcntl
-except ImportError:  # Windows has no advisory locks of this kind; there two writers are not kept apart.
-    fcntl = None  # type: ignore[assignment]
 
 Record = dict[str, Any]
 
@@ -228,8 +224,6 @@ def _still_named(path: Path, file: FileIO) -> bool:
 
 def lock(file: FileIO) -> bool:
     """Try to lock; returns whether this process may write."""
-    if fcntl is None:
-        return True
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

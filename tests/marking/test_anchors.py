@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
-from gistread.marking.anchors import Text, anchor, anchor_all
+from gistread.marking.anchors import Text, anchor
 from gistread.marking.text_quote import CONTEXT, TextQuote, quote_at
 from gistread.sample import story_path
 from tests.book.data import needs_books, text_book
@@ -24,6 +25,11 @@ def sample() -> str:
 @cache
 def novel() -> str:
     return open_book(text_book("Time-Machine")).text
+
+
+def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
+    searched = Text(text)
+    return [anchor(place, searched, length) for place in places]
 
 
 def passages(text: str, count: int, seed: int = 1) -> list[TextQuote]:

@@ -60,6 +60,15 @@ def _single_gaps(line: str) -> str:
     return line[: len(line) - len(text)] + _INNER_SPACE_RUN.sub(" ", text)
 
 
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+
+
+def language_tag(text: str) -> str:
+    """The BCP 47 tag in `text`; empty if it is none or names no language."""
+    tag = text.strip().replace("_", "-")
+    return tag if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul") else ""
+
+
 # Scripts without spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"

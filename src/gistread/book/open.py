@@ -39,9 +39,6 @@ def never() -> bool:
     return False
 
 
-_BLOCK = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
-
 def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
     """Read the book in the file `source`. Raises BookError."""
 
@@ -85,12 +82,10 @@ def open_file(source: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises BookError."""
     try:
         # Opening a pipe without a writer would block for ever.
-        descriptor = os.open(source, os.O_RDONLY | _BLOCK)
+        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise BookError(f"There is no file {source}.") from error
     except PermissionError as error:
-        if source.is_dir():  # Windows does not even open them
-            raise _directory(source) from error
         raise BookError(f"{source} cannot be read: you have no permission to.") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

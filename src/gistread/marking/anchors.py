@@ -8,7 +8,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -237,8 +236,3 @@ def _letters(text: str) -> str:
 
 def _normal(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
-
-
-def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
-    searched = Text(text)
-    return [anchor(place, searched, length) for place in places]

@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -128,10 +127,6 @@ def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], b
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the converter and its children."""
     if process.poll() is not None:
-        return
-    if sys.platform == "win32":
-        process.kill()
-        process.wait()
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)

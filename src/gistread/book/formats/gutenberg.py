@@ -37,38 +37,15 @@ _CREDIT = re.compile(
     re.IGNORECASE,
 )
 
-_LANGUAGES = {
-    "arabic": "ar",
-    "bulgarian": "bg",
-    "catalan": "ca",
-    "chinese": "zh",
-    "czech": "cs",
-    "danish": "da",
-    "dutch": "nl",
-    "english": "en",
-    "esperanto": "eo",
-    "finnish": "fi",
-    "french": "fr",
-    "german": "de",
-    "greek": "el",
-    "hebrew": "he",
-    "hungarian": "hu",
-    "icelandic": "is",
-    "irish": "ga",
-    "italian": "it",
-    "japanese": "ja",
-    "latin": "la",
-    "norwegian": "no",
-    "polish": "pl",
-    "portuguese": "pt",
-    "romanian": "ro",
-    "russian": "ru",
-    "spanish": "es",
-    "swedish": "sv",
-    "tagalog": "tl",
-    "turkish": "tr",
-    "welsh": "cy",
-}
+_LANGUAGES: dict[str, str] = dict(
+    re.findall(
+        r"(\w+)=(\w+)",
+        """arabic=ar bulgarian=bg catalan=ca chinese=zh czech=cs danish=da dutch=nl english=en esperanto=eo finnish=fi
+        french=fr german=de greek=el hebrew=he hungarian=hu icelandic=is irish=ga italian=it japanese=ja latin=la
+        norwegian=no polish=pl portuguese=pt romanian=ro russian=ru spanish=es swedish=sv tagalog=tl turkish=tr
+        welsh=cy""",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +56,6 @@ class GutenbergText:
     title: str = ""
     authors: tuple[str, ...] = ()
     language: str = ""
-    from_gutenberg: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,5 +121,4 @@ def strip_gutenberg(text: str) -> GutenbergText:
         title=one_line(title),
         authors=tuple(author for author in (one_line(author) for author in authors) if author),
         language=_LANGUAGES.get(fields.get("Language", [""])[0].lower(), ""),
-        from_gutenberg=True,
     )

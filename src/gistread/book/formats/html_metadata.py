@@ -8,14 +8,13 @@ from lxml import etree
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.formats.elements.single_document import Metadata
 from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
-from gistread.book.normalise import one_line
+from gistread.book.normalise import language_tag, one_line
 
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
 _IDENTIFIERS = ("dc.identifier", "dcterms.identifier", "citation_isbn", "citation_doi", "book:isbn", "isbn", "doi")
 _SCHEMES = {"citation_isbn": "isbn:", "book:isbn": "isbn:", "isbn": "isbn:", "citation_doi": "doi:", "doi": "doi:"}
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 # "Chapter 1 - A Site": what follows is usually the site's name.
@@ -99,11 +98,7 @@ def _is_name(value: str) -> bool:
 def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
     body = next((element for element in root.iter() if local_name(element) == "body"), root)
     said = [element.get(key) for element in (root, body) for key in ("lang", _XML_LANG)]
-    for value in (*said, *_all(meta, _LANGUAGES)):
-        match = _LANGUAGE.fullmatch((value or "").strip().replace("_", "-"))
-        if match and match[0].lower() != "und":
-            return match[0]
-    return ""
+    return next(filter(None, (language_tag(value or "") for value in (*said, *_all(meta, _LANGUAGES)))), "")
 
 
 def _cover(root: etree._Element) -> str:

@@ -1,5 +1,6 @@
 """Turns a Word document into a Book. Tracked changes are read as if accepted."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -20,36 +21,7 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
 # Languages not written in Latin letters. If the letters contradict the stated language, nobody set it.
 _LATIN_SHARE = 0.5
-_NOT_LATIN = frozenset(
-    [
-        "ru",
-        "uk",
-        "be",
-        "bg",
-        "sr",
-        "mk",
-        "el",
-        "he",
-        "yi",
-        "ar",
-        "fa",
-        "ur",
-        "hi",
-        "bn",
-        "ta",
-        "te",
-        "th",
-        "zh",
-        "ja",
-        "ko",
-        "ka",
-        "hy",
-        "mn",
-        "kk",
-        "ky",
-        "tg",
-    ]
-)
+_NOT_LATIN = re.compile(r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I)
 
 
 def read_docx(archive: Archive, name: str) -> Book:
@@ -114,7 +86,7 @@ def _is_possible(language: str, sample: str) -> bool:
     """Whether the letters fit the language; if they do not, it is only the default of the author's Word."""
     letters = [char for char in sample if char.isalpha()]
     latin = sum(char < "\u0250" for char in letters)
-    return (latin >= len(letters) * _LATIN_SHARE) is (language.lower().partition("-")[0] not in _NOT_LATIN)
+    return (latin >= len(letters) * _LATIN_SHARE) is not bool(_NOT_LATIN.match(language))
 
 
 def _notices(writer: BodyWriter, *, repaired: bool) -> Iterator[str]:

@@ -13,10 +13,10 @@ from lxml import etree
 from gistread.book.formats.archive import Archive, ArchiveError, normalised
 from gistread.book.formats.elements.markup import local_name, named, parse_foreign, parse_lenient, plain_text
 from gistread.book.formats.elements.single_document import Metadata
+from gistread.book.normalise import language_tag
 
 _CORE = "docProps/core.xml"
 _DOCUMENT = "word/document.xml"
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 # Formatting, proofing marks and printer breaks: most of the tags, and no text.
 _NOISE = re.compile(
     r"<w:(?:rFonts|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
@@ -80,12 +80,11 @@ def metadata_of(archive: Archive) -> Metadata:
         return Metadata()
     said = {local_name(element): plain_text(element) for element in root}
     title = said.get("title", "")
-    language = said.get("language", "").replace("_", "-")
     return Metadata(
         # Left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
         authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in said.get("creator", "").split(";"))))),
-        language=language if _LANGUAGE.fullmatch(language) else "",
+        language=language_tag(said.get("language", "")),
         identifiers=tuple(filter(None, (said.get("identifier", ""),))),
     )
 

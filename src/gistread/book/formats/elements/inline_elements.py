@@ -8,6 +8,7 @@ from lxml import etree
 from gistread.book.formats.elements.stylesheets import INHERITED, Sheet, meaning_of
 from gistread.book.inline import InlineMark
 from gistread.book.model import Style
+from gistread.book.normalise import language_tag
 
 _ELEMENTS = {
     Style.EMPHASIS: "em i cite dfn var",
@@ -37,8 +38,6 @@ _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.
 _MEANT = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
-_NO_LANGUAGE = frozenset(("und", "zxx", "mis", "mul"))
 # Scripts and data are no targets to show.
 _NO_ADDRESS = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
@@ -100,9 +99,7 @@ def address_of(element: etree._Element, name: str) -> str:
 def language_of(element: etree._Element) -> str:
     """BCP 47 language that the element declares; empty if none."""
     # In HTML the prefix is part of the attribute's name.
-    said = element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or ""
-    match = _LANGUAGE.fullmatch(said.strip().replace("_", "-"))
-    return match[0] if match and match[0].lower() not in _NO_LANGUAGE else ""
+    return language_tag(element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or "")
 
 
 def is_same_language(one: str, other: str) -> bool:

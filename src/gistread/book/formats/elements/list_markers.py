@@ -6,31 +6,14 @@ from lxml import etree
 
 BULLET = "•"
 _LETTERS = 26
-_ROMAN = (
-    (1000, "m"),
-    (900, "cm"),
-    (500, "d"),
-    (400, "cd"),
-    (100, "c"),
-    (90, "xc"),
-    (50, "l"),
-    (40, "xl"),
-    (10, "x"),
-    (9, "ix"),
-    (5, "v"),
-    (4, "iv"),
-    (1, "i"),
-)
+_ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+_ROMAN_SIGNS = ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i")
 _LARGEST_ROMAN = 3999
 _STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _BY_STYLE = {
-    "lower-alpha": "a",
-    "lower-latin": "a",
-    "upper-alpha": "A",
-    "upper-latin": "A",
-    "lower-roman": "i",
-    "upper-roman": "I",
-    "decimal": "1",
+    **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
+    **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
+    **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
 }
 MARKER = "data-marker"
 """Attribute with an item's marker, for formats that count differently from HTML."""
@@ -63,7 +46,7 @@ def counted(number: int, kind: str) -> str:
         return text
     if kind in ("i", "I") and 0 < number <= _LARGEST_ROMAN:
         text, rest = "", number
-        for worth, sign in _ROMAN:
+        for worth, sign in zip(_ROMAN_VALUES, _ROMAN_SIGNS, strict=True):
             text += sign * (rest // worth)
             rest %= worth
         return text if kind == "i" else text.upper()

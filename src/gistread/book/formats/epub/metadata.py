@@ -5,8 +5,8 @@ import re
 from lxml import etree
 
 from gistread.book.formats.elements.markup import first, named, plain_text
+from gistread.book.normalise import language_tag
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _UUID = re.compile(r"(?:urn:)?(?:uuid:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
 _ISBN = re.compile(r"(?:urn:)?(?:isbn(?:-1[03])?)?[: ]*([0-9][0-9 -]{8,16}[0-9xX])", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
@@ -49,11 +49,7 @@ def authors_of(root: etree._Element) -> tuple[str, ...]:
 
 def language_of(root: etree._Element) -> str:
     """The first valid language, in BCP 47."""
-    for element in _metadata(root, "language"):
-        match = _LANGUAGE.fullmatch(plain_text(element).replace("_", "-"))
-        if match and match[0].lower() != "und":
-            return match[0]
-    return ""
+    return next(filter(None, (language_tag(plain_text(element)) for element in _metadata(root, "language"))), "")
 
 
 def identifiers_of(root: etree._Element) -> tuple[str, ...]:

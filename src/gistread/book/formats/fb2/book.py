@@ -12,13 +12,13 @@ from gistread.book.formats.elements.single_document import Metadata, read_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.fb2.tree import FictionBook, reference, tree_of
 from gistread.book.model import Book
+from gistread.book.normalise import language_tag
 from gistread.errors import BookError
 
 _DECLARATION = re.compile(rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE)
 # Pictures are most of the bytes; a parser would keep them all.
 _BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 def read_fb2(data: bytes, name: str) -> Book:
@@ -63,7 +63,6 @@ def _metadata(root: etree._Element) -> Metadata:
     if info is None:
         return Metadata()
     publication, document = _first(root, "publish-info"), _first(root, "document-info")
-    language = _text(info, "lang").replace("_", "-")
     isbn = _text(publication, "isbn").replace(" ", "")
     own = _text(document, "id")
     cover = _first(info, "coverpage")
@@ -71,7 +70,7 @@ def _metadata(root: etree._Element) -> Metadata:
     return Metadata(
         title=_text(info, "book-title"),
         authors=tuple(dict.fromkeys(filter(None, (_person(e) for e in info if local_name(e) == "author")))),
-        language=language if _LANGUAGE.fullmatch(language) else "",
+        language=language_tag(_text(info, "lang")),
         identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", own))),
         cover=reference(image).removeprefix("#") if image is not None else "",
     )

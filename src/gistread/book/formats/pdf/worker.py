@@ -12,6 +12,7 @@ import ctypes
 import io
 import math
 import re
+import resource
 import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -297,11 +298,8 @@ def _has_pictures(page: Any) -> bool:
 
 def limit_memory(limit_bytes: int) -> None:
     """Limit this process's memory where the system supports it."""
-    if sys.platform != "win32":
-        import resource
-
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
 
 
 def main(first_page: int, memory_bytes: int) -> None:
