@@ -10,7 +10,7 @@ import pyte
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.cli.progress import ProgressLine, duration, engine_line, reading_line
+from gistread.cli.progress import ProgressLine, engine_line, reading_line
 from gistread.engine.protocol import EngineState, Phase
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 
@@ -25,22 +25,6 @@ def memory(read: int = 0) -> GistMemory:
     book = Book(text, "T", (Paragraph(0, len(text)),), (Chapter("T", 0, len(text)),))
     pages = [Page(n + 1, n * 500, n * 500 + 500, 100) for n in range(read)]
     return GistMemory(book, PageSize(50, 150), "m", [MemoryEntry(p, Gist("g", 1, GistSource.MODEL)) for p in pages])
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0, "1 s"),
-        (40.4, "40 s"),
-        (89, "89 s"),
-        (90, "2 min"),
-        (3540, "59 min"),
-        (7800, "2 h 10 min"),
-        (3600, "1 h 00 min"),
-    ],
-)
-def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
 
 
 def test_reading_shows_pages_speed_and_time_left() -> None:

@@ -10,7 +10,7 @@ from gistread.engine.llama.memory_estimate import ModelSizes
 from gistread.engine.model_files import Availability, ModelFile, availability_of, describe, memory_fit_of
 from gistread.engine.model_kinds import ModelKind, check_writes_text
 from gistread.engine.model_search import FoundModel
-from gistread.engine.model_text import count_words, facts, memory_fit_text, other_facts, size_words
+from gistread.engine.model_text import count_words, facts, memory_fit_text, other_facts
 from gistread.errors import EngineError
 from tests.engine.test_models import gguf
 
@@ -117,7 +117,6 @@ def test_facts_are_told_in_plain_words() -> None:
         "3 files",
         "Ollama",
     ]
-    assert [size_words(size) for size in (512, 98_000_000, 999_600_000)] == ["1 kB", "98 MB", "1.0 GB"]
     assert [count_words(count) for count in (5, 134_515_008, 999_600_000)] == ["1 M", "135 M", "1.0 B"]
 
 

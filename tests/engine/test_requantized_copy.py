@@ -207,7 +207,7 @@ def test_a_copy_needs_room_on_the_disk_and_in_memory(
 ) -> None:
     assert obstacle(header, tmp_path, leave=False) == ""
     assert "unasked" in obstacle(replace(header, parameters=10**9), tmp_path, leave=False)
-    assert "all copies together" in obstacle(replace(header, parameters=10**11), tmp_path, leave=True)
+    assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, leave=True)
     monkeypatch.setattr(requantized_copy, "available_bytes", lambda: 1000)
     assert "memory" in obstacle(header, tmp_path, leave=True)
     monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 1000)

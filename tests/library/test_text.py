@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import bar, percent, time_left, when
+from gistread.library.text import bar, percent, when
 
 NOW = datetime(2026, 3, 2, 0, 30)
 
@@ -44,11 +44,3 @@ def test_a_bar_is_empty_and_full_only_where_that_is_true(share: float, drawn: st
 @pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])
 def test_all_is_said_only_where_nothing_is_left(share: float, said: str) -> None:
     assert percent(share) == said
-
-
-@pytest.mark.parametrize(
-    ("minutes", "said"),
-    [(0, ""), (0.2, "1 min"), (40, "40 min"), (59.8, "1 h"), (130, "2 h 10 min"), (2400, "40 h"), (600, "10 h")],
-)
-def test_the_time_that_is_left(minutes: float, said: str) -> None:
-    assert time_left(minutes) == said

@@ -9,7 +9,7 @@ from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import page_links, scope_of
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
-from gistread.tui.status import minutes, status_of
+from gistread.tui.status import status_of
 from gistread.tui.work.lines import ToPage
 from tests.tui.books import small_book
 
@@ -68,13 +68,6 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
 )
 def test_the_status_line_tells_the_truth(now: Activity, said: str) -> None:
     assert " · ".join(status_of(now).said) == said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0, "under a minute"), (240, "4 min"), (7800, "2 h 10 min"), (3600, "1 h 0 min")]
-)
-def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> None:
-    assert minutes(seconds) == said
 
 
 def test_no_two_commands_have_one_key() -> None:

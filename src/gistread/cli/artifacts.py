@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import Json, need_line
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, at_work, duration, making_line
+from gistread.cli.progress import ProgressLine, at_work, making_line
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.artifacts import ARTIFACTS, VECTORS, Artifact, ArtifactModels, build_artifacts
 from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.readers.registry import METHODS
+from gistread.units import format_duration
 
 
 def needs_of(readers: Sequence[str], *, vectors: bool = False) -> list[Artifact]:
@@ -73,7 +74,7 @@ async def make_needs(
             line.clear()
         seconds = time.monotonic() - begun
         made = left.total - left.done
-        line.say(f"{need.name.capitalize()}: made {made} in {duration(seconds)}.")
+        line.say(f"{need.name.capitalize()}: made {made} in {format_duration(seconds)}.")
         document[need.name] = {"total": left.total, "made": made, "seconds": round(seconds, 3)}
     return document
 
@@ -88,4 +89,4 @@ def _estimate(left: RemainingWork, info: EngineInfo) -> str:
     if seconds is None:
         return f"{left.total - left.done} to make{known}"
     where = at_work(info) if left.by_engine else "the embedding model"
-    return f"about {left.total - left.done} to make, {duration(seconds)} with {where}{known}"
+    return f"about {left.total - left.done} to make, {format_duration(seconds)} with {where}{known}"

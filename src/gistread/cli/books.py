@@ -14,7 +14,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.memories import read_by
 from gistread.library.model import LibraryEntry, absolute
-from gistread.library.text import bar, percent, time_left, when
+from gistread.library.text import bar, percent, when
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
@@ -124,7 +124,7 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         progress = f"{percent(entry.share):>4} {bar(entry.share, _BAR_COLUMNS)}  {when(entry.opened_at, now_s):12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
-    facts = [entry.format, f"{time_left(entry.minutes_left)} left" if entry.minutes_left else "", _read_by(entry, read)]
+    facts = [entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read)]
     where = _shown(entry.path) if entry.path else "read from standard input"
     facts.append(f"{where} (no longer there)" if entry.missing else where)
     return f"{progress}  {title}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"

@@ -12,7 +12,7 @@ from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.loading import loaded
 from gistread.cli.output import fail, write, write_json
-from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.progress import ProgressLine
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_source import ModelSource, fingerprint_of
@@ -23,6 +23,7 @@ from gistread.memory.estimate import expected_pace
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
 from gistread.memory.model_check import TooSlowError, check_model
 from gistread.paths import default_paths
+from gistread.units import format_duration
 
 _NOVEL_WORDS = 100_000
 _FIRST_PAGE_EVERY_S = 0.5
@@ -116,8 +117,8 @@ def _rows(verdict: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]
         ("gists", f"{verdict.gists} of {verdict.passages} its own{faults}"),
     ]
     if info is not None and (pace := expected_pace(info, DEFAULT_READING_MODE).words_per_s):
-        rows.append(("speed", f"reads {_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / pace)} here"))
-    when = "before; `--again` tries it anew" if info is None else f"in {duration(verdict.seconds)}"
+        rows.append(("speed", f"reads {_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / pace)} here"))
+    when = "before; `--again` tries it anew" if info is None else f"in {format_duration(verdict.seconds)}"
     return [*rows, ("tried", when)]
 
 

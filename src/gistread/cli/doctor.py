@@ -11,7 +11,7 @@ from gistread.cli.json_output import Json
 from gistread.cli.loading import chosen_model, loaded
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
-from gistread.cli.progress import ProgressLine, counted, duration
+from gistread.cli.progress import ProgressLine, counted
 from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader, read_header
@@ -20,13 +20,13 @@ from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker,
 from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
 from gistread.engine.model_source import ModelSource
-from gistread.engine.model_text import size_words
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import ReadingMode
 from gistread.paths import default_paths
+from gistread.units import format_duration, format_size
 
 _NOVEL_WORDS = 100_000
 
@@ -153,7 +153,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("kernels", " ".join(library.kernels)),
             ("GPU", f"{card}; support {support}" if not library.has_gpu_support else f"{card}; {support}"),
         ]
-    rows += [("cores", f"{found.cores} physical"), ("memory free", size_words(found.memory_free))]
+    rows += [("cores", f"{found.cores} physical"), ("memory free", format_size(found.memory_free))]
     header, info = found.header, found.info
     if header is None and info is not None:
         rows += [
@@ -163,7 +163,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("at once", f"{info.parallel} requests at first; more as long as they pay"),
         ]
     if header is not None:
-        rows.append(("model", f"{header.name} · {header.quantization} · {size_words(header.file_bytes)}"))
+        rows.append(("model", f"{header.name} · {header.quantization} · {format_size(header.file_bytes)}"))
     if header is not None and info is not None:
         rows += [
             ("weights in use", info.weights),
@@ -191,7 +191,7 @@ def _fit_rows(fit: Placement, *, has_card: bool) -> list[tuple[str, str]]:
 
 def _card(gpu: Gpu) -> str:
     """`NVIDIA H100 (80.6 GB of 85.5 GB free)`"""
-    room = f" ({size_words(gpu.free_bytes)} of {size_words(gpu.total_bytes)} free)" if gpu.total_bytes else ""
+    room = f" ({format_size(gpu.free_bytes)} of {format_size(gpu.total_bytes)} free)" if gpu.total_bytes else ""
     return f"{gpu.name}{room}"
 
 
@@ -206,7 +206,7 @@ def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
     ]
     novel = {reading: expected_pace(info, reading).words_per_s for reading in ReadingMode}
     return rows + [
-        (reading.value, f"{_NOVEL_WORDS:,} words in about {duration(_NOVEL_WORDS / speed)}")
+        (reading.value, f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}")
         for reading, speed in novel.items()
         if speed
     ]

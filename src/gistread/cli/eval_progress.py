@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from statistics import fmean
 
-from gistread.cli.progress import ProgressLine, at_work, bar, counted, duration, reading_line
+from gistread.cli.progress import ProgressLine, at_work, bar, counted, reading_line
 from gistread.engine.protocol import Engine
 from gistread.evaluation import texts
 from gistread.evaluation.model import Document
@@ -25,6 +25,7 @@ from gistread.evaluation.running import (
 )
 from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.store import MemoryStore
+from gistread.units import format_duration
 
 
 class RunProgress:
@@ -103,17 +104,17 @@ class RunProgress:
         )
         if self._left_s:
             self._line.say(
-                f"About {duration(self._left_s)} with {at_work(self._asking.info)}. Ctrl+C stops; the same command "
-                "goes on."
+                f"About {format_duration(self._left_s)} with {at_work(self._asking.info)}. "
+                "Press Ctrl+C to stop; run the same command again to resume."
             )
 
     def _tell_document(self, document: Document) -> None:
         documents = [one.id for one in self._plan.documents]
-        left = f" · {duration(self._left_s)} left" if self._left_s else ""
+        left = f" · {format_duration(self._left_s)} left" if self._left_s else ""
         self._line.say(f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{left}")
 
     def _bar(self) -> str:
-        left = f" · {duration(self._left_s)} left" if self._left_s else ""
+        left = f" · {format_duration(self._left_s)} left" if self._left_s else ""
         return f"{bar(self._done / max(1, self._plan.questions))}  {self._done} of {self._plan.questions}{left}"
 
     def _figure(self, reader: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.output import folded, say, write, write_json
-from gistread.cli.progress import ProgressLine, bar, duration
+from gistread.cli.progress import ProgressLine, bar
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.embedding_models import makes_vectors
@@ -19,11 +19,11 @@ from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, m
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.model_text import size_words
 from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import ExitStatus, UsageError
 from gistread.paths import default_paths
+from gistread.units import format_size
 
 
 def show_catalogue(arguments: argparse.Namespace) -> ExitStatus:
@@ -105,15 +105,15 @@ async def _fetch(plan: Plan, folder: Path, network: Network) -> FetchedModel:
             if reason and reason != noticed:
                 line.say(f"{reason[0].upper()}{reason[1:]}.")
             noticed = reason
-            line.show(f"{bar(share_of(progress))}  {progress_text(progress, number, count, duration)}")
+            line.show(f"{bar(share_of(progress))}  {progress_text(progress, number, count)}")
 
         try:
             return await get(plan, folder, network, tell)
         except asyncio.CancelledError:
             line.clear()
-            of = f" of {size_words(plan.size_bytes)}" if plan.size_bytes is not None else ""
+            of = f" of {format_size(plan.size_bytes)}" if plan.size_bytes is not None else ""
             raise InterruptError(
-                f"Stopped at {size_words(seen)}{of}; it is kept in {folder}.",
+                f"Stopped at {format_size(seen)}{of}; it is kept in {folder}.",
                 f"`gistread models get {shlex.quote(plan.spec)}` goes on from there.",
             ) from None
 

@@ -14,13 +14,14 @@ from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
 from gistread.cli.memories import task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, duration
+from gistread.cli.progress import ProgressLine
 from gistread.cli.reading import read_to_end
 from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus
 from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.model import GistMemory, GistSource
+from gistread.units import format_duration
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -77,7 +78,7 @@ def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
         began = f"All {pages} pages had been read {memory.focus.description}"
     else:
         again = f", {resumed_pages} of them before" if resumed_pages else ""
-        began = f"Read {pages} pages in {duration(seconds)}{again}, {memory.focus.description}"
+        began = f"Read {pages} pages in {format_duration(seconds)}{again}, {memory.focus.description}"
     read = sum(entry.page.words for entry in memory.entries)
     text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)

@@ -16,12 +16,13 @@ from gistread.engine.fetching.unfinished import unfinished_downloads
 from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
-from gistread.engine.model_text import facts, memory_fit_text, other_facts, size_words
+from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults, FileCheckResults
 from gistread.paths import default_paths
+from gistread.units import format_size
 
 _INDENT = "    "
 
@@ -49,13 +50,13 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
             "python3 -m pip install 'gistread[starter]'"
         )
     else:
-        say(f"{size_words(free)} of memory are free.")
+        say(f"{format_size(free)} of memory are free.")
         if chosen is None:
             say("`gistread models use NAME` chooses one for good.")
     for one in unfinished_downloads(default_paths().models):
-        of = f" of {size_words(one.size_bytes)}" if one.size_bytes is not None else ""
+        of = f" of {format_size(one.size_bytes)}" if one.size_bytes is not None else ""
         how = f"`gistread models get {shlex.quote(one.spec)}` goes on"
-        say(f"{one.name} is begun, {size_words(one.done_bytes)}{of}: {how}.")
+        say(f"{one.name} is begun, {format_size(one.done_bytes)}{of}: {how}.")
     return ExitStatus.DONE
 
 
@@ -118,7 +119,7 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict
         if verdict is not None:
             yield folded(f"tried here: {verdict.line}", _INDENT)
     else:
-        yield folded(f"{size_words(model.size_bytes)} · not usable: {model.problem}", _INDENT)
+        yield folded(f"{format_size(model.size_bytes)} · not usable: {model.problem}", _INDENT)
     yield f"{_INDENT}{one_line(str(model.path))}"
 
 

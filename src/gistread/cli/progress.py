@@ -12,6 +12,7 @@ from typing import Self, TextIO
 from gistread.cli.output import harmless, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
 from gistread.memory.model import GistMemory
+from gistread.units import format_duration
 
 _REDRAWN_EVERY_S = 0.1
 _BAR_COLUMNS = 24
@@ -66,7 +67,7 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
-        parts.append(f"{duration(left_s)} left")
+        parts.append(f"{format_duration(left_s)} left")
     if state.notice and state.phase is Phase.IDLE:
         return " · ".join((state.notice, *parts))  # Why it does not go on; the line may be short.
     return f"{bar(share)}  {' · '.join(parts)}"
@@ -80,7 +81,7 @@ def bar(share: float) -> str:
 
 def making_line(what: str, done: int, total: int, left_s: float) -> str:
     """`━━━━──── facts: 12 of 46 · 8 min left`"""
-    return f"{bar(done / max(1, total))}  {what}: {done} of {total} · {duration(left_s)} left"
+    return f"{bar(done / max(1, total))}  {what}: {done} of {total} · {format_duration(left_s)} left"
 
 
 def engine_line(state: EngineState, model: str) -> str:
@@ -99,14 +100,6 @@ def engine_line(state: EngineState, model: str) -> str:
 def at_work(info: EngineInfo) -> str:
     """Which model, and whether it is this machine that has the work."""
     return info.name if info.is_remote else f"{info.name} on this machine"
-
-
-def duration(seconds: float) -> str:
-    """As people say it: `40 s`, `6 min`, `2 h 10 min`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def counted(number: int, what: str) -> str:

@@ -7,7 +7,7 @@ import shlex
 from gistread.cli import json_output
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, at_work, duration, reading_line
+from gistread.cli.progress import ProgressLine, at_work, reading_line
 from gistread.engine.protocol import Engine
 from gistread.errors import GistreadError
 from gistread.memory.estimate import estimate, expected_pace, pace_of
@@ -15,6 +15,7 @@ from gistread.memory.reading import Finished, PageGisted, Resumed, read_book
 from gistread.memory.sizes import measure_tokens_per_word
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.lookups import prepare
+from gistread.units import format_duration
 
 
 async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, book: str, *, events: bool) -> int:
@@ -30,7 +31,7 @@ async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, bo
     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
     if left_s:
         left = " left" if memory.entries else ""
-        line.say(f"{memory.book.title}: about {duration(left_s)}{left} with {at_work(engine.info)}.")
+        line.say(f"{memory.book.title}: about {format_duration(left_s)}{left} with {at_work(engine.info)}.")
         line.say(f"It is read {memory.focus.description}.")
     unwatch = engine.watch(lambda state: line.show(reading_line(memory, state, left_s)))
     try:

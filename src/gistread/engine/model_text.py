@@ -7,6 +7,7 @@ from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.model_files import MemoryFit, ModelFile
 from gistread.engine.model_kinds import WRITING, ModelKind
 from gistread.engine.protocol import Placement
+from gistread.units import format_size
 
 _KINDS = {
     ModelKind.BASE: "base model, without a chat template",
@@ -22,7 +23,7 @@ _ROUND = 1000
 
 def facts(model: ModelFile) -> list[str]:
     """What kind of model it is and how large, the most telling first."""
-    told = [size_words(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
+    told = [format_size(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
     if model.parameters:
         told.append(f"{count_words(model.parameters)} parameters")
     return [fact for fact in told if fact]
@@ -49,7 +50,7 @@ def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
     if fit is None:
         return ""
     if not fit.enough:
-        return f"too large for now: it needs {size_words(fit.needed_bytes)}, {size_words(fit.free_bytes)} are free"
+        return f"too large for now: it needs {format_size(fit.needed_bytes)}, {format_size(fit.free_bytes)} are free"
     if model.context_length is None:
         return "fits"
     if fit.context_tokens >= model.context_length:
@@ -69,13 +70,6 @@ def placement_text(placement: Placement) -> str:
         f"flash attention {'on' if placement.flash_attention else 'off'}",
     ]
     return " · ".join(parts)
-
-
-def size_words(size_bytes: int) -> str:
-    """`98 MB`, `4.1 GB`."""
-    if size_bytes >= 999.5e6:
-        return f"{size_bytes / 1e9:.1f} GB"
-    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 999.5e3 else f"{size_bytes / 1e3:.0f} kB"
 
 
 def count_words(count: int) -> str:

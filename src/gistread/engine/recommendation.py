@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gistread.engine.catalogue import CatalogueEntry
+from gistread.units import format_size
 
 WINDOW_TOKENS = 8_192
 """The window that a model should have room for: some pages and the gists of a long book."""
@@ -77,7 +78,9 @@ def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommenda
     texts = [entry for entry in entries if entry.kind == "text" and entry.size_bytes]
     on_gpu = [entry for entry in texts if needed_bytes(entry) <= machine.gpu_bytes]
     if on_gpu:
-        reason = f"the largest that the GPU's {_gb(machine.gpu_bytes)} hold with a window of {WINDOW_TOKENS:,} tokens"
+        reason = (
+            f"the largest that fits the GPU's {format_size(machine.gpu_bytes)} with a {WINDOW_TOKENS:,}-token window"
+        )
         return Recommendation(max(on_gpu, key=_worth), reason)
     in_memory = [entry for entry in texts if needed_bytes(entry) <= machine.free_bytes]
     if not in_memory:
@@ -85,7 +88,7 @@ def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommenda
     cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
     quick = [entry for entry in in_memory if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE]
     if quick:
-        reason = f"the largest that fits {_gb(machine.free_bytes)} of free memory and that {cores} can cope with"
+        reason = f"the largest that fits {format_size(machine.free_bytes)} of free memory and suits {cores}"
         return Recommendation(max(quick, key=_worth), reason)
     reason = f"the quickest; {cores} will need hours for a novel with any of these"
     return Recommendation(min(in_memory, key=_active), reason)
@@ -104,7 +107,3 @@ def _window(entry: CatalogueEntry, free_bytes: int) -> int:
         return entry.context_tokens
     tokens = (free_bytes - needed_bytes(entry, 0)) // entry.kv_bytes_per_token
     return min(tokens // 1024 * 1024, entry.context_tokens or tokens)
-
-
-def _gb(size_bytes: int) -> str:
-    return f"{size_bytes / 1e9:.1f} GB"

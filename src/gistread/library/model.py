@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gistread.reading_speed import DEFAULT_WPM
+from gistread.units import format_duration
 
 _FINISHED_CHARACTERS = 2_000
 """A position with less text than this (a screenful) after it is the end of the book."""
@@ -99,9 +100,10 @@ class LibraryEntry:
         return round(self.words * (1 - self.share))
 
     @property
-    def minutes_left(self) -> float:
-        """0 if unknown or finished."""
-        return self.words_left / self.words_per_minute
+    def time_left(self) -> str:
+        """`2 h 10 min`; empty if unknown or finished."""
+        seconds = 60 * self.words_left / self.words_per_minute
+        return format_duration(seconds) if seconds else ""
 
     @cached_property
     def folded(self) -> str:

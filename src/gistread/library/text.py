@@ -37,15 +37,3 @@ def bar(share: float, columns: int) -> str:
 def percent(share: float) -> str:
     """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
-
-
-def time_left(minutes: float) -> str:
-    """`40 min`, `2 h 10 min`, `38 h`; empty for 0."""
-    if minutes <= 0:
-        return ""
-    hours, minutes = divmod(max(1, round(minutes)), 60)
-    if hours >= 10:
-        return f"{hours + (minutes >= 30)} h"
-    if not hours:
-        return f"{minutes} min"
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

@@ -2,7 +2,7 @@
 
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.estimate import RemainingWork
-from gistread.tui.status import minutes
+from gistread.units import format_duration
 
 
 def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
@@ -17,7 +17,7 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
     if left.complete:
         return f"{name} are there"
     seconds = left.seconds(info) if info is not None else None
-    time = "" if seconds is None else minutes(seconds) if seconds < 30 else f"about {minutes(seconds)}"
+    time = "" if seconds is None else f"about {format_duration(seconds)}"
     if left.done:
         return f"{name}: {left.done} of {left.total} are there" + (f", {time} more" if time else "")
     return f"needs {name}" + (f": {time}" if time else "")

@@ -15,7 +15,6 @@ from gistread.engine.fetching.plan import FetchedModel, Plan, discard, get
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import progress_text, share_of
 from gistread.errors import GistreadError
-from gistread.tui.status import minutes
 
 
 class Course(Enum):
@@ -46,7 +45,7 @@ class Download:
                 if self.progress is None:
                     return "beginning"
                 count = len(self.plan.files)
-                return f"{self.share:.0%} · {progress_text(self.progress, self.number, count, minutes)}"
+                return f"{self.share:.0%} · {progress_text(self.progress, self.number, count)}"
             case Course.PAUSED:
                 return f"paused at {self.share:.0%}"
             case Course.FAILED:

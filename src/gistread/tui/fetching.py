@@ -15,13 +15,13 @@ from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.plan import Plan, check_disk, discard, make_plan, present_bytes
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines
 from gistread.engine.fetching.unfinished import UnfinishedDownload, unfinished_downloads
-from gistread.engine.model_text import size_words
 from gistread.engine.recommendation import Machine, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import GistreadError
 from gistread.tui.downloading import Course, Downloads
 from gistread.tui.model_rows import ModelRow, Section
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.units import format_size
 
 if TYPE_CHECKING:
     from gistread.tui.app import GistreadApp
@@ -190,7 +190,7 @@ class Fetching:
         rows = []
         for one in self._begun:
             if state is None or state.plan.spec != one.spec:
-                how_far = size_words(one.done_bytes) if one.share is None else f"{one.share:.0%}"
+                how_far = format_size(one.done_bytes) if one.share is None else f"{one.share:.0%}"
                 told = f"{one.spec}\nEnter: go on, or throw away"
                 rows.append(ModelRow(f"{FETCH}{one.spec}", one.name, f"begun: {how_far} is here", told))
         return rows
@@ -233,6 +233,6 @@ def _free_words(folder: Path) -> str:
 
     there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     try:
-        return f"{size_words(shutil.disk_usage(there).free)} are free"
+        return f"{format_size(shutil.disk_usage(there).free)} are free"
     except OSError:
         return "not known"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from gistread.library.model import LibraryEntry
-from gistread.library.text import bar, percent, time_left, when
+from gistread.library.text import bar, percent, when
 from gistread.memory.progress import BookProgress
 from gistread.tui.text.cells import clean
 
@@ -68,8 +68,8 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
         facts.append("read to its end" if entry.finished else f"{percent(entry.share)} read")
     else:
         facts.append("not opened yet")
-    if entry.minutes_left and not entry.finished and not brief:
-        facts.append(f"{time_left(entry.minutes_left)} left")
+    if entry.time_left and not brief:
+        facts.append(f"{entry.time_left} left")
     if read is not None and read.pages:
         facts.append(f"{read.model_name} has read {_model(entry, read)} of it")
     else:
@@ -88,7 +88,7 @@ def _one_line(entry: LibraryEntry, read: BookProgress | None, now_s: float, widt
     texts = {
         PROGRESS: Cell(_progress(entry), "accent"),
         LAST: _last(entry, now_s),
-        LEFT: Cell(time_left(entry.minutes_left) if not entry.finished else "", "muted"),
+        LEFT: Cell(entry.time_left, "muted"),
         MODEL: Cell(_model(entry, read), "muted"),
         FORMAT: Cell(entry.format, "muted"),
     }
@@ -108,7 +108,7 @@ def _two_lines(entry: LibraryEntry, now_s: float, width: int) -> tuple[tuple[Cel
     progress = _progress(entry).strip()
     progress_columns = cell_len(progress) + _GAP if progress else 0
     last = _last(entry, now_s)
-    left = time_left(entry.minutes_left) if not entry.finished else ""
+    left = entry.time_left
     right = f"{last.text} · {left} left" if left and not entry.missing else last.text
     right_columns = min(cell_len(right) + _GAP, max(_GAP, room))
     return (

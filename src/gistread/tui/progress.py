@@ -12,6 +12,7 @@ from gistread.book.model import Book
 from gistread.book.print_pages import page_at, page_count
 from gistread.errors import StorageError
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
+from gistread.units import format_duration
 
 _SAMPLE_WORDS = 80
 """Passed before a time is believed: a row at a time measures the thumb."""
@@ -112,10 +113,10 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     progress = []
     if "chapter-left" in shown and several:
         left = max(0, chapter.end - max(offset, min(behind, chapter.end))) * density
-        progress.append(f"chapter {short_minutes(left / words_per_minute)}")
+        progress.append(f"chapter {format_duration(60 * left / words_per_minute)}")
     if "book-left" in shown:
         left = max(0, len(book.text) - behind) * density
-        progress.append(f"book {short_minutes(left / words_per_minute)} left")
+        progress.append(f"book {format_duration(60 * left / words_per_minute)} left")
     if "page" in shown:
         count = page_count(book)
         page = count if share >= 1 else page_at(book, offset)
@@ -142,14 +143,6 @@ def chapter_words(book: Book, index: int) -> str:
         return chapter.title
     part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)
     return f"{part.title} · {chapter.title}" if part else chapter.title
-
-
-def short_minutes(minutes: float) -> str:
-    """`<1 min`, `4 min`, `2 h 10 min`."""
-    whole = round(minutes)
-    if whole < 1:
-        return "<1 min"
-    return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60:02} min"
 
 
 def fitting(parts: Sequence[str], room: int) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.session.events import Activity, ArtifactProgress, AskingState, ReadingState
+from gistread.units import format_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,6 @@ def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -
     return Status((*said, *name), "●", "accent")
 
 
-def minutes(seconds: float) -> str:
-    """A duration as people say it: `under a minute`, `4 min`, `2 h 10 min`."""
-    whole = round(seconds / 60)
-    if whole < 1:
-        return "under a minute"
-    return f"{whole} min" if whole < 60 else f"{whole // 60} h {whole % 60} min"
-
-
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
     speed = (f"{state.tokens_per_s:.0f} tok/s",) if state.tokens_per_s else ()
     if activity.asking is not AskingState.IDLE:
@@ -79,7 +72,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
                 f"reading page {activity.pages_read + 1} of {total}",
                 *making[:1],
                 *speed,
-                *((f"{minutes(left)} left",) if left is not None else ()),
+                *((f"{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
             return (*making, *speed)
@@ -110,7 +103,7 @@ def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:
     of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
     if making.paused:
         return (f"paused: {of}", f"{resume_key} to go on")
-    left = (f"{minutes(making.seconds_left)} left",) if making.seconds_left is not None else ()
+    left = (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
     return (f"making {of}", *left)
 
 

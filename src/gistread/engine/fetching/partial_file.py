@@ -21,8 +21,8 @@ import orjson
 
 from gistread import journal
 from gistread.engine.fetching.unfinished import STATE_SUFFIX
-from gistread.engine.model_text import size_words
 from gistread.errors import FetchError, StorageError
+from gistread.units import format_size
 
 _MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
@@ -255,7 +255,7 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
         return
     if needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
-            f"{name} needs {size_words(needed_bytes)} more on disk; {size_words(free_bytes)} are free in {there}.",
+            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {there}.",
             "Make room, or choose a smaller model. What was fetched before is kept.",
         )
 

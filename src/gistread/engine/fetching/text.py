@@ -1,13 +1,13 @@
 """What can be fetched and what comes of it, in words for people: the command line and the screen say the same."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from gistread.engine.catalogue import CatalogueEntry
 from gistread.engine.fetching.plan import Plan, present_bytes
 from gistread.engine.fetching.progress import DownloadStep, Progress
-from gistread.engine.model_text import count_words, size_words
+from gistread.engine.model_text import count_words
 from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes
+from gistread.units import format_duration, format_size
 
 _CHECKSUM_SOURCES = {
     "catalogue": "the catalogue's",
@@ -18,7 +18,7 @@ _CHECKSUM_SOURCES = {
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
     """What an entry of the catalogue is, the most telling first."""
-    told = [size_words(entry.size_bytes) if entry.size_bytes else "size not known"]
+    told = [format_size(entry.size_bytes) if entry.size_bytes else "size not known"]
     told.append("embedding model" if entry.kind == "embedding" else "")
     told.append(entry.quantization)
     if entry.parameters:
@@ -35,22 +35,22 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
         return ""
     if room.place == "nowhere":
         classes = f"; for machines of {entry.machine_gb} GB" if entry.machine_gb else ""
-        needed = size_words(needed_bytes(entry))
-        return f"too large for now: needs {needed}, {size_words(machine.free_bytes)} are free{classes}"
+        needed = format_size(needed_bytes(entry))
+        return f"too large for now: needs {needed}, {format_size(machine.free_bytes)} are free{classes}"
     window = f", with {room.context_tokens:,} tokens of context" if room.context_tokens and entry.kind == "text" else ""
     return f"fits{' the GPU' if room.place == 'gpu' else ''}{window}"
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
     """What one agrees to."""
-    size = size_words(plan.size_bytes) if plan.size_bytes is not None else "not known"
+    size = format_size(plan.size_bytes) if plan.size_bytes is not None else "not known"
     begun = present_bytes(plan, folder)
     checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (
         "what the hub will say it is" if plan.page else "nobody says it"
     )
     return [
         f"size      {size}{f' in {len(plan.files)} files' if len(plan.files) > 1 else ''}"
-        f"{f', of which {size_words(begun)} are here' if begun else ''}",
+        f"{f', of which {format_size(begun)} are here' if begun else ''}",
         f"licence   {plan.licence or 'not stated'}{f', see {plan.page}' if plan.page else ''}",
         f"from      {plan.host}",
         f"to        {folder}",
@@ -58,10 +58,10 @@ def plan_lines(plan: Plan, folder: Path) -> list[str]:
     ]
 
 
-def progress_text(progress: Progress, number: int, count: int, duration: Callable[[float], str]) -> str:
+def progress_text(progress: Progress, number: int, count: int) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
-    done = size_words(progress.done_bytes)
-    parts = [done if progress.total_bytes is None else f"{done} of {size_words(progress.total_bytes)}"]
+    done = format_size(progress.done_bytes)
+    parts = [done if progress.total_bytes is None else f"{done} of {format_size(progress.total_bytes)}"]
     if count > 1:
         parts.append(f"file {number} of {count}")
     if progress.step is DownloadStep.CHECKING:
@@ -72,7 +72,7 @@ def progress_text(progress: Progress, number: int, count: int, duration: Callabl
         if progress.bytes_per_s:
             parts.append(_rate_words(progress.bytes_per_s))
         if progress.left_s is not None:
-            parts.append(f"{duration(progress.left_s)} left")
+            parts.append(f"{format_duration(progress.left_s)} left")
     return " · ".join(parts)
 
 

@@ -19,6 +19,7 @@ import psutil
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.errors import EngineError
+from gistread.units import format_size
 
 FAST = "Q8_0"
 """The form of the copies."""
@@ -48,13 +49,13 @@ def obstacle(header: GgufHeader, folder: Path, *, leave: bool) -> str:
     """Why no copy can be made, for the person; empty when one can. `leave`: the person has allowed a large one."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:
-        return f"a copy would take {_gb(size)}, and all copies together may take {_gb(ALL_COPIES_BYTES)}"
+        return f"a copy would take {format_size(size)}; all copies may take {format_size(ALL_COPIES_BYTES)}"
     if size > UNASKED_BYTES and not leave:
-        return f"a copy takes {_gb(size)}, which is not done unasked"
+        return f"a copy takes {format_size(size)}, which is not done unasked"
     if _disk_free(folder) < _DISK_SPARE * size:
-        return f"a copy takes {_gb(size)}, and the disk has less than {_DISK_SPARE} times that"
+        return f"a copy takes {format_size(size)}, and the disk has less than {_DISK_SPARE} times that"
     if available_bytes() < _MEMORY_SPARE * size:
-        return f"a copy takes {_gb(size)} of memory, and {_gb(available_bytes())} are free"
+        return f"a copy takes {format_size(size)} of memory, and {format_size(available_bytes())} are free"
     return ""
 
 
@@ -153,7 +154,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _gb(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"

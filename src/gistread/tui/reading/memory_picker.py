@@ -12,9 +12,9 @@ from textual.content import Content
 from gistread.errors import GistreadError
 from gistread.presets import FICTION
 from gistread.tui.reading.moving import Moving
-from gistread.tui.status import minutes
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Line
+from gistread.units import format_duration
 
 if TYPE_CHECKING:
     from gistread.memory.focus import GistFocus
@@ -129,4 +129,4 @@ class MemoryPicker(Moving):
 
 def _time(session: "Session") -> str:
     seconds = session.seconds_to_read()
-    return f" The whole book takes {minutes(seconds)}." if seconds is not None else ""
+    return f" The whole book takes {format_duration(seconds)}." if seconds is not None else ""

@@ -17,10 +17,10 @@ from gistread.tui.layout import WIDE_COLUMNS, Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
 from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.moving import Moving
-from gistread.tui.status import minutes
 from gistread.tui.text.messages import Clicked
 from gistread.tui.widgets.lines import Choices, Line
 from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.units import format_duration
 
 if TYPE_CHECKING:
     from gistread.memory.model import GistMemory
@@ -126,7 +126,7 @@ class MemoryZoom(Moving):
             return parts, f"{told} told in sentences of the gists. The model is shortening them."
         key = keys_of(BY_ID["make-coarser"], cast("GistreadApp", self.app).keymap)[0]
         seconds = await self.session.seconds_to_build(ALL_SUMMARIES) if self.session else None
-        about = f" ({minutes(seconds)})" if seconds else ""
+        about = f" ({format_duration(seconds)})" if seconds else ""
         return parts, f"{told} told in sentences of the gists. {key} lets the model shorten them{about}."
 
     # What the model makes

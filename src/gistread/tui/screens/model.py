@@ -21,13 +21,13 @@ from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_search import SUFFIX, starter_path
-from gistread.engine.model_text import size_words
 from gistread.engine.models import each_model
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Choices
+from gistread.units import format_size
 
 _DETAIL_LINES = 6
 """Where there is a loaded model to tell of: always as many, so that the list stays where it is."""
@@ -201,7 +201,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
 
     def _say(self) -> None:
         usable = sum(model.usable for model in self._found)
-        free = f"{size_words(self._free_bytes)} of memory free"
+        free = f"{format_size(self._free_bytes)} of memory free"
         if self._reading:
             note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:

@@ -24,9 +24,9 @@ from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_search import parts_of
-from gistread.engine.model_text import size_words
 from gistread.engine.protocol import Placement
 from gistread.errors import EngineError
+from gistread.units import format_size
 
 EMBEDDED_TOKENS = 2048
 """Of one text that becomes a vector, at most: some models take more, at a price that grows with the square."""
@@ -345,7 +345,7 @@ def check_whole(header: GgufHeader) -> None:
 def _too_large(header: GgufHeader, sizes: ModelSizes, layout: Layout, free: int) -> EngineError:
     _, beside = fit.required_bytes(sizes, replace(layout, gpu_layers=0))
     return EngineError(
-        f"{header.path.name} needs {size_words(beside)} of memory; {size_words(free)} are free.",
+        f"{header.path.name} needs {format_size(beside)} of memory; {format_size(free)} are free.",
         "Choose a smaller model or quantisation, or a smaller window (--context).",
     )
 

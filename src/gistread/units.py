@@ -1,0 +1,20 @@
+"""Sizes and durations as people read them."""
+
+
+def format_size(size_bytes: int) -> str:
+    """`98 MB`, `4.1 GB`."""
+    if size_bytes >= 999.5e6:
+        return f"{size_bytes / 1e9:.1f} GB"
+    return f"{size_bytes / 1e6:.0f} MB" if size_bytes >= 999.5e3 else f"{size_bytes / 1e3:.0f} kB"
+
+
+def format_duration(seconds: float) -> str:
+    """`40 s`, `6 min`, `2 h 10 min`, `38 h`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours >= 10:
+        return f"{hours + (minutes >= 30)} h"
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
