@@ -23,8 +23,8 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 class SlowEngine(FakeEngine):
     """Takes its time for everything, and says what a gist could say."""
 
-    def __init__(self, model_path: Path, *, wishes: LoadOptions, **places: object) -> None:
-        super().__init__(context_tokens=wishes.context_tokens or 8192)
+    def __init__(self, model_path: Path, *, options: LoadOptions, **paths: object) -> None:
+        super().__init__(context_tokens=options.context_tokens or 8192)
 
     async def start(self) -> EngineInfo:
         if LOADING:

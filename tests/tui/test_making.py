@@ -259,6 +259,6 @@ def test_needs_in_words() -> None:
     assert need_words("facts", RemainingWork(12, 46, 60_000, 1_200), measured) == (
         "facts: 12 of 46 are there, about 12 min more"
     )
-    assert need_words("facts", RemainingWork(0, 46, 100, 10), measured) == "needs facts: about 6 s"
+    assert need_words("facts", RemainingWork(0, 46, 100, 10), measured) == "needs facts: about 2 s"
     assert need_words("facts", RemainingWork(46, 46), None) == "facts are there"
     assert need_words("vectors", RemainingWork(0, 0), None) == "needs vectors"

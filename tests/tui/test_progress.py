@@ -158,7 +158,7 @@ async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
 
 
 async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept(tmp_path: Path) -> None:
-    user_data = ReadingSpeedFile(paths_in(tmp_path).pace)
+    user_data = ReadingSpeedFile(paths_in(tmp_path).reading_speed)
     user_data.add("en", [SpeedSample(200, 30)] * 20)
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
