@@ -18,7 +18,6 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
-    Likelihood,
     Message,
     Phase,
     Priority,
@@ -28,6 +27,7 @@ from gistread.engine.protocol import (
     StreamEvent,
     TextDelta,
     Usage,
+    final_completion,
 )
 from gistread.errors import PromptTooLongError
 
@@ -48,7 +48,7 @@ class Call:
     """What the engine was asked."""
 
     kind: str
-    """`complete`, `choose`, `likelihood` or `hold`."""
+    """`complete`, `choose` or `hold`."""
     text: str
     prompt: Prompt
     options: tuple[str, ...] = ()
@@ -70,7 +70,6 @@ class FakeEngine:
         count: Callable[[str], int] = tokens_in,
         parallel: int = 1,
         pinnable_tokens: int = 0,
-        likelihood: Callable[[str, str], float | None] = lambda _, __: None,
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
@@ -78,7 +77,6 @@ class FakeEngine:
             name, fingerprint, context_tokens, "nothing at all", parallel, pinnable_tokens=pinnable_tokens
         )
         self._count = count
-        self._likelihood = likelihood
         self._seen: list[str] = []
         self.calls: list[Call] = []
         self.holding: list[str] = []
@@ -150,10 +148,7 @@ class FakeEngine:
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
-        async for event in self.stream(prompt, sampling, priority):
-            if isinstance(event, Completion):
-                return event
-        raise AssertionError("a stream ends with a completion")
+        return await final_completion(self.stream(prompt, sampling, priority))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         assert options, "nothing to choose from"
@@ -163,16 +158,6 @@ class FakeEngine:
         chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
-
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        mean = self._likelihood(_text(prompt), continuation)
-        if mean is None:
-            return None
-        tokens = self._count(continuation)
-        usage = await self._take("likelihood", prompt, (continuation,), Sampling(max_tokens=tokens), priority)
-        return Likelihood(mean, tokens, usage)
 
     async def _take(
         self, kind: str, prompt: Prompt, options: tuple[str, ...], sampling: Sampling, priority: Priority

@@ -56,7 +56,6 @@ SLOW_PARTS = {
 DATA_PARTS = {
     "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, musique"],
     "aims": ["by what they are made for", "meeting, for the question"],
-    "judging": ["by who put them in order, fairytaleqa", "likelihood"],
 }
 """Those that need questions whose gold places are known."""
 

@@ -20,7 +20,6 @@ from tests.benchmarks import (
     exactness,
     first_token,
     indexing,
-    judging,
     listing,
     meaning,
     members,
@@ -64,7 +63,6 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "listing": listing.measure,
         "reaching": reaching.measure,
         "recall": recall.measure,
-        "judging": judging.measure,
         "meaning": meaning.measure,
         "aims": aims.measure,
     }

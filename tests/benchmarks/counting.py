@@ -27,7 +27,6 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
-    Likelihood,
     Phase,
     Priority,
     Prompt,
@@ -50,7 +49,7 @@ class CountingEngine:
     def __init__(self, model: Path, *, context_tokens: int, cells: int, parallel: int, seed: int) -> None:
         header = read_header(model)
         self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
-        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, header.kv_bytes_per_token), snapshots=None)
+        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, header.kv_bytes_per_token), cache_files=None)
         self._random = random.Random(seed)
         self._info = EngineInfo("counted", "counted", context_tokens, "nothing at all", parallel)
         self._asked = 0
@@ -99,11 +98,6 @@ class CountingEngine:
         longest = max(len(self._weights.tokens_of(option)) for option in options) + 1
         return Choice(index, None, self._cost(prompt, options[index], longest, priority))
 
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        return None
-
     def _cost(self, prompt: Prompt, answer: str, max_tokens: int, priority: Priority) -> Usage:
         """Put a prompt and its answer through the bookkeeping as the worker's loop does."""
         tokens = self._weights.prompt_tokens(prompt)
@@ -121,9 +115,9 @@ class CountingEngine:
         return Usage(prefilled, request.reused, len(request.generated) + 1)
 
     def _evaluate(self, request: Request) -> int:
-        held, sequence = self._slots.held(request), request.sequence
+        start, sequence = self._slots.evaluated(request), request.sequence
         assert sequence is not None
-        new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[held:], held)]
+        new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[start:], start)]
         self._slots.evaluate(new)
         return len(new)
 

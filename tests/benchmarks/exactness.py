@@ -24,7 +24,6 @@ from gistread.engine.protocol import (
     Engine,
     EngineInfo,
     EngineState,
-    Likelihood,
     Priority,
     Prompt,
     Sampling,
@@ -181,9 +180,3 @@ class _Apart:
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         async with self._at_work, _engine(self._setting) as engine:
             return await engine.choose(prompt, options, priority)
-
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        async with self._at_work, _engine(self._setting) as engine:
-            return await engine.likelihood(prompt, continuation, priority)

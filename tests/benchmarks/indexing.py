@@ -62,7 +62,7 @@ async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaE
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0
-        before = engine.work
+        before = engine.stats
         started = time.perf_counter()
         async for event in read_book(kept, engine):
             if isinstance(event, PageGisted):
@@ -70,7 +70,7 @@ async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaE
                 first_page_s = first_page_s or time.perf_counter() - started
         seconds = time.perf_counter() - started
         await idle(engine)
-        busy_s, decode_s = engine.work.busy_s - before.busy_s, engine.work.decode_s - before.decode_s
+        busy_s, decode_s = engine.stats.busy_s - before.busy_s, engine.stats.decode_s - before.decode_s
         return _Run(kept.memory, book_tokens, seconds, first_page_s, usage, decode_s / max(busy_s, 1e-9))
 
 

@@ -183,7 +183,7 @@ class _Clock:
     def __init__(self, engine: LlamaEngine) -> None:
         self._engine = engine
         self._cells = [0]
-        self._unwatch = engine.watch(lambda _: self._cells.append(engine.work.cells))
+        self._unwatch = engine.watch(lambda _: self._cells.append(engine.stats.cells))
         self._began, self._processor_s = time.perf_counter(), _processor_s(engine)
 
     def stopped(self, members: int, usage: Usage, requests: int) -> _Round:

@@ -50,7 +50,7 @@ async def test_vectors_are_normal_and_others_for_other_texts(bert: Path, make: M
     assert np.linalg.norm(embedded.vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
     cosines = embedded.vectors @ embedded.vectors.T
     assert (cosines - 2 * np.eye(len(TEXTS)) < 0.999).all()
-    assert embedded.cut == 0
+    assert embedded.truncated == 0
     assert embedded.usage.prefilled > 2 * len(TEXTS)
     assert (embedder.info.dimension, embedder.info.max_tokens) == (DIMENSION, MAX_TOKENS)
 
@@ -92,10 +92,10 @@ async def test_a_long_text_is_cut_at_a_sentence_and_that_is_said_once(bert: Path
     embedder.watch(lambda state: notices.append(state.notice) if state.notice else None)
     sentence = "The storm was of the sea and the house. "  # ten tokens: six of them fit
     embedded = await embedder.embed([sentence * 30, sentence * 6, sentence])
-    assert embedded.cut == 1
+    assert embedded.truncated == 1
     assert embedded.vectors[0] == pytest.approx(embedded.vectors[1], abs=1e-3)
     again = await embedder.embed(["lamp " * 100])  # no sentence in it
-    assert again.cut == 1
+    assert again.truncated == 1
     assert np.linalg.norm(again.vectors) == pytest.approx(1.0, abs=1e-5)
     assert len(notices) == 1
     assert str(MAX_TOKENS) in notices[0]

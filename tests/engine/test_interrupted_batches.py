@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.llama.messages import decode
+from gistread.engine.llama.messages import Cancelled, Delta, Done, Event, Load, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
 from gistread.engine.llama.worker.requests import Request
@@ -29,9 +29,7 @@ class History:
 
     def __init__(self, model: TinyModel, window: int) -> None:
         self._model = load(
-            model.path,
-            LoadOptions(context_tokens=window),
-            snapshots=None,
+            Load(str(model.path), LoadOptions(context_tokens=window)),
             progress=lambda share: None,
             cancelled=lambda: False,
         )
@@ -86,18 +84,17 @@ class History:
         self.interrupted += outcome is Outcome.INTERRUPTED
         return outcome
 
-    def _take(self, line: bytes) -> None:
-        message = decode(line)
-        match message["kind"]:
-            case "done":
-                question, _ = self.asked.pop(message["id"])
-                assert message["text"] == question.answer
+    def _take(self, event: Event) -> None:
+        match event:
+            case Done():
+                question, _ = self.asked.pop(event.id)
+                assert event.text == question.answer
                 self.answered += 1
-            case "cancelled":
-                del self.asked[message["id"]]
+            case Cancelled():
+                del self.asked[event.id]
                 self.cancelled += 1
-            case kind:
-                assert kind in ("delta", "state"), message
+            case _:
+                assert isinstance(event, Delta | Status), event
 
 
 @pytest.mark.parametrize("window", [512, 2048])

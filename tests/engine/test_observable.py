@@ -10,9 +10,9 @@ def test_everybody_who_watches_is_told() -> None:
     watched, one, other = Observable(), list[EngineState](), list[EngineState]()
     assert watched.state.phase is Phase.STOPPED
     watched.watch(one.append)
-    watched.tell(LOADING)
+    watched.publish(LOADING)
     watched.watch(other.append)
-    watched.tell(IDLE)
+    watched.publish(IDLE)
     assert (one, other) == ([LOADING, IDLE], [IDLE])
     assert watched.state == IDLE
 
@@ -23,7 +23,7 @@ def test_who_no_longer_watches_is_not_told_and_may_say_so_twice() -> None:
     watched.watch(seen.append)
     unwatch()
     unwatch()
-    watched.tell(IDLE)
+    watched.publish(IDLE)
     assert seen == [IDLE]
 
 
@@ -36,6 +36,6 @@ def test_a_watcher_may_stop_watching_while_it_is_told() -> None:
 
     unwatch = watched.watch(once)
     watched.watch(seen.append)
-    watched.tell(LOADING)
-    watched.tell(IDLE)
+    watched.publish(LOADING)
+    watched.publish(IDLE)
     assert seen == [LOADING, LOADING, IDLE]

@@ -29,13 +29,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
     return TinyModel(path, FreshModel(path), can_roll_back=True)
 
 
-def parked(tokens: str, *, store: Offload, worth: EvictionRank = EvictionRank.ASKED) -> bool:
+def offloaded(tokens: str, *, store: Offload, rank: EvictionRank = EvictionRank.INTERACTIVE) -> bool:
     """Park what is new of these tokens, a byte each. False: there is no room."""
     known = store.find(as_tokens(tokens))
-    room = store.make_room(len(tokens) - known.length, known, worth)
+    room = store.make_room(len(tokens) - known.length, known, rank)
     if room:
         state = np.frombuffer(tokens[known.length :].encode(), dtype=np.uint8)
-        store.keep(as_tokens(tokens), state, known, worth)
+        store.add(as_tokens(tokens), state, known, rank)
     return room
 
 
@@ -45,15 +45,15 @@ def as_tokens(text: str) -> list[int]:
 
 def brought_back(found: OffloadedPrefix) -> str:
     """The tokens that the states of these pieces make together, each up to where the next begins."""
-    ends = [*(piece.start for piece in found.pieces[1:]), found.length]
-    pieces = zip(found.pieces, ends, strict=True)
+    ends = [*(piece.start for piece in found.runs[1:]), found.length]
+    pieces = zip(found.runs, ends, strict=True)
     return "".join(bytes(piece.state[: end - piece.start]).decode() for piece, end in pieces)
 
 
 def test_the_longest_beginning_that_is_parked_is_found() -> None:
     store = Offload()
     for tokens in ("the mule went home", "the mule went over", "the mule", "an inn", "the mule went over a pass"):
-        parked(tokens, store=store)
+        offloaded(tokens, store=store)
     for wanted in ("the mule went over a hill", "the mule went home", "the mule waits", "an", "the mule went hot"):
         found = store.find(as_tokens(wanted))
         assert brought_back(found) == wanted[: found.length]
@@ -64,33 +64,33 @@ def test_the_longest_beginning_that_is_parked_is_found() -> None:
 
 def test_what_several_begin_with_is_kept_once() -> None:
     store = Offload()
-    parked("the mule went home", store=store)
-    parked("the mule went over", store=store)
+    offloaded("the mule went home", store=store)
+    offloaded("the mule went over", store=store)
     assert store.size == len("the mule went home") + len("over")
-    parked("the mule", store=store)
+    offloaded("the mule", store=store)
     assert store.size == len("the mule went home") + len("over")
 
 
 def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_from() -> None:
     store = Offload(limit_bytes=12)
     for tokens in ("abcd", "abcdef", "xyz"):
-        parked(tokens, store=store)
+        offloaded(tokens, store=store)
     store.use(store.find(as_tokens("abcd")))
-    parked("12345", store=store)  # takes the place of the two that go on from `abcd`
+    offloaded("12345", store=store)  # takes the place of the two that go on from `abcd`
     assert [store.find(as_tokens(tokens)).length for tokens in ("abcdef", "xyz", "12345")] == [4, 3, 5]
     assert store.size == 12
-    parked("t" * 13, store=store)
+    offloaded("t" * 13, store=store)
     assert store.find(as_tokens("t")) == OffloadedPrefix((), 0)
 
 
 def test_what_background_work_left_goes_first_and_is_never_much() -> None:
     store = Offload(limit_bytes=40)
-    parked("a person's", store=store)
+    offloaded("a person's", store=store)
     left = "ABCDEFGHIJKLMNOP"
     for letter in left:
-        parked(letter, store=store, worth=EvictionRank.BACKGROUND)
+        offloaded(letter, store=store, rank=EvictionRank.BACKGROUND)
     assert [letter for letter in left if store.find(as_tokens(letter)).length] == list(left[-8:])
-    parked("0123456789" * 3, store=store)
+    offloaded("0123456789" * 3, store=store)
     assert not any(store.find(as_tokens(letter)).length for letter in left)
     assert store.find(as_tokens("a person's")).length == len("a person's")
 
@@ -98,33 +98,33 @@ def test_what_background_work_left_goes_first_and_is_never_much() -> None:
 def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
     free = 800
     store = Offload(free_bytes=lambda: free)
-    parked("a" * 100, store=store)
+    offloaded("a" * 100, store=store)
     free = 80
-    parked("b" * 50, store=store)
+    offloaded("b" * 50, store=store)
     assert (store.size, store.find(as_tokens("b")).length) == (0, 0)
 
 
 def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_passes() -> None:
     store = Offload(limit_bytes=100)
     held = [letter * 20 for letter in "abcd"]
-    assert all(parked(tokens, store=store, worth=EvictionRank.HELD) for tokens in held)
-    assert not parked("e" * 20, store=store, worth=EvictionRank.HELD)
-    assert store.holdable() == store.size == 80
+    assert all(offloaded(tokens, store=store, rank=EvictionRank.PINNED) for tokens in held)
+    assert not offloaded("e" * 20, store=store, rank=EvictionRank.PINNED)
+    assert store.pinnable_bytes() == store.size == 80
     for number in range(9):  # Each takes the place of the one before it, and never of what is held.
-        assert parked(f"{number}" * 15, store=store)
+        assert offloaded(f"{number}" * 15, store=store)
         assert store.use(store.find(as_tokens(held[number % 4]))) is None
     assert all(store.find(as_tokens(tokens)).length == 20 for tokens in held)
-    assert parked("f" * 90, store=store)
+    assert offloaded("f" * 90, store=store)
     assert not any(store.find(as_tokens(tokens)).length for tokens in held)
 
 
 def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
     store = Offload(limit_bytes=100)
     for tokens in ("a" * 60, "b" * 30):
-        parked(tokens, store=store)
-    assert store.hold(store.find(as_tokens("a" * 60)))
-    assert not store.hold(store.find(as_tokens("b" * 30)))
-    parked("c" * 40, store=store)
+        offloaded(tokens, store=store)
+    assert store.pin(store.find(as_tokens("a" * 60)))
+    assert not store.pin(store.find(as_tokens("b" * 30)))
+    offloaded("c" * 40, store=store)
     assert [store.find(as_tokens(letter * 60)).length for letter in "abc"] == [60, 0, 40]
 
 
@@ -133,7 +133,7 @@ async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache
 ) -> None:
     dice, engine = random.Random(1), await start(model.path, options=LoadOptions(context_tokens=WINDOW))
     cells: list[int] = []
-    engine.watch(lambda _: cells.append(engine.work.cells))
+    engine.watch(lambda _: cells.append(engine.stats.cells))
     beginnings = [passage(dice, PART_WORDS) + " " for _ in range(PARTS)]
     first = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]
     again = [model.fresh.clear_question(dice, beginning) for beginning in beginnings]

@@ -44,7 +44,7 @@ async def test_the_second_start_measures_nothing(tiny: Path, start: StartEngine,
     (subject, _), *others = Measurements(tmp_path / "measured.json").of_model(first.fingerprint).items()
     assert not others
     told = Measurement(Rates(7.0, ((1, 1.0),)), 3)
-    Measurements(tmp_path / "measured.json").keep(subject, told)
+    Measurements(tmp_path / "measured.json").store(subject, told)
     second = (await start(tiny, cache=tmp_path, fast_weights="never")).info
     assert (second.rates, second.parallel) == (told.rates, told.parallel)
 
@@ -66,7 +66,7 @@ async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_k
 
 
 def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library(kept: Measurements) -> None:
-    kept.keep(SUBJECT, FOUND)
+    kept.store(SUBJECT, FOUND)
     assert kept.of(SUBJECT) == FOUND
     for other in (
         MeasuredSetup("f2", "", "CPU, 2 threads", 2, "1.0 AVX2"),
@@ -79,14 +79,14 @@ def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library
 
 
 def test_a_form_that_cannot_be_used_is_remembered(kept: Measurements) -> None:
-    kept.keep(SUBJECT, Measurement(None, 1))
+    kept.store(SUBJECT, Measurement(None, 1))
     assert kept.of(SUBJECT) == Measurement(None, 1)
 
 
 def test_one_model_can_be_forgotten(kept: Measurements) -> None:
     other = MeasuredSetup("f2", "", "CPU, 2 threads", 2, "1.0 AVX2")
-    kept.keep(SUBJECT, FOUND)
-    kept.keep(other, FOUND)
+    kept.store(SUBJECT, FOUND)
+    kept.store(other, FOUND)
     kept.forget("f1")
     assert kept.of(SUBJECT) is None
     assert kept.of(other) == FOUND
@@ -101,7 +101,7 @@ def test_damaged_and_foreign_files_are_ignored_and_replaced(tmp_path: Path, cont
     path.write_bytes(content)
     kept = Measurements(path)
     assert kept.of(SUBJECT) is None
-    kept.keep(SUBJECT, FOUND)
+    kept.store(SUBJECT, FOUND)
     assert kept.of(SUBJECT) == FOUND
 
 
@@ -118,7 +118,7 @@ def test_damaged_and_foreign_files_are_ignored_and_replaced(tmp_path: Path, cont
 )
 def test_entries_that_cannot_be_true_are_ignored(tmp_path: Path, good: bytes, bad: bytes) -> None:
     path = tmp_path / "measured.json"
-    Measurements(path).keep(SUBJECT, FOUND)
+    Measurements(path).store(SUBJECT, FOUND)
     content = path.read_bytes()
     assert good in content
     path.write_bytes(content.replace(good, bad))

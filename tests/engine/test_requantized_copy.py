@@ -15,8 +15,9 @@ import pytest
 from gistread.engine.llama import requantized_copy
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measurements import Measurement, Measurements
+from gistread.engine.llama.messages import Loaded
 from gistread.engine.llama.requantized_copy import copy_path, find_copy, make_copy, may_pay, obstacle, partial_copy
-from gistread.engine.llama.weight_variants import Loaded, WorkerActions, best_form, load_fastest
+from gistread.engine.llama.weight_variants import WorkerActions, faster_variant, load_fastest
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -191,9 +192,9 @@ async def test_a_model_that_cannot_be_loaded_is_an_error(header: GgufHeader, tmp
 
 def test_what_counts_is_the_time_that_reading_a_book_takes() -> None:
     slow_decode = Measurement(Rates(300.0, ((1, 10.0),)), 1)
-    assert best_form(SLOW, QUICK)
-    assert not best_form(SLOW, slow_decode)
-    assert not best_form(SLOW, SLOW)
+    assert faster_variant(SLOW, QUICK)
+    assert not faster_variant(SLOW, slow_decode)
+    assert not faster_variant(SLOW, SLOW)
 
 
 @pytest.mark.parametrize("form", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_K"])
@@ -205,13 +206,13 @@ def test_forms_with_fast_kernels_need_no_copy(header: GgufHeader, form: str) -> 
 def test_a_copy_needs_room_on_the_disk_and_in_memory(
     header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert obstacle(header, tmp_path, leave=False) == ""
-    assert "unasked" in obstacle(replace(header, parameters=10**9), tmp_path, leave=False)
-    assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, leave=True)
+    assert obstacle(header, tmp_path, allow_large=False) == ""
+    assert "unasked" in obstacle(replace(header, parameters=10**9), tmp_path, allow_large=False)
+    assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "available_bytes", lambda: 1000)
-    assert "memory" in obstacle(header, tmp_path, leave=True)
+    assert "memory" in obstacle(header, tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 1000)
-    assert "disk" in obstacle(header, tmp_path, leave=True)
+    assert "disk" in obstacle(header, tmp_path, allow_large=True)
 
 
 async def test_llama_cpp_makes_a_copy_that_loads(header: GgufHeader, start: StartEngine, tmp_path: Path) -> None:
@@ -280,6 +281,6 @@ async def test_the_engine_stays_the_same_model_whatever_form_is_used(
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
     info = (await start(tiny, cache=tmp_path)).info
     assert (info.name, info.fingerprint) == (header.name, header.fingerprint)
-    forms = {subject.form for subject in Measurements(tmp_path / MEASUREMENTS).of_model(header.fingerprint)}
+    forms = {setup.variant for setup in Measurements(tmp_path / MEASUREMENTS).of_model(header.fingerprint)}
     assert forms == {"", "Q8_0"}
     assert exists(header, tmp_path) == info.weights.startswith("Q8_0 copy")

@@ -17,7 +17,7 @@ import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.llama.weight_variants import Loaded
+from gistread.engine.llama.messages import Load, Loaded
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineState, Message, Phase, Sampling
 from gistread.errors import EngineError
@@ -62,10 +62,10 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Sets what every worker's address space may grow to, in MiB."""
 
     def set_limit(mib: int) -> None:
-        async def load(worker: WorkerProcess, *arguments: Any, **how: Any) -> Loaded:
+        async def load(worker: WorkerProcess, message: Load) -> Loaded:
             assert worker.pid
             resource.prlimit(worker.pid, resource.RLIMIT_AS, (mib * MIB, mib * MIB))
-            return await load_in(worker, *arguments, **how)
+            return await load_in(worker, message)
 
         monkeypatch.setattr(WorkerProcess, "load", load)
 

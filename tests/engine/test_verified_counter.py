@@ -56,12 +56,12 @@ async def test_once_llama_cpp_has_agreed_the_worker_is_not_asked_any_more(
 ) -> None:
     engine = await start(tiny)
     by_worker = await engine.count(TEXT)
-    assert await settled(engine._counting) == by_worker
+    assert await settled(engine._counter) == by_worker
 
     async def ask(kind: str, **content: object) -> dict[str, object]:
         raise AssertionError(kind)
 
-    monkeypatch.setattr(engine._process, "answer", ask)
+    monkeypatch.setattr(engine._worker, "answer", ask)
     assert await engine.count(TEXT) == by_worker
     assert await engine.count(TEXT * 500) > 400 * by_worker
 

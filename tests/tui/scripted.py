@@ -36,7 +36,7 @@ class SteppedEngine(FakeEngine):
         """How long each request takes."""
         self.closed = False
         self._watched = Observable()
-        self.be = self._watched.tell
+        self.be = self._watched.publish
         self.watch = self._watched.watch
 
     @property

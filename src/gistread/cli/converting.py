@@ -27,11 +27,11 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     kept = Measurements(paths.measurements)
     info: EngineInfo | None = None
     if may_pay(header):
-        if not find_copy(header, paths.weights) and (why := obstacle(header, paths.weights, leave=True)):
+        if not find_copy(header, paths.weights) and (why := obstacle(header, paths.weights, allow_large=True)):
             raise StorageError(f"No faster copy of {header.name} can be made: {why}.")
         kept.forget(header.fingerprint)
         info = run_until_interrupted(_load(model, replace(config, fast_weights="always")))
-    forms = {subject.form: measured for subject, measured in kept.of_model(header.fingerprint).items()}
+    forms = {setup.variant: measured for setup, measured in kept.of_model(header.fingerprint).items()}
     copy = find_copy(header, paths.weights) if may_pay(header) else None
     if json:
         write_json(

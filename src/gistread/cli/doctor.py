@@ -107,7 +107,7 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
     found.verdict = kept_verdicts().get(header.fingerprint)
     on_gpu = bool(found.info.placement and found.info.placement.gpu_layers)
     if may_pay(header) and not on_gpu:
-        compared = any(subject.form == FAST for subject in kept.of_model(header.fingerprint))
+        compared = any(setup.variant == FAST for setup in kept.of_model(header.fingerprint))
         found.advice += _advice_on_form(header, config, compared=compared)
     found.advice += _advice_on_room(found, found.info)
     if (config.threads or 0) > found.cores:
@@ -123,10 +123,10 @@ def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> li
     if config.fast_weights == "never":
         return [Advice(f"{what}, and your settings allow no faster copy.", 'Set fast_weights = "ask".')]
     folder = default_paths().weights
-    if obstacle(header, folder, leave=True):
-        why = obstacle(header, folder, leave=True)
+    if obstacle(header, folder, allow_large=True):
+        why = obstacle(header, folder, allow_large=True)
         return [Advice(f"{what}; {why}.", "Fetch this model as Q4_0, Q4_K_M or Q8_0.")]
-    why = obstacle(header, folder, leave=False)
+    why = obstacle(header, folder, allow_large=False)
     return [
         Advice(f"{what}; {why}." if why else f"{what}.", f"A faster copy of it: gistread models convert {header.name}")
     ]

@@ -1,4 +1,4 @@
-"""Something whose state others watch. What its states mean, and when they change, it alone knows."""
+"""An observable engine state."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from gistread.engine.protocol import EngineState, Phase
 
 
 class Observable:
-    """Stopped, until it tells something else."""
+    """Holds a state, STOPPED at first, and notifies watchers of changes."""
 
     def __init__(self) -> None:
         self._state = EngineState(Phase.STOPPED)
@@ -14,11 +14,10 @@ class Observable:
 
     @property
     def state(self) -> EngineState:
-        """As it was told last."""
         return self._state
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """Call back on every change of state; the returned function ends it."""
+        """Call `callback` on every change. Returns a function that unsubscribes it."""
         key = object()
         self._watchers[key] = callback
 
@@ -27,8 +26,8 @@ class Observable:
 
         return unwatch
 
-    def tell(self, state: EngineState) -> None:
-        """This is what goes on now."""
+    def publish(self, state: EngineState) -> None:
+        """Set the state and notify watchers."""
         self._state = state
         for callback in tuple(self._watchers.values()):
             callback(state)

@@ -1,17 +1,18 @@
-"""What an engine is: something that turns a prompt into tokens. Nothing above this package knows which.
+"""The interface of engines: `Engine` answers prompts, `Embedder` turns texts into vectors.
 
-Data first: prompts, what is wanted of the model, what it cost, what it is doing. Then the protocols: `Engine`, and
-`Embedder` for a model that turns texts into vectors. All of it is asyncio; a request is cancelled by cancelling the
-task that awaits it, and the engine then stops at once, in whatever stage it is.
+Everything is asyncio. Cancelling the task that awaits a request stops it in the engine at once.
 
-Prompts are laid out text first, task last (design D4): what is long and stable at the beginning, the question
-at the end. An engine remembers prefixes and evaluates only what is new; `Usage` says how much that was.
+Prompts put long, stable text first and the task last (design D4). An engine caches prefixes and evaluates only what is
+new; `Usage` says how much that was.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from gistread.errors import EngineError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,16 +26,16 @@ class Message:
     role: Role
     content: str
     stable: int = 0
-    """Of the last message: so many characters at its beginning will come again in other prompts (a memory that
-    questions are asked about). An engine may go to some length to keep what it evaluated for them."""
+    """Of the last message: length in characters of the beginning that other prompts share, such as a memory that
+    several questions are asked about. An engine may keep its KV state."""
 
 
 Prompt = tuple[Message, ...]
-"""A conversation. When its last message is the assistant's, the model continues that message."""
+"""A conversation. If the last message is the assistant's, the model continues it."""
 
 
 class Priority(IntEnum):
-    """Who waits for the answer. A person's request goes before background work, even one that is running."""
+    """Scheduling class. An interactive request goes before background work and interrupts it."""
 
     INTERACTIVE = 0
     BACKGROUND = 1
@@ -42,19 +43,19 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How free text is decoded. The default is greedy."""
+    """How text is decoded. The default is greedy."""
 
     max_tokens: int = 256
     temperature: float = 0.0
     seed: int = 0
     repeat_penalty: float = 1.0
-    """Above 1 the tokens decoded lately become less likely: weak models loop without it."""
+    """Above 1, recently decoded tokens become less likely: weak models loop without it."""
     dry_multiplier: float = 0.0
-    """Above 0, a continuation that would repeat a long sequence is made less likely (the DRY sampler)."""
+    """Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)."""
     stop: tuple[str, ...] = ()
-    """Decoding ends before any of these strings; they are not part of the text."""
+    """Decoding ends before any of these strings; they are left out of the text."""
     grammar: str = ""
-    """The text has this form, in llama.cpp's notation with a rule `root`. It may end in the middle, at `max_tokens`."""
+    """GBNF grammar with a rule `root` that the text follows. The text may be cut off at `max_tokens`."""
 
 
 GREEDY = Sampling()
@@ -62,16 +63,16 @@ GREEDY = Sampling()
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a request cost. Adds up with `+`."""
+    """Cost of a request. Add with `+`."""
 
     prefilled: int = 0
     """Prompt tokens evaluated."""
     reused: int = 0
-    """Prompt tokens taken from the prefix cache instead."""
+    """Prompt tokens found in the prefix cache."""
     generated: int = 0
     """Tokens decoded."""
     seconds: float = 0.0
-    """Time in which the engine worked on this request."""
+    """Time the engine worked on this request."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -87,27 +88,27 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The next piece of a streamed answer."""
+    """The next part of a streamed answer."""
 
     text: str
     usage: Usage = NO_USAGE
-    """What the request has cost so far: who ends it here knows the whole of it."""
+    """Cost of the request so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The engine was lost and the request is asked again: what was streamed so far is void."""
+    """The request starts over: discard the text streamed so far."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The whole answer; the last thing a stream yields."""
+    """The whole answer, the last event of a stream."""
 
     text: str
     finish: Literal["end", "length"]
-    """`end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window ended it."""
+    """`end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window was reached."""
     usage: Usage
 
 
@@ -116,85 +117,74 @@ StreamEvent = TextDelta | Restarted | Completion
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the options that were offered."""
+    """The option that was chosen."""
 
     index: int
     probability: float | None
-    """Of this option among the legal ones, where the engine can tell."""
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihood:
-    """How well a text goes on from a prompt."""
-
-    mean: float
-    """Of the natural logarithms of the probabilities of its tokens; at most 0."""
-    tokens: int
-    """Of the text."""
+    """Among the options offered; None if unknown."""
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How fast an engine is where it runs, from a short measurement."""
+    """Speed of a model on this machine, from a short measurement."""
 
     prefill: float
-    """Tokens a second of a prompt of a few hundred tokens."""
+    """Tokens a second, for a prompt of a few hundred tokens."""
     decode: tuple[tuple[int, float], ...]
-    """Sequences decoded together and tokens a second of all of them, in ascending order of sequences."""
+    """Pairs of sequences decoded together and their total tokens a second, ascending."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How a model was laid into this machine."""
+    """How a loaded model uses this machine."""
 
     gpu_layers: int
     layers: int
-    """Of which `gpu_layers` are on a graphics card; the output is one of them."""
+    """All layers, the output layer included."""
     cells: int
-    """Tokens that the KV cache holds of all requests together."""
+    """KV cache size in tokens, shared by all requests."""
     kv_type: str
-    """What its numbers are kept as: `f16`, `q8_0`, `q4_0`."""
+    """Data type of the KV cache: `f16`, `q8_0` or `q4_0`."""
     batch_tokens: int
-    """Evaluated at once."""
+    """Most tokens in one batch."""
     threads: int
     flash_attention: bool
     notice: str = ""
-    """For the person: what was given up for lack of memory."""
+    """What was reduced for lack of memory, for the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """What is known of the model in use once it is loaded."""
+    """Description of a loaded model."""
 
     name: str
     fingerprint: str
-    """The same for the same weights, wherever the file lies."""
+    """Identifies the weights, wherever the file is."""
     context_tokens: int
-    """Prompt and answer together must fit into this many tokens."""
+    """Window of prompt and answer together."""
     device: str
     """For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`."""
     parallel: int = 1
-    """Requests that are worth having at work at the same time. May change: ask `Engine.info` each time."""
+    """Useful number of concurrent requests. May change: read `Engine.info` each time."""
     rates: Rates | None = None
     """None: not measured."""
     aliases: tuple[str, ...] = ()
-    """Fingerprints that the same weights may have elsewhere: a server tells of a model no more than its name."""
+    """Fingerprints the same weights may have on another engine: a server only tells a model's name."""
     is_remote: bool = False
-    """The work is done on other machines, where requests at work at the same time do not take turns as they do here."""
+    """Whether a server does the work; concurrent requests then do not compete for this machine."""
     weights: str = ""
-    """For people: the form of the weights in use, `Q4_K_M`, or `Q8_0 copy of Q4_1`; empty: not known."""
+    """Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown."""
     placement: Placement | None = None
-    """None: it runs elsewhere."""
+    """None for a model on a server."""
     has_template: bool = True
-    """False: it was trained to go on with text, not to follow tasks, and prompts are laid out plainly for it."""
+    """False for a base model, which gets prompts as plain text."""
     pinnable_tokens: int = 0
-    """Tokens that `Engine.pin` has room for, about; 0: it holds nothing, or does not say."""
+    """Approximate capacity of `Engine.pin` in tokens; 0 if unsupported or unknown."""
 
 
 class Phase(StrEnum):
-    """What the engine is doing, as far as a person can be told."""
+    """What the engine is doing."""
 
     STOPPED = "stopped"
     LOADING = "loading"
@@ -210,85 +200,76 @@ class EngineState:
 
     phase: Phase
     fraction: float | None = None
-    """Of the load or of the prompt, from 0 to 1."""
+    """Progress of the load or of the prompt, from 0 to 1."""
     tokens_per_s: float | None = None
-    """Of the running phase: prefill or decode."""
+    """Rate of the current phase, prefill or decode."""
     priority: Priority | None = None
-    """Whose request it is, when one runs."""
+    """Of the running request."""
     notice: str = ""
-    """One line for the person: why it failed, that it was restarted."""
+    """One line for the person, such as why it failed."""
 
 
 class Engine(Protocol):
-    """A model that answers. Made cheap; `start` loads it."""
+    """A model that answers prompts. Cheap to create; `start` loads it."""
 
     @property
     def info(self) -> EngineInfo:
-        """Of the loaded model. Raises EngineError before `start` has ended."""
+        """Raises EngineError before `start` has finished."""
 
     @property
     def state(self) -> EngineState: ...
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """Call back on every change of state, in the event loop; the returned function ends it."""
+        """Call `callback` on every change of state, in the event loop. Returns a function that unsubscribes it."""
 
     async def start(self) -> EngineInfo:
-        """Load the model. Idempotent. Raises EngineError when it cannot be used.
-
-        Cancelling it stops the load, unless others wait for it too.
-        """
+        """Load the model. Idempotent. Raises EngineError. Cancelling stops the load unless others await it too."""
 
     async def close(self) -> None:
-        """End the engine and everything it holds. Idempotent."""
+        """Release everything. Idempotent."""
 
     async def count(self, text: str) -> int:
-        """Tokens in `text` alone."""
+        """Count the tokens of a text."""
 
     async def measure(self, prompt: Prompt) -> int:
-        """Tokens in the whole prompt as the model would see it, chat template included."""
+        """Count the tokens of a prompt, chat template included."""
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        """Evaluate the stable beginning of this prompt, so that a request that begins so is answered sooner."""
+        """Evaluate the stable beginning of a prompt ahead of the requests that share it."""
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        """As `prepare`, in memory alone: for many prompts that each are worth something to this process only.
+        """As `prepare`, but keep the result in memory: for many prompts that matter to this process only.
 
-        None: it could not be held beside what is held already. What is held makes way for what people ask, where
-        that needs all the room, and is gone when the engine is lost: `held` says what is there.
+        None if there is no room beside what is pinned already. Interactive requests may evict pinned prompts, and so
+        does a restart of the engine: see `pinned`.
         """
 
     async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        """Of each whether its stable beginning is there still, however it came to be evaluated."""
+        """Whether the stable beginning of each prompt is still evaluated, in order."""
 
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Text as it is decoded, then a `Completion`.
+        """Yield text as it is decoded, then a `Completion`. The model's reasoning is left out.
 
-        Raises PromptTooLongError before anything is sent when `max_tokens` of answer do not fit, EngineError
-        when the engine fails twice. Thinking of the model is never part of the text.
+        Raises PromptTooLongError if prompt and `max_tokens` do not fit the window, EngineError if the engine fails
+        twice.
         """
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
-        """The whole answer at once; as `stream`."""
+        """The final `Completion` of `stream`."""
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        """Which of `options` (distinct, not empty) the model answers with. It can answer nothing else (D3)."""
+        """Let the model choose one of `options` (distinct, not empty), with decoding constrained to them (design D3).
 
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        """How likely it is that the model answers with `continuation` (not empty), word for word.
-
-        Ask for several at once: they are evaluated side by side. None: this engine cannot tell. Nothing of the prompt
-        is kept for later ones: this is for prompts that will not come again. Raises as `choose`.
+        A server that cannot constrain decoding is asked for the option's words; EngineError if it names none.
         """
 
 
 class TextKind(StrEnum):
-    """What a text is to a search. Many embedding models want to be told, in words that were part of their training."""
+    """Role of a text in a search; many embedding models are trained with a prefix for each."""
 
     QUERY = "query"
     DOCUMENT = "document"
@@ -296,15 +277,15 @@ class TextKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderInfo:
-    """What is known of an embedding model once it is loaded."""
+    """Description of a loaded embedding model."""
 
     name: str
     fingerprint: str
-    """The same for the same weights used in the same way: vectors of one fingerprint can be compared."""
+    """Vectors with the same fingerprint are comparable."""
     dimension: int
     """Numbers in a vector."""
     max_tokens: int
-    """Of one text; a longer one is cut."""
+    """Longer texts are truncated."""
     device: str
 
 
@@ -313,18 +294,18 @@ class Embedded:
     """Texts as vectors."""
 
     vectors: "npt.NDArray[np.float32]"
-    """A row a text, in their order, each of length 1: the dot product of two is their cosine."""
-    cut: int
-    """Texts longer than the model takes, of which only the beginning is in their vector."""
+    """Shape (texts, dimension), rows of length 1: a dot product is the cosine."""
+    truncated: int
+    """Number of texts longer than `max_tokens`, of which only the beginning was embedded."""
     usage: Usage
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors, near ones for texts about the same. Made cheap; `start` loads it."""
+    """A model that turns texts into vectors. Cheap to create; `start` loads it."""
 
     @property
     def info(self) -> EmbedderInfo:
-        """Of the loaded model. Raises EngineError before `start` has ended."""
+        """Raises EngineError before `start` has finished."""
 
     @property
     def state(self) -> EngineState: ...
@@ -333,22 +314,37 @@ class Embedder(Protocol):
         """As `Engine.watch`."""
 
     async def start(self) -> EmbedderInfo:
-        """Load the model. Idempotent. Raises EngineError when it cannot be used.
-
-        Cancelling it stops the load, unless others wait for it too.
-        """
+        """Load the model. Idempotent. Raises EngineError. Cancelling stops the load unless others await it too."""
 
     async def close(self) -> None:
-        """End the model and everything it holds. Idempotent."""
+        """Release everything. Idempotent."""
 
     @property
     def tokens_per_s(self) -> float | None:
-        """How fast it was with the texts that it was last asked for; None before that."""
+        """Rate of the last `embed`; None before the first."""
 
     async def embed(
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
-        """The vectors of these texts, but for rounding the same whatever is embedded with them. Loads the model.
+        """Embed texts, loading the model first if needed. Raises EngineError.
 
-        A text of nothing but white space has a vector too, near to none in particular. Raises EngineError.
+        Up to rounding, a text's vector is independent of the other texts. White space has a vector too.
         """
+
+
+# Shared by engines.
+
+
+async def final_completion(events: AsyncGenerator[StreamEvent, None]) -> Completion:
+    """The last event of a stream. Raises EngineError if there is none."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Completion):
+                return event
+    raise EngineError("The model ended without an answer.")
+
+
+def check_options(options: Sequence[str]) -> None:
+    """Raises ValueError unless options are distinct and not empty."""
+    if not options or len(set(options)) < len(options) or not all(options):
+        raise ValueError(f"options must be distinct and not empty: {options!r}")

@@ -78,7 +78,7 @@ async def build(
     usage, cut_texts = NO_USAGE, 0
     for batch in _batches([page for page in pages if page.number not in found]):
         made = await embedder.embed([text for page in batch for text in page.texts], TextKind.DOCUMENT, priority)
-        usage, cut_texts = usage + made.usage, cut_texts + made.cut
+        usage, cut_texts = usage + made.usage, cut_texts + made.truncated
         at = 0
         for page in batch:
             found[page.number] = page.keep(memory, made.vectors[at : at + len(page.texts)])

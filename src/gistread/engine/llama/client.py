@@ -1,22 +1,39 @@
-"""The local engine as the rest of the program sees it: prompts go to a worker process, text and choices come back.
-
-Finds the form of the weights that is fastest here, and loads it. Knows the messages of requests; knows neither
-llama.cpp nor what the requests are for. The life of the process is the affair of `supervisor.py`.
-"""
+"""The local engine: an `Engine` over one GGUF file, run by a worker process."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measurements import Measurement
+from gistread.engine.llama.messages import (
+    Choose,
+    Chosen,
+    Configure,
+    Counted,
+    CountPrompt,
+    CountText,
+    Delta,
+    Done,
+    FindPinned,
+    Generate,
+    Load,
+    Loaded,
+    PinnedFound,
+    Prepare,
+    Prepared,
+    Tokenize,
+    Tokenized,
+    WorkerStats,
+)
 from gistread.engine.llama.requantized_copy import make_copy
-from gistread.engine.llama.supervisor import SupervisedWorker, WorkerStats
+from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.verified_counter import VerifiedCounter
-from gistread.engine.llama.weight_variants import Loaded, LoadedVariant, WorkerActions, load_fastest
+from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.protocol import (
@@ -25,7 +42,6 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
-    Likelihood,
     Phase,
     Priority,
     Prompt,
@@ -34,12 +50,13 @@ from gistread.engine.protocol import (
     StreamEvent,
     TextDelta,
     Usage,
+    check_options,
+    final_completion,
 )
 from gistread.engine.remote.address import named_fingerprint
-from gistread.errors import EngineError
 
 SNAPSHOTS = "snapshots"
-"""Folder of the KV snapshots within the cache."""
+"""Folder of the prompt cache files within the cache."""
 
 
 class LlamaEngine:
@@ -55,11 +72,9 @@ class LlamaEngine:
         snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
     ) -> None:
-        """`options`: how it is to be loaded. `log`: where llama.cpp's messages go, if anywhere.
-
-        `cache`: the directory in which measurements and faster copies of weights are kept; None: nothing is measured
-        or converted. `snapshots`: the directory of KV snapshots; None: a folder in `cache`, if there is one.
-        `fast_weights`: whether faster copies may be made.
+        """`log`: file for llama.cpp's messages. `cache`: directory of measurements and requantized copies; None:
+        nothing is measured or requantized. `snapshots`: directory of prompt cache files; by default a folder in
+        `cache`.
         """
         self._path = model_path
         self._options = options
@@ -67,40 +82,38 @@ class LlamaEngine:
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
-        self._process = SupervisedWorker(self._load_model, log)
-        self._counting = VerifiedCounter(model_path, self._tokenise)
-
-    # State.
+        self._worker = SupervisedWorker(self._load_model, log)
+        self._counter = VerifiedCounter(model_path, self._tokenize)
 
     @property
     def info(self) -> EngineInfo:
-        return self._process.info
+        return self._worker.info
 
     @property
     def state(self) -> EngineState:
-        return self._process.state
+        return self._worker.state
 
     @property
     def worker_pid(self) -> int | None:
-        """Of the running worker process."""
-        return self._process.pid
+        """Process id of the running worker."""
+        return self._worker.pid
 
     @property
-    def work(self) -> WorkerStats:
-        """What the worker has said of its own work: of interest to measurements, not to a person."""
-        return self._process.work
+    def stats(self) -> WorkerStats:
+        """Work done by the worker, for benchmarks."""
+        return self._worker.stats
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._process.watch(callback)
+        return self._worker.watch(callback)
 
-    # Life.
+    # Lifecycle.
 
     async def start(self) -> EngineInfo:
-        return await self._process.start()
+        return await self._worker.start()
 
     async def close(self) -> None:
-        await self._counting.close()
-        await self._process.close()
+        await self._counter.close()
+        await self._worker.close()
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_header, self._path)
@@ -135,37 +148,37 @@ class LlamaEngine:
             assert worker is not None
             return await worker.measure_rates()
 
-        steps = WorkerActions(load, measure, self._make_copy)
-        chosen = await load_fastest(steps, header, self._cache, self._fast_weights)
-        self._process.send("configure", parallel=chosen.measured.parallel)
+        actions = WorkerActions(load, measure, self._make_copy)
+        chosen = await load_fastest(actions, header, self._cache, self._fast_weights)
+        self._worker.send(Configure(chosen.measured.parallel))
         return chosen
 
     async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, Loaded]:
-        """Load this file; where that ends the process, again with less. Of a copy nothing is given up to load it."""
-        snapshots = None
-        if self._snapshots is not None:
-            form = "itself" if path == self._path else "a copy"
-            snapshots = {"directory": str(self._snapshots), "model": f"{header.fingerprint} {form}"}
-        first = 0
+        """Load this file, with smaller layouts if the process dies. A requantized copy is loaded in full or not at
+        all."""
+        original = path == self._path
+        message = Load(
+            str(path),
+            self._options,
+            cache_directory=str(self._snapshots) if self._snapshots is not None else "",
+            cache_key=f"{header.fingerprint} {'itself' if original else 'a copy'}",
+            may_reduce=original,
+        )
         while True:
-            worker = await self._process.new_worker()
+            worker = await self._worker.new_worker()
             try:
-                loaded = await worker.load(
-                    path, options=self._options, snapshots=snapshots, first=first, give_up=path == self._path
-                )
+                return worker, await worker.load(message)
             except LostWhileLoadingError as error:
                 if error.next_layout is None:
                     raise
-                first = error.next_layout
-            else:
-                return worker, loaded
+                message = replace(message, first_layout=error.next_layout)
 
     async def _make_copy(self, header: GgufHeader, folder: Path) -> Path | None:
-        await self._process.end_worker()
-        notice = f"A faster copy of {header.name} is made, once."
+        await self._worker.end_worker()
+        notice = f"Making a faster copy of {header.name} (once)."
 
         def progress(share: float) -> None:
-            self._process.tell(EngineState(Phase.LOADING, fraction=share, notice=notice))
+            self._worker.publish(EngineState(Phase.LOADING, fraction=share, notice=notice))
 
         progress(0.0)
         with open_log(self._log_path) as log:
@@ -174,64 +187,47 @@ class LlamaEngine:
     # Requests.
 
     async def count(self, text: str) -> int:
-        """Where the vocabulary is one that is known, without the model being loaded."""
-        tokens = await self._counting.count(text, loaded=self._process.pid is not None)
+        """Count without the loaded model where the vocabulary is supported."""
+        tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
         if tokens is not None:
             return tokens
-        return int((await self._process.answer("count", text=text))["tokens"])
+        return (await self._worker.answer(CountText(text), Counted)).tokens
 
-    async def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
-        tokens: list[list[int]] = (await self._process.answer("tokenise", texts=list(texts)))["tokens"]
-        return tokens
+    async def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return (await self._worker.answer(Tokenize(tuple(texts)), Tokenized)).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return int((await self._process.answer("measure", prompt=prompt))["tokens"])
+        return (await self._worker.answer(CountPrompt(prompt), Counted)).tokens
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
-        async with contextlib.aclosing(
-            self._process.ask("generate", prompt=prompt, sampling=sampling, priority=priority)
-        ) as messages:
-            async for message in messages:
-                match message["kind"]:
-                    case "delta":
-                        yield TextDelta(message["text"], Usage(**message["usage"]))
-                    case "restarted":
-                        yield Restarted(message["reason"])
-                    case "done":
-                        yield Completion(message["text"], message["finish"], Usage(**message["usage"]))
+        async with contextlib.aclosing(self._worker.ask(Generate(prompt, sampling, priority))) as replies:
+            async for reply in replies:
+                match reply:
+                    case Delta():
+                        yield TextDelta(reply.text, reply.usage)
+                    case Restarted():
+                        yield reply
+                    case Done():
+                        yield Completion(reply.text, reply.finish, reply.usage)
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
-        async with contextlib.aclosing(self.stream(prompt, sampling, priority)) as events:
-            async for event in events:
-                if isinstance(event, Completion):
-                    return event
-        raise EngineError("The model ended without an answer.")
+        return await final_completion(self.stream(prompt, sampling, priority))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        if not options or len(set(options)) < len(options) or not all(options):
-            raise ValueError(f"options must be distinct and not empty: {options!r}")
-        answer = await self._process.answer("choose", prompt=prompt, options=list(options), priority=priority)
-        return Choice(answer["index"], answer["probability"], Usage(**answer["usage"]))
-
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        if not continuation:
-            raise ValueError("a continuation must not be empty")
-        answer = await self._process.answer("score", prompt=prompt, continuation=continuation, priority=priority)
-        return Likelihood(answer["mean"], answer["tokens"], Usage(**answer["usage"]))
+        check_options(options)
+        answer = await self._worker.answer(Choose(prompt, tuple(options), priority), Chosen)
+        return Choice(answer.index, answer.probability, answer.usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        return Usage(**(await self._process.answer("prepare", prompt=prompt, priority=priority))["usage"])
+        return (await self._worker.answer(Prepare(prompt, priority), Prepared)).usage
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        answer = await self._process.answer("hold", prompt=prompt, priority=priority)
-        return Usage(**answer["usage"]) if answer["held"] else None
+        answer = await self._worker.answer(Prepare(prompt, priority, pin=True), Prepared)
+        return answer.usage if answer.pinned else None
 
     async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        held: list[bool] = (await self._process.answer("held", prompts=list(prompts)))["held"]
-        return held
+        return list((await self._worker.answer(FindPinned(tuple(prompts)), PinnedFound)).pinned)

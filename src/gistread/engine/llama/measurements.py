@@ -1,7 +1,6 @@
-"""How fast models were found to be on this machine, kept so that it is measured once.
+"""Stored speed measurements of models on this machine: one small JSON file in the cache.
 
-One small JSON file in the cache. It is a convenience: what is missing, damaged or of another format is not there,
-and where it cannot be written it is measured again next time.
+Anything missing, damaged or in another format is measured again.
 """
 
 import contextlib
@@ -16,57 +15,56 @@ from gistread.atomic_write import replace_file
 from gistread.engine.protocol import Rates
 
 UNDISTURBED_SHARE = 0.9
-"""Of its threads' time that a processor has to have worked on a measurement; else other programs were measured."""
+"""Least share of the threads' time that must be processor time for a measurement to count."""
 _FORMAT = 1
 _MOST_ENTRIES = 100
-"""The oldest go first."""
+"""The oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetup:
-    """What was measured, and on what."""
+    """A model variant on a machine."""
 
     fingerprint: str
-    """Of the model's own file, whatever form was measured."""
-    form: str
-    """Of the weights: empty for the file as it is, else the quantisation of the copy."""
+    """Of the original file, whichever variant was measured."""
+    variant: str
+    """Empty for the original file, else the quantization of the copy."""
     device: str
     threads: int
     library: str
-    """Version of the binding and the kernels it was built with."""
+    """Version and instruction sets of llama.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What came of it."""
+    """Result of a measurement."""
 
     rates: Rates | None
-    """None: it could not be measured there, and a copy of which that is so is not used."""
+    """None: it could not be measured; such a copy is not used."""
     parallel: int
 
 
 class Measurements:
-    """The file. Read anew for every question: another process may have measured meanwhile."""
+    """The measurements file. Read on every access, since another process may have written it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def of(self, subject: MeasuredSetup) -> Measurement | None:
-        """What is known of exactly this, if anything."""
-        return self._read().get(subject)
+    def of(self, setup: MeasuredSetup) -> Measurement | None:
+        return self._read().get(setup)
 
     def of_model(self, fingerprint: str) -> dict[MeasuredSetup, Measurement]:
-        """All that is known of one model, the latest last."""
-        return {subject: found for subject, found in self._read().items() if subject.fingerprint == fingerprint}
+        """All measurements of one model, the latest last."""
+        return {setup: found for setup, found in self._read().items() if setup.fingerprint == fingerprint}
 
-    def keep(self, subject: MeasuredSetup, measured: Measurement) -> None:
+    def store(self, setup: MeasuredSetup, measured: Measurement) -> None:
         entries = self._read()
-        entries.pop(subject, None)
-        self._write({**entries, subject: measured})
+        entries.pop(setup, None)
+        self._write({**entries, setup: measured})
 
     def forget(self, fingerprint: str) -> None:
-        """So that this model is measured anew."""
-        self._write({subject: found for subject, found in self._read().items() if subject.fingerprint != fingerprint})
+        """Remove the measurements of a model, so that it is measured again."""
+        self._write({setup: found for setup, found in self._read().items() if setup.fingerprint != fingerprint})
 
     def _read(self) -> dict[MeasuredSetup, Measurement]:
         try:
@@ -79,32 +77,37 @@ class Measurements:
         found: dict[MeasuredSetup, Measurement] = {}
         for entry in entries:
             with contextlib.suppress(ValueError, TypeError, KeyError):
-                subject, measured = _entry(entry)
-                found[subject] = measured
+                setup, measured = _entry(entry)
+                found[setup] = measured
         return found
 
     def _write(self, entries: dict[MeasuredSetup, Measurement]) -> None:
         latest = list(entries.items())[-_MOST_ENTRIES:]
-        shapes = [{**asdict(subject), **asdict(measured)} for subject, measured in latest]
+        shapes = [_shape(setup, measured) for setup, measured in latest]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             document = orjson.dumps({"format": _FORMAT, "entries": shapes}, option=orjson.OPT_INDENT_2)
             replace_file(self._path, document)
 
 
+def _shape(setup: MeasuredSetup, measured: Measurement) -> dict[str, object]:
+    named = asdict(setup)
+    return {"form": named.pop("variant"), **named, **asdict(measured)}
+
+
 def _entry(shape: Any) -> tuple[MeasuredSetup, Measurement]:
-    """One entry of the file. Raises ValueError, TypeError or KeyError for what is none."""
+    """Parse one entry. Raises ValueError, TypeError or KeyError."""
     texts = [shape[name] for name in ("fingerprint", "form", "device", "library")]
     if not all(isinstance(text, str) for text in texts):
         raise TypeError
-    fingerprint, form, device, library = texts
+    fingerprint, variant, device, library = texts
     rates = shape["rates"]
     if rates is not None:
         rates = Rates(_rate(rates["prefill"]), tuple((_number(n), _rate(rate)) for n, rate in rates["decode"]))
         if not rates.decode:
             raise ValueError
-    subject = MeasuredSetup(fingerprint, form, device, _number(shape["threads"]), library)
-    return subject, Measurement(rates, _number(shape["parallel"]))
+    setup = MeasuredSetup(fingerprint, variant, device, _number(shape["threads"]), library)
+    return setup, Measurement(rates, _number(shape["parallel"]))
 
 
 def _rate(value: object) -> float:

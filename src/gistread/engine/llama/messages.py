@@ -1,50 +1,344 @@
-"""What the client and the worker process say to each other: one JSON object a line, in both directions.
+"""Messages between the client and the worker process: one JSON object a line, in both directions.
 
-To the worker:    load {path, options, snapshots: {directory, model} or null, first, give_up}; see `worker/loading.py`
-                  load_embedder {path, pooling}           embed {id, texts, priority}
-                  generate {id, prompt, sampling, priority}
-                  prepare {id, prompt, priority}          hold {id, prompt, priority}
-                  held {id, prompts}
-                  choose {id, prompt, options, priority}  count {id, text}    measure {id, prompt}
-                  score {id, prompt, continuation, priority}
-                  tokenise {id, texts}
-                  measure_rates {least_share}             configure {parallel}
-                  cancel {id}; id 0 is the load           (end of file: the worker ends)
-From the worker:  loading {fraction}                      ready {context_tokens, device, on_gpu, threads, library,
-                                                                 parallel, dimension, fit, pinnable_tokens}
-                  trying {number, left, notice}
-                  measured {rates, parallel}; rates null: they could not be
-                  failed {message, hint}                  state {phase, fraction, tokens_per_s, priority,
-                                                         busy_s, decode_s, cells}
-                  delta {id, text, usage}                 done {id, text, finish, usage}
-                  chosen {id, index, probability, usage}  counted {id, tokens}
-                  prepared {id, usage, held}              scored {id, mean, tokens, usage}
-                  held {id, held}; one of a prompt
-                  tokenised {id, tokens}; a list of them a text
-                  embedded {id, vectors, cut, usage}; vectors as base64 of 32-bit numbers, row by row
-                  refused {id, prompt_tokens, answer_tokens, context_tokens}
-                  error {id, message}                     cancelled {id}
-Each has its kind under `kind`.
+`kind` names the dataclass, the other keys are its fields. Closing the pipe ends the worker.
 """
 
-from typing import Any
+import types
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
-Message = dict[str, Any]
+from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.protocol import Message, Phase, Placement, Priority, Rates, Sampling, Usage
 
 LOAD_ID = 0
-"""The id under which the load of the model is cancelled."""
+"""`Cancel` with this id stops the load; requests count from 1."""
 
 
-def encode(kind: str, **content: object) -> bytes:
-    """One line."""
-    return orjson.dumps({"kind": kind, **content}, option=orjson.OPT_SERIALIZE_DATACLASS) + b"\n"
+# To the worker. The first message is `Load` or `LoadEmbedder`.
 
 
-def decode(line: bytes) -> Message:
-    """The message of one line. Raises ValueError when it is none."""
-    message = orjson.loads(line)
-    if not isinstance(message, dict) or "kind" not in message:
-        raise ValueError(line[:80])
-    return message
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Load a model that writes text. Answered by `Loaded`, `LoadFailed` or `Cancelled`."""
+
+    path: str
+    options: LoadOptions
+    cache_directory: str = ""
+    """Directory of prompt cache files; empty: none are used."""
+    cache_key: str = ""
+    """Identifies the weights in that directory."""
+    first_layout: int = 0
+    """Skip the layouts before this one: they ended an earlier process."""
+    may_reduce: bool = True
+    """Whether a smaller window or a coarser KV cache is acceptable when memory is short."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadEmbedder:
+    """Load an embedding model. Answered as `Load`."""
+
+    path: str
+    pooling: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRates:
+    """Measure the loaded model. Answered by `RatesMeasured`."""
+
+    least_share: float
+    """See `rates.measure_rates`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    parallel: int
+    """Requests to work on at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Answered by `Delta`s and `Done`."""
+
+    prompt: tuple[Message, ...]
+    sampling: Sampling
+    priority: Priority
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Answered by `Chosen`."""
+
+    prompt: tuple[Message, ...]
+    options: tuple[str, ...]
+    priority: Priority
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Evaluate the stable beginning of a prompt. Answered by `Prepared`."""
+
+    prompt: tuple[Message, ...]
+    priority: Priority
+    pin: bool = False
+    """Keep it in memory instead of in a prompt cache file."""
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FindPinned:
+    """Answered by `PinnedFound`."""
+
+    prompts: tuple[tuple[Message, ...], ...]
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CountText:
+    """Answered by `Counted`."""
+
+    text: str
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CountPrompt:
+    """Count a prompt with its chat template. Answered by `Counted`."""
+
+    prompt: tuple[Message, ...]
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenize:
+    """Answered by `Tokenized`."""
+
+    texts: tuple[str, ...]
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Answered by `TextsEmbedded`."""
+
+    texts: tuple[str, ...]
+    priority: Priority
+    id: int = 0
+
+
+# From the worker.
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadAttempt:
+    """A layout is about to be tried."""
+
+    number: int
+    remaining: int
+    """Layouts to try after it."""
+    notice: str
+    """For the person: what was reduced for lack of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The model is loaded."""
+
+    context_tokens: int
+    device: str
+    on_gpu: bool
+    threads: int
+    library: str
+    """Version and instruction sets of llama.cpp."""
+    parallel: int
+    """A guess until rates are measured."""
+    dimension: int = 0
+    """Numbers in a vector."""
+    placement: Placement | None = None
+    """None for an embedding model."""
+    pinnable_tokens: int = 0
+    """See `EngineInfo`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailed:
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class RatesMeasured:
+    rates: Rates | None
+    """None: not measurable now, because other programs use the processor or memory is short."""
+    parallel: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStats:
+    """Totals since the worker started, for benchmarks."""
+
+    busy_s: float = 0.0
+    """Time with work to do."""
+    decode_s: float = 0.0
+    """Of that, time inside `llama_decode`."""
+    cells: int = 0
+    """KV cache cells in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the worker is doing."""
+
+    phase: Phase
+    fraction: float | None = None
+    tokens_per_s: float | None = None
+    priority: Priority | None = None
+    stats: WorkerStats = WorkerStats()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    text: str
+    usage: Usage
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    text: str
+    finish: Literal["end", "length"]
+    usage: Usage
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    index: int
+    probability: float
+    usage: Usage
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    usage: Usage
+    pinned: bool
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFound:
+    pinned: tuple[bool, ...]
+    """For each prompt, in order."""
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    tokens: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    tokens: list[list[int]]
+    """For each text, in order."""
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextsEmbedded:
+    vectors: str
+    """Base64 of little-endian 32-bit floats, one row a text."""
+    truncated: int
+    """Texts that were longer than the window."""
+    usage: Usage
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """Prompt and answer do not fit the window."""
+
+    prompt_tokens: int
+    answer_tokens: int
+    context_tokens: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    message: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    id: int
+
+
+Request = Generate | Choose | Prepare | FindPinned | CountText | CountPrompt | Tokenize | Embed
+Command = Load | LoadEmbedder | MeasureRates | Configure | Cancel
+Answer = Chosen | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded
+"""The only reply to a request."""
+Reply = Delta | Done | Answer | TooLong | Failed | Cancelled
+Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | RatesMeasured | Status | Reply
+
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}
+
+
+def encode(message: Request | Command | Event) -> bytes:
+    """One line of JSON."""
+    content = {field.name: getattr(message, field.name) for field in fields(message)}
+    return orjson.dumps({"kind": type(message).__name__, **content}) + b"\n"
+
+
+def decode(line: bytes) -> Any:
+    """Decode one line into its dataclass. Raises KeyError, TypeError or ValueError for anything else."""
+    content = orjson.loads(line)
+    return _build(_KINDS[content.pop("kind")], content)
+
+
+def _build(kind: Any, value: Any) -> Any:
+    """Turn decoded JSON into a value of this type."""
+    if value is None or not _is_compound(kind):
+        return value
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types_of = _field_types(kind)
+        return kind(**{name: _build(types_of[name], item) for name, item in value.items()})
+    arguments = get_args(kind)
+    if get_origin(kind) is not tuple:  # Type | None
+        return _build(arguments[0], value)
+    if arguments[1:] == (...,):
+        return tuple(_build(arguments[0], item) for item in value)
+    return tuple(_build(item_type, item) for item_type, item in zip(arguments, value, strict=True))
+
+
+@cache
+def _is_compound(kind: Any) -> bool:
+    """Whether JSON has no such type."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return True
+    return is_dataclass(kind) or get_origin(kind) in (tuple, Union, types.UnionType)
+
+
+@cache
+def _field_types(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)

@@ -45,12 +45,12 @@ def copy_bytes(header: GgufHeader) -> int:
     return round(header.parameters * _BYTES_PER_WEIGHT)
 
 
-def obstacle(header: GgufHeader, folder: Path, *, leave: bool) -> str:
+def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
     """Why no copy can be made, for the person; empty when one can. `leave`: the person has allowed a large one."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:
         return f"a copy would take {format_size(size)}; all copies may take {format_size(ALL_COPIES_BYTES)}"
-    if size > UNASKED_BYTES and not leave:
+    if size > UNASKED_BYTES and not allow_large:
         return f"a copy takes {format_size(size)}, which is not done unasked"
     if _disk_free(folder) < _DISK_SPARE * size:
         return f"a copy takes {format_size(size)}, and the disk has less than {_DISK_SPARE} times that"

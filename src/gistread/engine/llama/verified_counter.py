@@ -1,8 +1,7 @@
-"""Whether the tokens of one model are counted in this process, and the counter once that is known.
+"""Counts tokens in this process, once verified against llama.cpp.
 
-The counter is made in a thread when first a text is to be counted. Beside a loaded model it is compared with llama.cpp
-before it is trusted: on texts where rules differ, and on the vocabulary's own words. Until then, and where it does not
-agree or there can be none, llama.cpp counts, a round trip to the worker.
+The counter is built in a thread when a text is first counted. With a loaded model it is compared with llama.cpp on
+sample texts before it is trusted; until then, or if they differ, the worker counts.
 """
 
 import asyncio
@@ -14,32 +13,32 @@ from gistread.engine.llama.token_counter import TokenCounter, counter_of
 from gistread.engine.llama.vocabulary import read_vocabulary
 from gistread.errors import GistreadError
 
-Tokenise = Callable[[Sequence[str]], Awaitable[list[list[int]]]]
-"""How llama.cpp divides each of these texts. Raises EngineError."""
+Tokenize = Callable[[Sequence[str]], Awaitable[list[list[int]]]]
+"""Tokenizes texts with llama.cpp. Raises EngineError."""
 
-_AT_ONCE = 2000
-"""Characters. A longer text is counted in a thread; a shorter one takes less than that does."""
+_IN_THREAD_FROM = 2000
+"""Characters. Longer texts are counted in a thread."""
 
 
 class VerifiedCounter:
-    """Made cheap. `close` has to be awaited."""
+    """Cheap to create; await `close`."""
 
-    def __init__(self, path: Path, tokenise: Tokenise) -> None:
-        """`path`: of the model file. `tokenise`: only asked beside a loaded model."""
+    def __init__(self, path: Path, tokenize: Tokenize) -> None:
+        """`path`: the model file. `tokenize` is called only while the model is loaded."""
         self._path = path
-        self._tokenise = tokenise
+        self._tokenize = tokenize
         self._building: asyncio.Task[TokenCounter | None] | None = None
         self._checking: asyncio.Task[bool] | None = None
 
     async def count(self, text: str, *, loaded: bool) -> int | None:
-        """Tokens in `text`; None: llama.cpp has to count them, since it is not yet known that it agrees, or does not.
+        """Count tokens; None if llama.cpp must count them because the counter is unverified or wrong.
 
-        `loaded`: the model is, so that it can be asked. Where it is not, a counter that has not been compared is used.
+        Without a loaded model the counter is used unverified.
         """
-        counter = await self._trusted() if loaded else await self._built()
+        counter = await self._verified() if loaded else await self._built()
         if counter is None:
             return None
-        return counter.count(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(counter.count, text)
+        return counter.count(text) if len(text) <= _IN_THREAD_FROM else await asyncio.to_thread(counter.count, text)
 
     async def close(self) -> None:
         for task in (self._checking, self._building):
@@ -53,8 +52,8 @@ class VerifiedCounter:
             self._building = asyncio.create_task(asyncio.to_thread(_build, self._path), name="token-counter")
         return await asyncio.shield(self._building)
 
-    async def _trusted(self) -> TokenCounter | None:
-        """Nobody waits for a comparison: the worker counts meanwhile."""
+    async def _verified(self) -> TokenCounter | None:
+        """The counter once verified. Does not wait for the verification."""
         if self._checking is None:
             self._checking = asyncio.create_task(self._agrees(), name="token-counter-check")
         return await self._built() if self._checking.done() and self._checking.result() else None
@@ -65,8 +64,8 @@ class VerifiedCounter:
             return False
         samples = counter.samples()
         try:
-            return await self._tokenise(samples) == [counter.tokens(sample) for sample in samples]
-        except GistreadError:  # The requests that need the model say so.
+            return await self._tokenize(samples) == [counter.tokens(sample) for sample in samples]
+        except GistreadError:  # Requests that need the model report it.
             return False
 
 

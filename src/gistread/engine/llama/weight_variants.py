@@ -1,7 +1,6 @@
-"""Which form of a model's weights is loaded: the file as it is, or a faster copy, whichever reads a book faster here.
+"""Chooses between a model file and its requantized copy: whichever reads a book faster on this machine.
 
-Nothing is assumed: each form is measured once on each machine, and what was found is kept. Knows what a worker can
-be asked (`WorkerActions`), not how.
+Each variant is measured once on each machine, and the result is stored.
 """
 
 import asyncio
@@ -12,8 +11,8 @@ from pathlib import Path
 from gistread.config import FastWeights
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
+from gistread.engine.llama.messages import Loaded
 from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle, remove_copy
-from gistread.engine.protocol import Placement
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -22,55 +21,39 @@ _ORIGINAL = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What the worker says of a model that it has loaded."""
-
-    context_tokens: int
-    device: str
-    on_gpu: bool
-    threads: int
-    library: str
-    parallel: int
-    """A guess, as long as nothing was measured."""
-    placement: Placement | None = None
-    pinnable_tokens: int = 0
-    """See `EngineInfo`."""
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerActions:
-    """What is done in a worker or by one."""
+    """Operations of the worker process."""
 
     load: Callable[[Path], Awaitable[Loaded]]
-    """Load this file in place of what is loaded. Raises EngineError."""
+    """Load a file, replacing the loaded model. Raises EngineError."""
     measure: Callable[[], Awaitable[Measurement]]
-    """Measure what is loaded. Raises EngineError when the worker is lost over it."""
+    """Measure the loaded model. Raises EngineError if the worker is lost."""
     make_copy: Callable[[GgufHeader, Path], Awaitable[Path | None]]
-    """Make a copy in this folder: whole, or None. Nothing is loaded afterwards."""
+    """Make a requantized copy in a folder, or None. Unloads the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedVariant:
-    """The form that is loaded now."""
+    """The variant that was loaded."""
 
     loaded: Loaded
     measured: Measurement
     weights: str
-    """For people: `Q8_0 copy of Q4_1`, `Q4_1`."""
+    """For people: `Q4_1`, `Q8_0 copy of Q4_1`."""
 
 
 async def load_fastest(
-    steps: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights
+    actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights
 ) -> LoadedVariant:
-    """Load the form of this model that reads a book fastest here, measuring what is not known yet.
+    """Load the variant that reads a book fastest here, measuring what is not known yet.
 
-    `cache`: the directory of measurements and copies. Raises EngineError when not even the file itself can be used.
+    `cache`: directory of measurements and copies. Raises EngineError if the original file cannot be used either.
     """
-    return await _Choice(steps, header, cache, fast_weights).make()
+    return await _Selection(actions, header, cache, fast_weights).run()
 
 
-def best_form(original: Measurement, copy: Measurement) -> str:
-    """The form with which reading a book takes less time: empty for the file as it is."""
+def faster_variant(original: Measurement, copy: Measurement) -> str:
+    """The variant that reads a book faster: `FAST`, or empty for the original."""
     return FAST if _cost(copy) < _cost(original) else _ORIGINAL
 
 
@@ -78,30 +61,30 @@ def _cost(measured: Measurement) -> float:
     return seconds_per_token(measured.rates, measured.parallel) if measured.rates else float("inf")
 
 
-class _Choice:
-    """The state of one choice: what is loaded at the moment, and what is known."""
+class _Selection:
+    """Loads, measures and compares the variants of one model."""
 
-    def __init__(self, steps: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
-        self._steps = steps
+    def __init__(self, actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
+        self._actions = actions
         self._header = header
         self._folder = cache / WEIGHTS
-        self._kept = Measurements(cache / MEASUREMENTS)
-        self._leave = fast_weights == "always"
-        self._copies = fast_weights != "never" and may_pay(header)
+        self._measurements = Measurements(cache / MEASUREMENTS)
+        self._allow_large = fast_weights == "always"
+        self._may_copy = fast_weights != "never" and may_pay(header)
         self._loaded: Loaded | None = None
-        self._form = _ORIGINAL
+        self._variant = _ORIGINAL
         self._machine: Loaded
-        """What the worker said last of where it runs; known once anything was loaded."""
+        """The last `Loaded`, which describes the machine; set once anything was loaded."""
 
-    async def make(self) -> LoadedVariant:
+    async def run(self) -> LoadedVariant:
         loaded = await self._load_likely()
         original = self._known(_ORIGINAL) or await self._measure_original()
         best, measured = _ORIGINAL, original
-        # Where nothing could be measured there is nothing to compare.
-        if self._copies and not loaded.on_gpu and original.rates:
+        # Without a measurement there is nothing to compare.
+        if self._may_copy and not loaded.on_gpu and original.rates:
             copy = await self._copy(original)
             if copy is not None:
-                best = best_form(original, copy)
+                best = faster_variant(original, copy)
                 measured = copy if best else original
                 if not best:
                     await asyncio.to_thread(remove_copy, self._header, self._folder)
@@ -110,15 +93,15 @@ class _Choice:
         except EngineError:
             if not best:
                 raise
-            best, measured, loaded = _ORIGINAL, original, await self._give_up_copy()
+            best, measured, loaded = _ORIGINAL, original, await self._fall_back()
         return LoadedVariant(loaded, measured, self._weights(best))
 
     async def _load_likely(self) -> Loaded:
-        """Load what was used last. Which machine this is, only a worker that has loaded a model can say."""
+        """Load the variant used last. Only a worker that has loaded a model can identify the machine."""
         latest: dict[str, Measurement] = {}
-        for subject, measured in self._kept.of_model(self._header.fingerprint).items():
-            latest[subject.form] = measured
-        if self._copies and {_ORIGINAL, FAST} <= latest.keys() and best_form(latest[_ORIGINAL], latest[FAST]):
+        for setup, measured in self._measurements.of_model(self._header.fingerprint).items():
+            latest[setup.variant] = measured
+        if self._may_copy and {_ORIGINAL, FAST} <= latest.keys() and faster_variant(latest[_ORIGINAL], latest[FAST]):
             try:
                 return await self._load(FAST)
             except EngineError:
@@ -126,63 +109,63 @@ class _Choice:
         return await self._load(_ORIGINAL)
 
     async def _copy(self, original: Measurement) -> Measurement | None:
-        """What is to be had from a copy, made and measured if need be. None: nothing, for now."""
+        """Measurement of the copy, which is made and measured if needed. None if it cannot be had now."""
         known = self._known(FAST)
-        if known is not None and not best_form(original, known):
+        if known is not None and not faster_variant(original, known):
             return known
         if not await asyncio.to_thread(find_copy, self._header, self._folder):
-            if await asyncio.to_thread(obstacle, self._header, self._folder, leave=self._leave):
+            if await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large):
                 return None
-            self._loaded = None  # Two at work at once would take longer: ggml's threads spin.
-            if not await self._steps.make_copy(self._header, self._folder):
-                return self._keep(FAST, Measurement(None, 1))
+            self._loaded = None  # Converting beside a loaded model would take longer: ggml's threads spin.
+            if not await self._actions.make_copy(self._header, self._folder):
+                return self._store(FAST, Measurement(None, 1))
         if known is not None:
             return known
         try:
             await self._load(FAST)
-            measured = await self._steps.measure()
+            measured = await self._actions.measure()
         except EngineError:
             self._loaded = None
-            return self._keep(FAST, Measurement(None, 1))
-        return self._keep(FAST, measured) if measured.rates else None
+            return self._store(FAST, Measurement(None, 1))
+        return self._store(FAST, measured) if measured.rates else None
 
     async def _measure_original(self) -> Measurement:
         loaded = await self._load(_ORIGINAL)
         try:
-            measured = await self._steps.measure()
-        except EngineError:  # The measurement was too much for it; the model may still do its work.
+            measured = await self._actions.measure()
+        except EngineError:  # The measurement lost the worker; the model may still be usable.
             self._loaded = None
-            return self._keep(_ORIGINAL, Measurement(None, loaded.parallel))
-        return self._keep(_ORIGINAL, measured) if measured.rates else measured
+            return self._store(_ORIGINAL, Measurement(None, loaded.parallel))
+        return self._store(_ORIGINAL, measured) if measured.rates else measured
 
-    async def _give_up_copy(self) -> Loaded:
-        self._keep(FAST, Measurement(None, 1))
+    async def _fall_back(self) -> Loaded:
+        self._store(FAST, Measurement(None, 1))
         await asyncio.to_thread(remove_copy, self._header, self._folder)
         return await self._load(_ORIGINAL)
 
-    async def _load(self, form: str) -> Loaded:
-        if self._loaded is None or self._form != form:
+    async def _load(self, variant: str) -> Loaded:
+        if self._loaded is None or self._variant != variant:
             path = self._header.path
-            if form:
+            if variant:
                 found = await asyncio.to_thread(find_copy, self._header, self._folder)
                 if found is None:
-                    raise EngineError(f"The copy of {path.name} has gone.")
+                    raise EngineError(f"The copy of {path.name} was removed.")
                 path = found
             self._loaded = None
-            self._loaded = self._machine = await self._steps.load(path)
-            self._form = form
+            self._loaded = self._machine = await self._actions.load(path)
+            self._variant = variant
         return self._loaded
 
-    def _known(self, form: str) -> Measurement | None:
-        return self._kept.of(self._subject(form))
+    def _known(self, variant: str) -> Measurement | None:
+        return self._measurements.of(self._setup(variant))
 
-    def _keep(self, form: str, measured: Measurement) -> Measurement:
-        self._kept.keep(self._subject(form), measured)
+    def _store(self, variant: str, measured: Measurement) -> Measurement:
+        self._measurements.store(self._setup(variant), measured)
         return measured
 
-    def _subject(self, form: str) -> MeasuredSetup:
+    def _setup(self, variant: str) -> MeasuredSetup:
         machine = self._machine
-        return MeasuredSetup(self._header.fingerprint, form, machine.device, machine.threads, machine.library)
+        return MeasuredSetup(self._header.fingerprint, variant, machine.device, machine.threads, machine.library)
 
-    def _weights(self, form: str) -> str:
-        return f"{form} copy of {self._header.quantization}" if form else self._header.quantization
+    def _weights(self, variant: str) -> str:
+        return f"{variant} copy of {self._header.quantization}" if variant else self._header.quantization

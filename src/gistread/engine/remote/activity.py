@@ -25,21 +25,21 @@ class Activity(Observable):
 
     def notice(self, line: str) -> None:
         """Something the person should know, while things go on."""
-        self.tell(EngineState(self.state.phase, priority=self.state.priority, notice=line))
+        self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line))
 
     @contextmanager
     def at_work(self, priority: Priority) -> Iterator[None]:
         """A request is at work."""
         self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
-            self.tell(EngineState(Phase.PREFILL, priority=min(self._running)))
+            self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))
         try:
             yield
         finally:
             self._running.remove(priority)
             if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
                 self._pieces.clear()
-                self.tell(EngineState(Phase.IDLE))
+                self.publish(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
         """A word has come."""
@@ -51,4 +51,4 @@ class Activity(Observable):
             self._rate_told_s = now
             seconds = now - self._pieces[0]
             rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
-            self.tell(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))
+            self.publish(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))

@@ -16,7 +16,6 @@ from gistread.engine.protocol import (
     Completion,
     EngineInfo,
     EngineState,
-    Likelihood,
     Message,
     Phase,
     Priority,
@@ -24,6 +23,8 @@ from gistread.engine.protocol import (
     Sampling,
     StreamEvent,
     Usage,
+    check_options,
+    final_completion,
 )
 from gistread.engine.remote import discovery
 from gistread.engine.remote.activity import Activity
@@ -110,7 +111,7 @@ class RemoteEngine:
             return
         await self._start.close()
         await self._drop()
-        self._activity.tell(EngineState(Phase.STOPPED))
+        self._activity.publish(EngineState(Phase.STOPPED))
 
     async def _server(self) -> _Server:
         """Asked once what it is. Raises EngineError."""
@@ -119,19 +120,19 @@ class RemoteEngine:
         return await self._start.wait()
 
     async def _find_out(self) -> _Server:
-        self._activity.tell(EngineState(Phase.LOADING, notice=f"Asking {self._address.origin} …"))
+        self._activity.publish(EngineState(Phase.LOADING, notice=f"Asking {self._address.origin} …"))
         try:
             server = await self._asked_what_it_is()
         except asyncio.CancelledError:
             await self._drop()
-            self._activity.tell(EngineState(Phase.STOPPED))
+            self._activity.publish(EngineState(Phase.STOPPED))
             raise
         except GistreadError as error:
             await self._drop()
-            self._activity.tell(EngineState(Phase.FAILED, notice=error.message))
+            self._activity.publish(EngineState(Phase.FAILED, notice=error.message))
             raise
         self._known = server
-        self._activity.tell(EngineState(Phase.IDLE, notice=server.notice))
+        self._activity.publish(EngineState(Phase.IDLE, notice=server.notice))
         return server
 
     async def _asked_what_it_is(self) -> _Server:
@@ -223,26 +224,14 @@ class RemoteEngine:
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
-        async with aclosing(self.stream(prompt, sampling, priority)) as events:
-            async for event in events:
-                if isinstance(event, Completion):
-                    return event
-        raise EngineError("The model ended without an answer.")
+        return await final_completion(self.stream(prompt, sampling, priority))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        if not options or len(set(options)) < len(options) or not all(options):
-            raise ValueError(f"options must be distinct and not empty: {options!r}")
+        check_options(options)
         server = await self._server()
         await self._check_room(server, prompt, max(map(len, options)))
         with server.asker.refusals():
             return await server.chooser.choose(prompt, options, server.asker.asking(priority))
-
-    async def likelihood(
-        self, prompt: Prompt, continuation: str, priority: Priority = Priority.INTERACTIVE
-    ) -> Likelihood | None:
-        if not continuation:
-            raise ValueError("a continuation must not be empty")
-        return None
 
     async def _check_room(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
         """Raises PromptTooLongError where prompt and answer do not fit the window."""

@@ -1,7 +1,7 @@
-"""The process that owns the model. The only place that imports llama_cpp (design D2).
+"""The process that owns the model: the only package that imports llama_cpp (design D2).
 
-From the outside in: `__main__.py` is the process, its pipe and its two threads; `loading.py` makes a model of a
-file; `scheduler.py` decides what is evaluated next and for whom; `slots.py` gives requests their sequences in a
-KV cache; `context.py` evaluates batches in one; `sampling.py` decides the next token; `streaming.py` makes text
-of tokens; `weights.py` is the vocabulary, `template.py` the chat template. `requests.py` is the data.
+`__main__.py` is the process with its pipe and two threads. `loading.py` loads a GGUF file, `scheduler.py` decides what
+is evaluated next, `slots.py` assigns requests to sequences of the KV cache, `context.py` evaluates batches,
+`sampling.py` picks the next token, `streaming.py` turns tokens into text. `weights.py` is the vocabulary, `template.py`
+the chat template, `requests.py` the state of a request.
 """

@@ -1,6 +1,6 @@
-"""One context over the weights: a KV cache of so many cells, and the evaluation of batches in it.
+"""One llama.cpp context: a KV cache and the evaluation of batches in it.
 
-Knows tokens, positions and sequences; knows nothing of requests. Belongs to the loop, but for `interrupt`.
+Used by the main loop only, except `interrupt`.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from gistread.config import FlashAttention
 from gistread.engine.llama.worker.weights import Weights
 
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
-"""What a number of the KV cache is kept as."""
+"""Data types of the KV cache."""
 _FLASH_ATTENTION = {
     "auto": llama.LLAMA_FLASH_ATTN_TYPE_AUTO,
     "on": llama.LLAMA_FLASH_ATTN_TYPE_ENABLED,
@@ -26,11 +26,11 @@ _FLASH_ATTENTION = {
 
 
 class DecodeError(Exception):
-    """llama_decode failed for good: the context cannot be trusted any more."""
+    """llama_decode failed and the context is unusable."""
 
 
 class Outcome(Enum):
-    """What became of a batch. Unless it was done, its sequences may hold some of it and have to be cut back."""
+    """Result of a batch. Unless DONE, its sequences may contain part of it and must be cut back."""
 
     DONE = auto()
     INTERRUPTED = auto()
@@ -63,16 +63,14 @@ class Context:
         flash_attention: FlashAttention = "auto",
         pooling: int | None = None,
     ) -> None:
-        """`pooling`: sequences become vectors, and this is how (`embedding_models.Pooling`). Raises MemoryError when
-        there is no room for it.
-        """
+        """`pooling` (`embedding_models.Pooling`) makes an embedding context. Raises MemoryError."""
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
         parameters.n_batch = batch_tokens
         parameters.n_ubatch = batch_tokens
         parameters.n_seq_max = sequences
         parameters.kv_unified = True
-        parameters.swa_full = True  # a sliding window that forgets could not be cut back exactly
+        parameters.swa_full = True  # otherwise a sliding window could not be cut back exactly
         parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
         parameters.flash_attn_type = _FLASH_ATTENTION[flash_attention]
         parameters.n_threads = threads
@@ -93,7 +91,7 @@ class Context:
         self.dimension: int = llama.llama_model_n_embd_out(weights.handle)
         """Numbers in a vector."""
         self._memory = llama.llama_get_memory(self.handle)
-        """None: the model keeps nothing of what it has seen."""
+        """None for a model without a KV cache."""
         encodes = self._memory is None or not llama.llama_model_has_decoder(weights.handle)
         self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
@@ -101,7 +99,7 @@ class Context:
         self._install_abort()
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
-        """Evaluate one batch. Raises DecodeError when llama.cpp failed for good."""
+        """Evaluate one batch. Raises DecodeError."""
         batch = self._batch
         batch.n_tokens = len(tokens)
         for index, item in enumerate(tokens):
@@ -116,34 +114,33 @@ class Context:
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
-        """End the running evaluation at its next operation, where that is safe. From any thread.
+        """Abort the running evaluation, from any thread.
 
-        llama.cpp moves recurrent states about within an evaluation: one that is ended in the middle leaves those of
-        other sequences broken. There, it is waited for.
+        Not for models without rollback: llama.cpp moves recurrent states during an evaluation, and aborting one would
+        corrupt other sequences.
         """
         if self.weights.can_roll_back:
             self._stop_flag[0] = b"x"
 
     def allow(self) -> None:
-        """Take `interrupt` back before the next evaluation."""
+        """Clear `interrupt` before the next evaluation."""
         self._stop_flag[0] = b"\0"
 
     def cut(self, sequence: int, length: int) -> bool:
-        """Keep the first `length` tokens of a sequence. False: that cannot be done, and it is empty now."""
+        """Keep the first `length` tokens of a sequence. Returns False if it had to be emptied instead."""
         if llama.llama_memory_seq_rm(self._memory, sequence, length, -1):
             return True
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return length == 0
 
     def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
-        """Let `target`, which ends at `start`, share the tokens of `source` from there up to `length`."""
+        """Let `target`, which ends at `start`, share the tokens of `source` from `start` to `length`."""
         llama.llama_memory_seq_cp(self._memory, source, target, start, length)
 
     def holds_window(self, sequence: int, length: int) -> bool:
-        """Whether a sequence can be cut, or forked, at this length.
+        """Whether a sequence can be cut or forked at this length.
 
-        A sliding window needs the tokens before the cut. llama.cpp gives away those that the sequence itself has no
-        use for any more, although asked to keep the whole.
+        A sliding window needs the tokens before the cut, and llama.cpp frees those that the sequence no longer uses.
         """
         if not self.weights.window:
             return True
@@ -151,7 +148,7 @@ class Context:
         return bool(first <= max(0, length - self.weights.window))
 
     def vector(self, sequence: int) -> npt.NDArray[np.float32]:
-        """What a sequence of the last batch was pooled to. Raises DecodeError when it was not."""
+        """Pooled vector of a sequence of the last batch. Raises DecodeError."""
         pointer = llama.llama_get_embeddings_seq(self.handle, sequence)
         if not pointer:
             raise DecodeError("llama.cpp has no vector")
@@ -163,17 +160,17 @@ class Context:
             llama.llama_memory_clear(self._memory, False)
 
     def state_bytes(self, sequence: int) -> int:
-        """How large `state` would be."""
+        """Size of `state` in bytes."""
         return int(llama.llama_state_seq_get_size(self.handle, sequence))
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
-        """What the cache holds of a sequence, as bytes that `restore` takes."""
+        """Copy the KV state of a sequence, for `restore`."""
         state = np.empty(self.state_bytes(sequence), dtype=np.uint8)
         llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
         return state
 
     def restore(self, sequence: int, state: npt.NDArray[np.uint8]) -> bool:
-        """Bring a state back into the empty sequence. False: it could not be, and the sequence is empty."""
+        """Restore a state into an empty sequence. Returns False, leaving it empty, if that fails."""
         if llama.llama_state_seq_set_data(self.handle, _bytes(state), len(state), sequence):
             return True
         self.cut(sequence, 0)
@@ -184,9 +181,8 @@ class Context:
         llama.llama_free(self.handle)
 
     def _install_abort(self) -> None:
-        # llama.cpp asks this callback before every operation of a graph, a thousand times a token. A Python
-        # function would take the interpreter's lock each time (some 8% of the decode rate of a small model). The C
-        # library's strlen over a flag of one character is the same question asked without it.
+        # llama.cpp calls this before every graph operation, a thousand times a token. A Python callback would take the
+        # GIL each time (8% of the decode rate of a small model), so the C library's strlen reads a one-character flag.
         library = ctypes.CDLL("msvcrt" if os.name == "nt" else None)
         self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
         flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)

@@ -1,4 +1,4 @@
-"""What llama.cpp says while it works goes to stderr, which is a log file; what is asked for later is kept."""
+"""Writes llama.cpp's log to stderr, which is a log file, and keeps what is needed later."""
 
 import os
 import re
@@ -6,28 +6,26 @@ import re
 import llama_cpp as llama
 
 _ERROR_LEVEL = 4
-_FUSED = re.compile(r"Flash Attention (?:was auto, set to )?(enabled|disabled)")
+_FLASH_ATTENTION = re.compile(r"Flash Attention (?:was auto, set to )?(enabled|disabled)")
+_CALLBACKS: list[object] = []
+"""Referenced for as long as llama.cpp may call them: the life of the process."""
 
 
 class LlamaLog:
-    """Begins with an empty memory; takes the place of the one before."""
+    """Receives log lines from now on, in place of any earlier LlamaLog."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
         self.flash_attention = False
-        """Whether the context made last computes attention fused, as far as it said."""
-        self._callback = llama.llama_log_callback(self._on_line)
-        llama.llama_log_set(self._callback, None)
-        _KEPT_ALIVE.append(self._callback)
+        """Whether the last context uses flash attention, according to the log."""
+        callback = llama.llama_log_callback(self._on_line)
+        llama.llama_log_set(callback, None)
+        _CALLBACKS.append(callback)
 
     def _on_line(self, level: int, text: bytes, _data: object) -> None:
         line = text.decode("utf-8", "replace")
         os.write(2, text)
         if level == _ERROR_LEVEL and line.strip():
             self.errors.append(line.strip())
-        if found := _FUSED.search(line):
+        if found := _FLASH_ATTENTION.search(line):
             self.flash_attention = found[1] == "enabled"
-
-
-_KEPT_ALIVE: list[object] = []
-"""Callbacks that llama.cpp calls as long as the process lives."""

@@ -1,12 +1,11 @@
-"""A GGUF file becomes a model that can be worked with, or one clear sentence why it cannot.
+"""Loads a GGUF file, in the best layout for which memory suffices.
 
-What is to be loaded in which way `fit.py` says, from the header and from what is free; here it is tried, and the
-next way where memory turns out to be less. Reports progress and can be stopped while it loads.
+`fit.py` computes the layouts from the header and the free memory; here they are tried in turn.
 """
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from gistread.engine.llama.fit import Gpu, Layout, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
+from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.llama_log import LlamaLog
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
@@ -29,75 +29,58 @@ from gistread.errors import EngineError
 from gistread.units import format_size
 
 EMBEDDED_TOKENS = 2048
-"""Of one text that becomes a vector, at most: some models take more, at a price that grows with the square."""
+"""Largest window of an embedding model: attention costs the square of it."""
 _BATCH_OF_TEXTS = 512
-"""Tokens of short texts that become vectors at once. More are no faster on a CPU."""
+"""Tokens of texts embedded together. More are no faster on a CPU."""
 _TEXTS = 32
-"""That become vectors at once. llama.cpp fails when the tokens of a batch cannot be shared out evenly among them."""
+"""Texts embedded together. llama.cpp fails if a batch's tokens cannot be divided evenly among them."""
 _ALL_LAYERS = 999
 _LEAST_CONTEXT = 256
 """Tokens: a page and its gist have to fit."""
 
 
 class LoadCancelled(Exception):  # noqa: N818 - it is not an error
-    """The load was stopped on request."""
+    """The load was cancelled."""
 
 
-class NoRoomError(EngineError):
-    """Memory was asked for, and there was none."""
+class OutOfMemoryError(EngineError):
+    """An allocation failed."""
 
 
 @dataclass(slots=True)
 class LoadedModel:
-    """What the scheduler works with. Nothing of it changes but `parallel`."""
+    """A loaded model. Only `parallel` changes."""
 
     weights: Weights
     context: Context
-    """For all requests, one of which may fill the whole window."""
     context_tokens: int
-    """The window: prompt and answer of one request."""
+    """Window: prompt and answer of one request."""
     batch_tokens: int
     threads: int
     device: str
     on_gpu: bool = False
     placement: Placement | None = None
-    """None: it makes vectors."""
+    """None for an embedding model."""
     token_bytes: float = 0.0
-    """Of a token in the KV cache; 0: not known, or nothing is kept of a token."""
-    snapshots: PromptCacheFiles | None = None
-    """None: nothing is kept on disk."""
+    """Of a token in the KV cache; 0: unknown, or no KV cache."""
+    cache_files: PromptCacheFiles | None = None
     parallel: int = 8
-    """Requests at work at the same time: a guess, until the client says what was measured (`configure`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A layout that is about to be tried."""
-
-    number: int
-    left: int
-    """To be tried after it."""
-    notice: str
-    """For the person, what is less for lack of memory. Empty: nothing is."""
+    """Concurrent requests: a guess until the client sends what was measured (`Configure`)."""
 
 
 def load(
-    path: Path,
-    options: LoadOptions,
+    message: Load,
     *,
-    snapshots: Mapping[str, str] | None,
     progress: Callable[[float], None],
     cancelled: Callable[[], bool],
-    trying: Callable[[Trial], None] = lambda trial: None,
-    first: int = 0,
-    give_up: bool = True,
+    on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
 ) -> LoadedModel:
-    """Load the model at `path`, in the best way that there turns out to be memory for.
+    """Load a model in the best layout that memory allows.
 
-    `snapshots`: `directory` and `model`, what the weights are known by. `progress` is called with the share loaded, 0
-    to 1; `trying` before each layout. `first`: the layout to begin with, where those before ended the process.
-    Not `give_up`: only with the window and the numbers that are wanted. Raises EngineError, LoadCancelled.
+    `progress` is called with the share loaded, 0 to 1; `on_attempt` before each layout is tried.
+    Raises EngineError, LoadCancelled.
     """
+    path, options = Path(message.path), message.options
     header = read_header(path)
     check_file(header)
     cards = gpus()
@@ -106,44 +89,44 @@ def load(
     on_gpu = bool(cards) and options.gpu_layers != 0
     batch_tokens = options.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
     sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
-    room = fit.free_memory(available_bytes(), cards)
-    every = fit.layouts(sizes, header.context_length, options, room)
+    free = fit.free_memory(available_bytes(), cards)
+    every = fit.layouts(sizes, header.context_length, options, free)
     best = every[0]
     possible = [
         layout
         for layout in every
-        if fit.fits(sizes, layout, room, options)
-        and (give_up or (layout.window, layout.kv_type) == (best.window, best.kv_type))
+        if fit.fits(sizes, layout, free, options)
+        and (message.may_reduce or (layout.window, layout.kv_type) == (best.window, best.kv_type))
     ]
     if not possible:
-        raise _too_large(header, sizes, every[-1] if give_up else best, room.memory_bytes)
+        raise _too_large(header, sizes, every[-1] if message.may_reduce else best, free.memory_bytes)
     best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loading = _Loading(path, header, options, batch_tokens, progress, cancelled)
-    error: NoRoomError | None = None
-    for number, layout in enumerate(possible[first:], first):
+    loader = _Loader(path, header, options, batch_tokens, progress, cancelled)
+    error: OutOfMemoryError | None = None
+    for number, layout in enumerate(possible[message.first_layout :], message.first_layout):
         notice = fit.reduction_notice(best, layout, sizes.layers)
-        trying(Trial(number, len(possible) - number - 1, notice))
+        on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
         try:
-            model = loading.load(layout, cards, notice)
-        except NoRoomError as no_room:
-            error = no_room
+            model = loader.load(layout, cards, notice)
+        except OutOfMemoryError as out_of_memory:
+            error = out_of_memory
         else:
-            model.snapshots = _snapshots(snapshots, layout.kv_type)
+            model.cache_files = _cache_files(message, layout.kv_type)
             model.token_bytes = cell_bytes(sizes, layout.kv_type)
             return model
     raise error or _no_room(header, best)
 
 
 def _whole(header: GgufHeader) -> list[GgufHeader]:
-    """The headers of all files of a model."""
+    """Headers of all files of a model."""
     if header.split_count == 1:
         return [header]
     others = [part for part in parts_of(header.path) if part != header.path and part.exists()]
     return [header, *(read_header(part, fingerprint=False) for part in others)]
 
 
-class _Loading:
-    """The weights, once they are there, and what they are tried with."""
+class _Loader:
+    """Tries layouts, keeping the weights loaded between attempts where possible."""
 
     def __init__(
         self,
@@ -158,7 +141,9 @@ class _Loading:
         self._header = header
         self._options = options
         self._batch_tokens = batch_tokens
-        self._threads = options.threads or physical_cores()  # more than that only make each other wait: they spin
+        self._threads = (
+            options.threads or physical_cores()
+        )  # hyperthreads only wait for each other: ggml's threads spin
         self._progress = progress
         self._cancelled = cancelled
         self._log = LlamaLog()
@@ -166,7 +151,7 @@ class _Loading:
         self._gpu_layers = -1
 
     def load(self, layout: Layout, cards: tuple[Gpu, ...], notice: str) -> LoadedModel:
-        """The model in this layout. Raises NoRoomError, other EngineErrors where no layout would do, LoadCancelled."""
+        """Raises OutOfMemoryError, other EngineErrors that no layout can avoid, LoadCancelled."""
         weights = self._weights_on(layout.gpu_layers)
         try:
             context = Context(
@@ -205,7 +190,7 @@ class _Loading:
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
-        """Why there is no context: for lack of memory, or since the numbers that were asked for cannot be."""
+        """Why no context could be created: lack of memory, or an unsupported KV cache type."""
         said = " ".join(self._log.errors)
         name, numbers = self._path.name, f'kv_cache = "{layout.kv_type}"'
         if self._options.kv_cache != "auto" and "does not divide" in said:
@@ -232,7 +217,7 @@ class _Loading:
 
 
 def _warm_up(context: Context) -> bool:
-    """Whether a graphics card evaluates a whole batch: some of its memory is taken only then."""
+    """Whether a graphics card evaluates a full batch; some of its memory is allocated only then."""
     try:
         tokens = [BatchToken(0, position, 0, position == 0) for position in range(context.batch_tokens)]
         done = context.evaluate(tokens[: context.cells]) is Outcome.DONE
@@ -245,10 +230,7 @@ def _warm_up(context: Context) -> bool:
 def load_embedder(
     path: Path, pooling: int, *, progress: Callable[[float], None], cancelled: Callable[[], bool]
 ) -> LoadedModel:
-    """Load the model at `path` to make vectors. The window is that of one text, and of a batch of many.
-
-    Raises EngineError, LoadCancelled.
-    """
+    """Load an embedding model. Raises EngineError, LoadCancelled."""
     header = read_header(path)
     check_whole(header)
     window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
@@ -262,7 +244,7 @@ def load_embedder(
             raise _too_large(header, sizes, layout, free)
     try:
         handle = _open(path, progress, cancelled, _ALL_LAYERS if on_gpu else 0, log)
-    except NoRoomError:
+    except OutOfMemoryError:
         if not on_gpu:
             raise
         on_gpu = False
@@ -292,7 +274,7 @@ def _open(
     gpu_layers: int,
     log: LlamaLog,
 ) -> llama.llama_model_p:
-    """The weights of a file. Raises NoRoomError, other EngineErrors, LoadCancelled."""
+    """Load weights. Raises OutOfMemoryError, other EngineErrors, LoadCancelled."""
     llama.llama_backend_init()
 
     def on_progress(share: float, _data: object) -> bool:
@@ -311,15 +293,15 @@ def _open(
     return handle
 
 
-def _snapshots(where: Mapping[str, str] | None, kv_type: str) -> PromptCacheFiles | None:
-    """Numbers of a cache depend on the weights, on what they are kept as, and on who computed them."""
-    if where is None:
+def _cache_files(message: Load, kv_type: str) -> PromptCacheFiles | None:
+    """A KV state depends on the weights, the type of the cache and the version of llama.cpp."""
+    if not message.cache_directory:
         return None
-    return PromptCacheFiles(Path(where["directory"]), f"{where['model']} {kv_type} {library()}")
+    return PromptCacheFiles(Path(message.cache_directory), f"{message.cache_key} {kv_type} {library()}")
 
 
 def check_file(header: GgufHeader) -> None:
-    """Raises EngineError when the file cannot be a whole, generating model."""
+    """Raises EngineError unless the file can be a complete model that writes text."""
     check_whole(header)
     if not header.architecture or not header.vocabulary:
         raise EngineError(
@@ -334,7 +316,7 @@ def check_file(header: GgufHeader) -> None:
 
 
 def check_whole(header: GgufHeader) -> None:
-    """Raises EngineError when something of the file is missing."""
+    """Raises EngineError if the file is incomplete."""
     if header.missing_bytes and header.split_count == 1:
         raise EngineError(
             f"The model file {header.path.name} is cut off: {header.missing_bytes:,} bytes are missing.",
@@ -350,8 +332,8 @@ def _too_large(header: GgufHeader, sizes: ModelSizes, layout: Layout, free: int)
     )
 
 
-def _no_room(header: GgufHeader, layout: Layout) -> NoRoomError:
-    return NoRoomError(
+def _no_room(header: GgufHeader, layout: Layout) -> OutOfMemoryError:
+    return OutOfMemoryError(
         f"There is no memory for a window of {layout.window:,} tokens of {header.path.name}.",
         "Choose a smaller one (--context), or a smaller model.",
     )
@@ -372,8 +354,8 @@ def _load_error(path: Path, errors: list[str]) -> EngineError:
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
-        return NoRoomError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
-    # Every function on the way out says that it failed; the first knows why.
+        return OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+    # Every caller logs that it failed; only the first message says why.
     reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
     newer = "unknown pre-tokenizer" in said or "key not found" in said
     return EngineError(

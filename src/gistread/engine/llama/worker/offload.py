@@ -1,12 +1,12 @@
-"""States of the KV cache that are put aside in memory, so that what rests takes no time of what runs.
+"""KV states offloaded from the cache to memory.
 
-Attention goes over every cell in use, whoever needs it: on a CPU, each thousand cells of others make the prompts of a
-small model 2% slower and its decoding 6%. Out of the cache they cost nothing; a thousand tokens are copied there and
-back in some ten milliseconds, where evaluating them takes seconds. They are found again by their tokens.
+Attention visits every cell in use: on a CPU, each thousand idle cells make the prompts of a small model 2% slower and
+its decoding 6%. Offloaded they cost nothing. Copying a thousand tokens out and back takes some ten milliseconds,
+evaluating them takes seconds.
 
-Kept as a tree of pieces, so that what several prompts begin with is kept once. All of them together stay below a share
-of the memory that is free; what is worth least and was not used for longest, and nothing else goes on from, is dropped
-first. Knows nothing of the cache.
+States are kept in a tree of runs, found by their tokens, so that a beginning shared by several prompts is kept once.
+Their total stays below a share of free memory; runs of the lowest rank, least recently used, without children, go
+first.
 """
 
 import itertools
@@ -21,42 +21,42 @@ from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 
 LIMIT_BYTES = 2 * 2**30
-"""All that is parked. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion."""
+"""Of all states. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters."""
 _SHARE = 8
-"""No more than one part in so many of the memory that is free."""
-_BACKGROUND_PIECES = 8
-"""Of background work, which goes on from its last prompts alone."""
-_HELD_SHARE = 0.8
-"""Of all that is parked, what is held at most. The rest is for what requests leave behind while it is used: without
-room of its own each of these would drop what is held and about to be asked for."""
+"""Limit as a fraction of free memory: one eighth."""
+_BACKGROUND_RUNS = 8
+"""Most runs kept for background work, which only continues its last prompts."""
+_PINNED_SHARE = 0.8
+"""Most of the limit that may be pinned. The rest is for what requests leave behind: without room of its own, each of
+these would evict a pinned run that is about to be used."""
 
 State = npt.NDArray[np.uint8]
 
 
 class EvictionRank(IntEnum):
-    """What goes first is least."""
+    """Order of eviction, lowest first."""
 
     BACKGROUND = 0
-    """Left behind by background work."""
-    ASKED = 1
-    """Left behind by a person's request."""
-    HELD = 2
-    """Evaluated ahead, for requests to come. Nothing else that is held makes way for it."""
+    """Left by background work."""
+    INTERACTIVE = 1
+    """Left by an interactive request."""
+    PINNED = 2
+    """Evaluated ahead for later requests. Never evicted for another pinned run."""
 
 
 @dataclass(eq=False, slots=True)
 class OffloadedRun:
-    """A run of tokens with its state."""
+    """The KV state of consecutive tokens: a node of the tree."""
 
     start: int
-    """Position of its first token. What stands before it is in the pieces above it."""
+    """Position of the first token; the tokens before it are in the parents."""
     tokens: list[int]
     state: State
-    above: "OffloadedRun | None"
-    worth: EvictionRank
+    parent: "OffloadedRun | None"
+    rank: EvictionRank
     used_at: int = 0
-    below: list["OffloadedRun"] = field(default_factory=list)
-    """Those that go on from any place in it."""
+    children: list["OffloadedRun"] = field(default_factory=list)
+    """Runs that continue from any position in this one."""
 
     @property
     def end(self) -> int:
@@ -65,10 +65,10 @@ class OffloadedRun:
 
 @dataclass(frozen=True, slots=True)
 class OffloadedPrefix:
-    """The longest beginning of a prompt that is parked."""
+    """The longest offloaded beginning of a prompt."""
 
-    pieces: tuple[OffloadedRun, ...]
-    """From position 0 on; each is needed up to where the next begins, the last up to `length`."""
+    runs: tuple[OffloadedRun, ...]
+    """From position 0 on; each is used up to the start of the next, the last up to `length`."""
     length: int
 
 
@@ -76,10 +76,10 @@ NOTHING = OffloadedPrefix((), 0)
 
 
 class Offload:
-    """What is parked. Belongs to the loop."""
+    """Offloaded states. Used by the main loop only."""
 
     def __init__(self, limit_bytes: int = LIMIT_BYTES, free_bytes: Callable[[], int] = available_bytes) -> None:
-        """`free_bytes`: memory of the machine that is free."""
+        """`free_bytes` returns the machine's free memory."""
         self._limit_bytes = limit_bytes
         self._free_bytes = free_bytes
         self._roots: list[OffloadedRun] = []
@@ -90,60 +90,60 @@ class Offload:
     def find(self, tokens: Sequence[int]) -> OffloadedPrefix:
         wanted = list(tokens)
         best: tuple[OffloadedRun | None, int] = (None, 0)
-        open_pieces = list(self._roots)
-        while open_pieces:
-            piece = open_pieces.pop()
-            shared = common_prefix(piece.tokens, wanted[piece.start : piece.end])
-            end = piece.start + shared
+        open_runs = list(self._roots)
+        while open_runs:
+            run = open_runs.pop()
+            shared = common_prefix(run.tokens, wanted[run.start : run.end])
+            end = run.start + shared
             if shared and end > best[1]:
-                best = (piece, end)
-            open_pieces += [lower for lower in piece.below if lower.start <= end]
-        return OffloadedPrefix(tuple(_down_to(best[0])), best[1])
+                best = (run, end)
+            open_runs += [child for child in run.children if child.start <= end]
+        return OffloadedPrefix(tuple(_path_to(best[0])), best[1])
 
-    def holdable(self) -> int:
-        """Bytes that can be held, by the memory that is free now."""
-        return int(self._limit * _HELD_SHARE)
+    def pinnable_bytes(self) -> int:
+        """Bytes that can be pinned, given the memory that is free now."""
+        return int(self._limit * _PINNED_SHARE)
 
     def use(self, found: OffloadedPrefix) -> None:
-        """These are needed now: others go first."""
-        for piece in found.pieces:
-            piece.used_at = next(self._clock)
+        """Mark these runs as most recently used."""
+        for run in found.runs:
+            run.used_at = next(self._clock)
 
-    def make_room(self, size: int, after: OffloadedPrefix, worth: EvictionRank) -> bool:
-        """Drop what is worth least, and of that what was not used for longest, until `size` bytes more may be kept.
+    def make_room(self, size: int, after: OffloadedPrefix, rank: EvictionRank) -> bool:
+        """Evict runs by rank, then the least recently used, until `size` more bytes fit. Returns False if they cannot.
 
-        `after`: pieces that stay, since what comes goes on from them. False: the bytes may not be kept.
+        `after`: runs to keep, because the new one continues them.
         """
         limit = self._limit
-        if worth is EvictionRank.HELD and self._held + size > limit * _HELD_SHARE:
+        if rank is EvictionRank.PINNED and self._pinned + size > limit * _PINNED_SHARE:
             return False
         while self.size + size > limit:
-            leaves = [piece for piece in self._all() if not piece.below and piece not in after.pieces]
-            if worth is EvictionRank.HELD:
-                leaves = [piece for piece in leaves if piece.worth is not EvictionRank.HELD]
+            leaves = [run for run in self._all() if not run.children and run not in after.runs]
+            if rank is EvictionRank.PINNED:
+                leaves = [run for run in leaves if run.rank is not EvictionRank.PINNED]
             if not leaves:
                 return False
-            self._drop(min(leaves, key=lambda piece: (piece.worth, piece.used_at)))
+            self._drop(min(leaves, key=lambda run: (run.rank, run.used_at)))
         return True
 
-    def keep(self, tokens: Sequence[int], state: State, after: OffloadedPrefix, worth: EvictionRank) -> None:
-        """Keep the state of `tokens` from position `after.length` on."""
-        above = after.pieces[-1] if after.pieces else None
-        piece = OffloadedRun(after.length, list(tokens[after.length :]), state, above, worth)
-        (above.below if above else self._roots).append(piece)
+    def add(self, tokens: Sequence[int], state: State, after: OffloadedPrefix, rank: EvictionRank) -> None:
+        """Add the state of `tokens` from position `after.length` on."""
+        parent = after.runs[-1] if after.runs else None
+        run = OffloadedRun(after.length, list(tokens[after.length :]), state, parent, rank)
+        (parent.children if parent else self._roots).append(run)
         self.size += len(state)
-        self.use(OffloadedPrefix((*after.pieces, piece), piece.end))
-        of_background = [other for other in self._all() if other.worth is EvictionRank.BACKGROUND and not other.below]
-        if worth is EvictionRank.BACKGROUND and len(of_background) > _BACKGROUND_PIECES:
+        self.use(OffloadedPrefix((*after.runs, run), run.end))
+        of_background = [other for other in self._all() if other.rank is EvictionRank.BACKGROUND and not other.children]
+        if rank is EvictionRank.BACKGROUND and len(of_background) > _BACKGROUND_RUNS:
             self._drop(min(of_background, key=lambda other: other.used_at))
 
-    def hold(self, found: OffloadedPrefix) -> bool:
-        """Hold what is parked already. False: as much is held as may be."""
-        more = sum(len(piece.state) for piece in found.pieces if piece.worth is not EvictionRank.HELD)
-        if self._held + more > self._limit * _HELD_SHARE:
+    def pin(self, found: OffloadedPrefix) -> bool:
+        """Pin runs that are offloaded already. Returns False if too much is pinned."""
+        more = sum(len(run.state) for run in found.runs if run.rank is not EvictionRank.PINNED)
+        if self._pinned + more > self._limit * _PINNED_SHARE:
             return False
-        for piece in found.pieces:
-            piece.worth = EvictionRank.HELD
+        for run in found.runs:
+            run.rank = EvictionRank.PINNED
         return True
 
     @property
@@ -151,24 +151,24 @@ class Offload:
         return min(self._limit_bytes, (self._free_bytes() + self.size) // _SHARE)
 
     @property
-    def _held(self) -> int:
-        return sum(len(piece.state) for piece in self._all() if piece.worth is EvictionRank.HELD)
+    def _pinned(self) -> int:
+        return sum(len(run.state) for run in self._all() if run.rank is EvictionRank.PINNED)
 
-    def _drop(self, piece: OffloadedRun) -> None:
-        (piece.above.below if piece.above else self._roots).remove(piece)
-        self.size -= len(piece.state)
+    def _drop(self, run: OffloadedRun) -> None:
+        (run.parent.children if run.parent else self._roots).remove(run)
+        self.size -= len(run.state)
 
     def _all(self) -> Iterator[OffloadedRun]:
         waiting = list(self._roots)
         while waiting:
-            piece = waiting.pop()
-            waiting += piece.below
-            yield piece
+            run = waiting.pop()
+            waiting += run.children
+            yield run
 
 
-def _down_to(piece: OffloadedRun | None) -> list[OffloadedRun]:
+def _path_to(run: OffloadedRun | None) -> list[OffloadedRun]:
     path: list[OffloadedRun] = []
-    while piece is not None:
-        path.append(piece)
-        piece = piece.above
+    while run is not None:
+        path.append(run)
+        run = run.parent
     return path[::-1]

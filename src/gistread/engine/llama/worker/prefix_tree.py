@@ -1,9 +1,7 @@
-"""What every sequence of a KV cache holds, as a tree of shared beginnings.
+"""Bookkeeping of the KV cache: the tokens of every sequence, as a tree of shared prefixes.
 
-A node is a run of cells; the sequences that hold it are its holders. Two sequences with a common beginning that was
-evaluated once go through the same nodes, and part where they part. So the tree knows exactly how many cells are
-in use, and where a new prompt's beginning already lies. Pure bookkeeping: it does as llama.cpp's unified cache
-does on `seq_cp` and `seq_rm`, and knows nothing of it.
+A node is a run of cells; its holders are the sequences that contain it. The tree mirrors what llama.cpp's unified cache
+does on `seq_cp` and `seq_rm`, so it knows how many cells are in use and where the beginning of a new prompt is cached.
 """
 
 from collections.abc import Sequence
@@ -20,21 +18,21 @@ class _Node:
 
 
 class PrefixTree:
-    """Sequences are numbers; one that holds nothing is not in the tree."""
+    """Tree of the tokens of all non-empty sequences."""
 
     def __init__(self) -> None:
         self._root = _Node([], None, set())
         self._leaves: dict[int, _Node] = {}
         self._lengths: dict[int, int] = {}
         self.cells = 0
-        """Cells in use, shared ones counted once."""
+        """Cells in use; shared ones count once."""
 
     def length(self, sequence: int) -> int:
-        """Tokens that a sequence holds."""
+        """Number of tokens in a sequence."""
         return self._lengths.get(sequence, 0)
 
-    def held_by(self, sequences: AbstractSet[int]) -> int:
-        """Cells of what any of these sequences hold."""
+    def cells_of(self, sequences: AbstractSet[int]) -> int:
+        """Cells used by any of these sequences."""
         cells = 0
         open_nodes = list(self._root.children)
         while open_nodes:
@@ -44,16 +42,16 @@ class PrefixTree:
                 open_nodes += node.children
         return cells
 
-    def alone(self, sequence: int) -> int:
-        """Cells that no other sequence holds."""
+    def unshared(self, sequence: int) -> int:
+        """Cells that no other sequence uses."""
         return sum(len(node.tokens) for node in self._path(sequence) if len(node.holders) == 1)
 
     def tokens(self, sequence: int) -> list[int]:
-        """What a sequence holds: `tokens[i]` stands at position i."""
+        """Tokens of a sequence, by position."""
         return [token for node in self._path(sequence) for token in node.tokens]
 
     def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
-        """A sequence that holds the longest beginning of `wanted` that any holds, and how long that is."""
+        """The sequence with the longest common prefix with `wanted`, and its length."""
         wanted = list(wanted)
         best: tuple[int | None, int] = (None, 0)
         open_nodes = [(child, 0) for child in self._root.children]
@@ -67,7 +65,7 @@ class PrefixTree:
         return best
 
     def find_whole(self, wanted: Sequence[int]) -> tuple[int | None, int]:
-        """The sequence that holds the longest beginning of `wanted` and nothing beyond it."""
+        """The longest sequence that is itself a prefix of `wanted`, and its length."""
         best: tuple[int | None, int] = (None, 0)
         for sequence, length in self._lengths.items():
             if best[1] < length <= len(wanted) and self.tokens(sequence) == list(wanted[:length]):
@@ -75,7 +73,7 @@ class PrefixTree:
         return best
 
     def extend(self, sequence: int, tokens: Sequence[int]) -> None:
-        """The sequence holds these too, in cells of its own."""
+        """Append tokens to a sequence, in new cells."""
         if not tokens:
             return
         leaf = self._leaves.get(sequence, self._root)
@@ -88,7 +86,7 @@ class PrefixTree:
         self.cells += len(tokens)
 
     def share(self, source: int, target: int, length: int) -> None:
-        """The empty sequence `target` holds the first `length` tokens of `source`, in the same cells."""
+        """Let the empty sequence `target` share the first `length` tokens of `source`."""
         assert not self.length(target)
         at = 0
         for node in self._path(source):
@@ -103,7 +101,7 @@ class PrefixTree:
             self._lengths[target] = at
 
     def cut(self, sequence: int, length: int) -> None:
-        """The sequence holds its first `length` tokens and no more."""
+        """Truncate a sequence to its first `length` tokens."""
         at = self.length(sequence)
         if at <= length:
             return
@@ -111,7 +109,7 @@ class PrefixTree:
         while at > length and node.parent is not None:
             start = at - len(node.tokens)
             if start < length:
-                self._split(node, length - start)  # What is cut off has become a child of its own.
+                self._split(node, length - start)  # The part to remove is now a child.
                 self._drop(node.children[-1], sequence)
                 break
             self._drop(node, sequence)
@@ -131,7 +129,7 @@ class PrefixTree:
         return path[::-1]
 
     def _split(self, node: _Node, at: int) -> None:
-        """Divide a node after `at` tokens; all that hold it hold both halves."""
+        """Split a node after `at` tokens; its holders hold both halves."""
         rest = _Node(node.tokens[at:], node, set(node.holders), node.children)
         for child in rest.children:
             child.parent = rest
@@ -149,12 +147,12 @@ class PrefixTree:
 
 
 def common_prefix(one: list[int], other: list[int]) -> int:
-    """Length of the longest common beginning."""
+    """Length of the longest common prefix."""
     limit = min(len(one), len(other))
     if one[:limit] == other[:limit]:
         return limit
     low, high = 0, limit
-    while low < high:  # the slices compare in C: a bisection beats a loop over thousands of tokens
+    while low < high:  # slices compare in C: bisection beats a loop over thousands of tokens
         middle = (low + high + 1) // 2
         if one[:middle] == other[:middle]:
             low = middle

@@ -1,9 +1,8 @@
-"""KV snapshots on disk: what every question about a book begins with need not be evaluated again after a restart.
+"""Prompt cache files: KV states on disk, so that the shared beginning of questions survives a restart.
 
-A snapshot is the state of the KV cache for a run of tokens. It is found by the tokens themselves and by everything
-that the numbers in it depend on (weights, types of the cache, version of llama.cpp), so a foreign one is never
-found, and one that is damaged is not used. All of them together stay below a limit; the one not used for longest
-goes first.
+A file is found by a hash of the tokens and of everything the state depends on (weights, KV cache type, version of
+llama.cpp). It has a checksum, and damaged files are not used. The least recently used files go first when a size limit
+is reached.
 """
 
 import contextlib
@@ -19,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 LIMIT_BYTES = 2 * 2**30
-"""All snapshots. One of a memory of 3,000 tokens takes 70 MB with the starter, 350 MB with a model of 3 billion."""
+"""Of all files. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters."""
 LEAST_TOKENS = 256
-"""Fewer are evaluated in no time."""
+"""Shorter prompts are evaluated fast enough."""
 
 _SUFFIX = ".kv"
 _MAGIC = b"gistreadkv1\n"
@@ -32,10 +31,10 @@ State = npt.NDArray[np.uint8]
 
 
 class PromptCacheFiles:
-    """The snapshots in one directory. What the disk refuses is no error: the tokens are evaluated again."""
+    """Prompt cache files in one directory. Disk errors are ignored: the tokens are evaluated again."""
 
     def __init__(self, directory: Path, identity: str, limit_bytes: int = LIMIT_BYTES) -> None:
-        """`identity`: all that the numbers depend on beside the tokens."""
+        """`identity`: everything a KV state depends on besides the tokens."""
         self._directory = directory
         self._identity = identity
         self._limit_bytes = limit_bytes
@@ -44,7 +43,7 @@ class PromptCacheFiles:
         return self._path(tokens).exists()
 
     def load(self, tokens: Sequence[int]) -> State | None:
-        """The state for these tokens; None when there is none that can be used. One that is damaged is removed."""
+        """Read the state of these tokens; None if there is none. A damaged file is removed."""
         path = self._path(tokens)
         try:
             with path.open("rb") as file:
@@ -61,7 +60,7 @@ class PromptCacheFiles:
         return None
 
     def save(self, tokens: Sequence[int], state: State) -> None:
-        """Write it, whole or not at all, and let old ones make room."""
+        """Write the state atomically, evicting old files if needed."""
         if len(state) > self._limit_bytes:
             return
         path = self._path(tokens)
@@ -82,7 +81,7 @@ class PromptCacheFiles:
         return self._directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
 
     def _trim(self, limit_bytes: int) -> None:
-        """Remove the files used longest ago until the rest fits; those that a killed process left half-written too."""
+        """Remove the least recently used files until the rest fits, and partial files of killed processes."""
         own = self._directory.glob(f"*{_SUFFIX}*")
         files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
         total = 0

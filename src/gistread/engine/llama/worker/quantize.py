@@ -1,8 +1,7 @@
-"""Makes a copy of a model with other weights: `python -m gistread.engine.llama.worker.quantize SRC DST TYPE`.
+"""Requantizes a model: `python -m gistread.engine.llama.worker.quantize SOURCE TARGET TYPE`.
 
-A process of its own, since llama.cpp cannot be told to stop: it is killed. The copy appears under its name when it
-is whole. The end of standard input means that nobody waits for it any more: what was begun is removed.
-Exit status 0: the copy is there.
+A process of its own because llama.cpp's quantization can only be stopped by killing it. The target appears under its
+name when it is complete. When standard input closes, the process removes the partial file and exits.
 """
 
 import contextlib
@@ -22,10 +21,10 @@ _NICENESS = 5
 
 
 def convert(source: Path, target: Path, quantization: str) -> bool:
-    """Whether `target` is now a copy of `source` in this quantisation (`Q8_0`)."""
+    """Write a copy of `source` in this quantization (`Q8_0`). Returns whether it succeeded."""
     partial = partial_copy(target, os.getpid())
     partial.parent.mkdir(parents=True, exist_ok=True)
-    threading.Thread(target=_end_with_the_pipe, args=(partial,), daemon=True).start()
+    threading.Thread(target=_exit_with_pipe, args=(partial,), daemon=True).start()
     parameters = llama.llama_model_quantize_default_params()
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{quantization}")
     parameters.nthread = physical_cores()
@@ -39,8 +38,8 @@ def convert(source: Path, target: Path, quantization: str) -> bool:
         partial.unlink(missing_ok=True)
 
 
-def _end_with_the_pipe(partial: Path) -> None:
-    # Not through sys.stdin: a thread waiting in there cannot be left behind when Python ends.
+def _exit_with_pipe(partial: Path) -> None:
+    # Not sys.stdin: Python cannot exit while a thread reads it.
     while os.read(0, 4096):
         pass
     with contextlib.suppress(OSError):
@@ -49,7 +48,7 @@ def _end_with_the_pipe(partial: Path) -> None:
 
 
 def main() -> None:
-    # Ctrl+C in the terminal reaches every process of the group; what it means is the client's decision.
+    # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(AttributeError, OSError):
         os.nice(_NICENESS)

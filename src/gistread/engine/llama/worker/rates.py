@@ -1,7 +1,7 @@
-"""How fast a model is here: a prompt of random tokens, then steps of decoding with ever more sequences.
+"""Measures a model's speed: a prompt of random tokens, then decoding with ever more sequences.
 
-In a context of its own, which is gone afterwards. Made to be short: some two seconds on a CPU, whatever the
-model, so a large model is measured with shorter prompts and fewer steps.
+Uses a temporary context. Takes about two seconds on a CPU, whatever the model: a large one gets shorter prompts and
+fewer steps.
 """
 
 import random
@@ -16,30 +16,30 @@ from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel
 from gistread.engine.protocol import Rates
 
 _PROMPT_TOKENS = 256
-"""As long as a prompt gets; more is evaluated in batches of about that size anyway."""
+"""Longest prompt measured; longer ones are evaluated in batches of about this size anyway."""
 _PILOT_TOKENS = 16
-"""Tells how many tokens fit into the time."""
+"""Measured first, to find how many tokens fit the time limit."""
 _PREFILL_S = 1.0
 _DECODE_S = 1.0
 _REPEATS = 3
-"""The fastest counts: what else goes on in the machine only adds time."""
+"""The fastest counts: other load only adds time."""
 _LEVEL_S = 0.3
-"""No further step with this many sequences once they have taken so long."""
+"""Most time spent on one number of sequences."""
 _MOST_SEQUENCES = 32
 _ALWAYS_TRIED = 8
 _PAYS = 1.1
-"""Twice the sequences are worth having when all of them together are this much faster."""
+"""Doubling the sequences pays if the total rate grows by this factor."""
 
 
 class DisturbedError(Exception):
-    """Other programs had the cores for so much of the time that what was measured says little."""
+    """Other programs used the processor too much for a valid measurement."""
 
 
 def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable[[], bool]) -> Rates:
-    """The rates of a loaded model.
+    """Measure a loaded model.
 
-    `least_share`: of the time of its threads that a processor has to have worked on it, from 0 to 1. ggml's threads
-    spin: when another program takes a core for a while, all of them wait, and rates fall to a tenth.
+    `least_share` is the least share of the threads' time, 0 to 1, that must have been processor time: when another
+    program takes a core, all of ggml's threads wait for it and rates fall to a tenth.
     Raises DisturbedError, MemoryError, DecodeError, LoadCancelled.
     """
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
@@ -55,26 +55,26 @@ def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable
     try:
         # On a GPU the processor only waits.
         needed_cpu = 0.0 if model.on_gpu else least_share * model.threads
-        return _Measurement(context, cancelled, needed_cpu, keeps_on=model.on_gpu).take(most)
+        return _Measurement(context, cancelled, needed_cpu, exhaustive=model.on_gpu).take(most)
     finally:
         context.close()
 
 
 def parallel_of(rates: Rates) -> int:
-    """How many requests are worth having at work at once: the most that are clearly faster than half as many."""
+    """The useful number of concurrent requests: the most that are clearly faster than half as many."""
     return max((n for (_, fewer), (n, rate) in pairwise(rates.decode) if rate >= _PAYS * fewer), default=1)
 
 
 class _Measurement:
-    """One run. The prompt stays in a sequence of its own, from which the decoding ones are forked."""
+    """One run. The decoding sequences are forked from one that holds the prompt."""
 
-    def __init__(self, context: Context, cancelled: Callable[[], bool], needed_cpu: float, *, keeps_on: bool) -> None:
+    def __init__(self, context: Context, cancelled: Callable[[], bool], needed_cpu: float, *, exhaustive: bool) -> None:
         self._context = context
         self._cancelled = cancelled
         self._needed_cpu = needed_cpu
-        """Seconds of processor time in a second."""
-        self._keeps_on = keeps_on
-        """Try every number of sequences: on a GPU, a few more cost nothing yet and many pay."""
+        """Least processor seconds per second."""
+        self._exhaustive = exhaustive
+        """Measure every number of sequences, as on a GPU, where only many pay."""
         self._random = random.Random(0)
         self._trunk = context.sequences - 1
         self._prompt = 0
@@ -86,11 +86,11 @@ class _Measurement:
         return rates
 
     def _prefill(self) -> float:
-        self._evaluate_prompt(1)  # Pages the weights in, and sets everything up.
+        self._evaluate_prompt(1)  # Warm-up: pages the weights in.
         self._wall_s = self._cpu_s = 0.0
         pilot_s = self._evaluate_prompt(_PILOT_TOKENS)
         self._check()
-        # Of whole pilots, since matrix kernels work on blocks.
+        # A multiple of the pilot, since matrix kernels work on blocks.
         length = max(1, min(_PROMPT_TOKENS // _PILOT_TOKENS, int(_PREFILL_S / pilot_s))) * _PILOT_TOKENS
         if length == _PILOT_TOKENS:
             return _PILOT_TOKENS / pilot_s
@@ -103,17 +103,17 @@ class _Measurement:
         rates: list[tuple[int, float]] = []
         spent_s = 0.0
         sequences = 1
-        while sequences <= most and (self._keeps_on or spent_s < _DECODE_S):
+        while sequences <= most and (self._exhaustive or spent_s < _DECODE_S):
             times = self._steps(sequences)
             spent_s += sum(times)
             rates.append((sequences, sequences / min(times)))
-            if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self._keeps_on:
+            if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self._exhaustive:
                 break
             sequences *= 2
         return rates
 
     def _evaluate_prompt(self, length: int) -> float:
-        """Seconds for a prompt of so many tokens, which takes the place of the last."""
+        """Seconds to evaluate a prompt of this length, which replaces the last."""
         self._context.cut(self._trunk, 0)
         self._prompt = length
         tokens = [self._token(at, self._trunk, last=at == length - 1) for at in range(length)]
@@ -121,7 +121,7 @@ class _Measurement:
         return sum(self._evaluate(tokens[start : start + size]) for start in range(0, length, size))
 
     def _steps(self, sequences: int) -> list[float]:
-        """Seconds of each step in which so many sequences decode a token each."""
+        """Seconds of each step in which this many sequences decode a token each."""
         for number in range(sequences):
             self._context.fork(self._trunk, number, self._prompt)
         times: list[float] = []
@@ -140,7 +140,7 @@ class _Measurement:
             raise LoadCancelled
         started, cpu_started = time.perf_counter(), time.process_time()
         outcome = self._context.evaluate(tokens)
-        llama.llama_synchronize(self._context.handle)  # A GPU may still be at work when llama_decode returns.
+        llama.llama_synchronize(self._context.handle)  # A GPU may still be busy when llama_decode returns.
         if outcome is not Outcome.DONE:
             raise DecodeError(f"a measurement ended with {outcome.name}")
         seconds = time.perf_counter() - started

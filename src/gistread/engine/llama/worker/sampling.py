@@ -1,4 +1,4 @@
-"""How the next token of a sequence is decided: freely, or among the legal options alone."""
+"""Samples the next token of a sequence: freely, or constrained to a set of options."""
 
 import ctypes
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Sampling
 
 _PENALTY_WINDOW = 256
-"""Tokens back that the repetition controls look at: about one gist."""
+"""Tokens considered by the repetition penalties: about one gist."""
 _DRY_BASE = 1.75
 _DRY_ALLOWED_LENGTH = 3
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
 _NO_OPTION = b"\0"
-"""Begins like nothing that was spelled."""
+"""Never a prefix of anything."""
 
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
 
 class FreeSampler:
-    """Greedy or at a temperature, with the repetition controls asked for, in a form where one is. Owns its chain."""
+    """Samples freely, or within a grammar. Owns its llama.cpp samplers; call `close`."""
 
     def __init__(self, weights: Weights, sampling: Sampling) -> None:
-        """Raises ValueError for a grammar that is none."""
+        """Raises ValueError for an invalid grammar."""
         self._vocabulary = weights.vocabulary
         self._grammar = _grammar(weights, sampling.grammar) if sampling.grammar else None
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
@@ -56,11 +56,11 @@ class FreeSampler:
             self._add(llama.llama_sampler_init_greedy())
 
     def sample(self, context: Context, output: int) -> int:
-        """The next token after the `output`-th token of the context's last batch."""
+        """Sample the token after the `output`-th of the context's last batch."""
         if self._grammar is None:
             return int(llama.llama_sampler_sample(self._chain, context.handle, output))
         token = self._choose(context, output)
-        # Holding every token of the vocabulary against a grammar is slow, and mostly the first choice is legal.
+        # Checking the whole vocabulary against a grammar is slow, and the first choice is usually legal.
         if not self._is_legal(token):
             token = self._choose(context, output, legal_only=True)
         llama.llama_sampler_accept(self._chain, token)
@@ -90,9 +90,9 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """One of a few strings, or of many: no token is legal but those that spell one of them (design D3).
+    """Chooses one of several strings: only tokens that spell one of them are legal (design D3).
 
-    Ends as soon as only one option is left: the rest of it need not be decoded.
+    Ends as soon as one option is left.
     """
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
@@ -101,24 +101,24 @@ class OptionSampler:
         self._options = [option.encode() for option in options]
         self._text = b""
         self._probability = 1.0
-        self.begun = weights.tokens_of(_common_beginning(self._names))
-        """Tokens that every option begins with: evaluated with the prompt, since there is nothing to decide."""
-        for token in self.begun:
+        self.common_tokens = weights.tokens_of(_common_beginning(self._names))
+        """Tokens that every option begins with, evaluated with the prompt."""
+        for token in self.common_tokens:
             self._text += weights.piece(token)
 
     @property
     def chosen(self) -> int | None:
-        """Index of the option, once it is decided."""
+        """Index of the option once decided."""
         left = [i for i, option in enumerate(self._options) if option.startswith(self._text)]
         return left[0] if len(left) == 1 else None
 
     @property
     def probability(self) -> float:
-        """Of the tokens decided so far, each among the legal ones."""
+        """Product over the tokens so far, each relative to the legal tokens."""
         return self._probability
 
     def sample(self, context: Context, output: int) -> int:
-        """The likeliest legal token. An end of turn decides for the option that is complete."""
+        """The likeliest legal token. An end of turn chooses the option that is complete."""
         legal = self._legal()
         if not legal.size:
             raise ValueError(f"this model has no tokens that spell {self._names!r}")
@@ -133,8 +133,8 @@ class OptionSampler:
         return token
 
     def _legal(self) -> "np.ndarray[Any, Any]":
-        """Tokens that some option goes on with, in order. Looked up: a grammar holds every token of the vocabulary
-        against every option, which takes a second for some hundred of them."""
+        """Tokens that continue some option, ascending. Looked up by spelling: a grammar would check the whole
+        vocabulary, which takes a second for a hundred options."""
         spelled, done = self._weights.spelled, len(self._text)
         left = [option for option in self._options if option.startswith(self._text)]
         longest = self._weights.longest_piece
@@ -145,18 +145,18 @@ class OptionSampler:
         return np.array(sorted(tokens), dtype=np.int64)
 
     def close(self) -> None:
-        """Nothing is held of llama.cpp."""
+        """Owns nothing of llama.cpp."""
 
 
 def _grammar(weights: Weights, text: str) -> object:
     grammar = llama.llama_sampler_init_grammar(weights.vocab, text.encode(), b"root")
     if not grammar:
-        raise ValueError(f"this is no grammar: {text[:200]}")
+        raise ValueError(f"invalid grammar: {text[:200]}")
     return grammar
 
 
 def _candidates(context: Context, output: int, size: int) -> tuple["np.ndarray[Any, Any]", Any]:
-    """Every token with its logit, and llama.cpp's view of them. The first owns what the second points to."""
+    """Every token with its logit, and llama.cpp's view of that array, which must outlive it."""
     data = np.empty(size, dtype=_TOKEN_DATA)
     data["id"] = np.arange(size, dtype=np.int32)
     data["logit"] = _logits(context, output, size)
@@ -164,7 +164,7 @@ def _candidates(context: Context, output: int, size: int) -> tuple["np.ndarray[A
 
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
-    """Of every token, as llama.cpp has them: until it decodes again."""
+    """Logits of the vocabulary: a view, valid until the next decode."""
     return np.ctypeslib.as_array(llama.llama_get_logits_ith(context.handle, output), shape=(size,))
 
 
@@ -175,7 +175,7 @@ def _array(data: "np.ndarray[Any, Any]") -> Any:
 
 
 def _common_beginning(options: Sequence[str]) -> str:
-    """What all of several options begin with; empty for a single one, which is to be decoded."""
+    """Longest common prefix of the options; empty for a single option."""
     first, last = min(options), max(options)
     same = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
     return first[:same] if first != last else ""

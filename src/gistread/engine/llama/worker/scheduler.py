@@ -1,77 +1,74 @@
-"""Which tokens are evaluated next, and for whom.
+"""Decides which tokens are evaluated next. One step evaluates one batch.
 
-One step is one batch. People go before background work: as long as a person's request runs, nothing else is
-evaluated, and one that arrives interrupts a batch of background work at once. What was interrupted keeps its place
-in the cache, unless the person's request needs it. Running sequences decode together, and what room is left in
-the batch is filled with the prompts of those that have just come; requests join and leave at every step. A token
-decoded in a batch with a prompt in it costs next to nothing, and eight decoded together cost little more than one: so
-prompts never wait for decoding, and whoever wants the first answer soon does not send the others before it.
+Interactive requests go before background work: while one runs, nothing else is evaluated, and its arrival interrupts a
+background batch. An interrupted request keeps its place in the cache unless that is needed. Running sequences decode
+together, and the rest of the batch is filled with new prompts; requests join and leave at every step. A token decoded
+in a batch with a prompt costs next to nothing, and eight decoded together cost little more than one, so prompts never
+wait for decoding.
 
-The loop of `__main__.py` calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
+The main loop calls `submit`, `cancel` and `step`; the reader thread calls only `interrupt_for`.
 """
 
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Literal
 
-from gistread.engine.llama.messages import encode
+from gistread.engine.llama.messages import Cancelled, Chosen, Delta, Done, Event, Failed, Prepared, Reply, WorkerStats
 from gistread.engine.llama.worker.context import BatchToken, Outcome
-from gistread.engine.llama.worker.likelihood import Scorer
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.llama.worker.status import StatusReporter
-from gistread.engine.protocol import Priority
+from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
 
 
 class Scheduler:
-    """Requests in, events out (`send`), one `step` at a time."""
+    """Takes requests and sends events, one `step` at a time."""
 
     def __init__(
-        self, model: LoadedModel, send: Callable[[bytes], None], clock: Callable[[], float] = time.monotonic
+        self, model: LoadedModel, send: Callable[[Event], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
         self._model = model
         self._weights = model.weights
         self._context = model.context
         self._send = send
-        self._slots = Slots(model.context, model.snapshots, on_gpu=model.on_gpu)
+        self._slots = Slots(model.context, model.cache_files, on_gpu=model.on_gpu)
         self._requests: list[Request] = []
-        """Running and waiting, in the order of arrival."""
+        """Running and waiting, in order of arrival."""
         self._evaluating: tuple[Request, ...] = ()
-        self._telling = StatusReporter(send, clock, self._work)
-        self._rates: dict[str, float] = {}
-        """Tokens a second by phase, smoothed: single batches jump about."""
+        self._status = StatusReporter(send, clock, self._stats)
+        self._rates: dict[Phase, float] = {}
+        """Tokens a second by phase, smoothed over batches."""
         self._busy_s = self._decode_s = 0.0
-        """Time in which there was work, and how much of it went by inside llama_decode."""
         self._unsaved: tuple[list[int], State] | None = None
-        """Tokens and their state, to be written to disk when nobody waits."""
-        self.settled = threading.Event()
-        """Nothing is to be written."""
-        self.settled.set()
+        """Tokens and their KV state, to be written to disk when idle."""
+        self.saved = threading.Event()
+        """Set while nothing is to be written to disk."""
+        self.saved.set()
 
     @property
     def idle(self) -> bool:
-        """Nothing to do, and all of it told."""
-        return not self._requests and self._telling.rests and self._unsaved is None
+        return not self._requests and self._status.is_idle and self._unsaved is None
 
     @property
-    def requested(self) -> bool:
+    def has_requests(self) -> bool:
         return bool(self._requests)
 
     @property
     def pinnable_tokens(self) -> int:
-        """That can be held in memory, about."""
-        return self._slots.holdable(self._model.token_bytes)
+        """Approximate number of tokens that can be pinned."""
+        return self._slots.pinnable_tokens(self._model.token_bytes)
 
-    def holds(self, tokens: list[int]) -> bool:
-        """Whether none of these tokens has to be evaluated."""
-        return self._slots.holds(tokens)
+    def is_evaluated(self, tokens: list[int]) -> bool:
+        """Whether all of these tokens are in the cache or offloaded."""
+        return self._slots.is_evaluated(tokens)
 
     def submit(self, request: Request) -> None:
         self._requests.append(request)
@@ -82,18 +79,18 @@ class Scheduler:
                 request.cancelled = True
 
     def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
-        """From the reader thread: stop the running batch if it makes this priority wait or is for this request."""
+        """Stop the running batch if it delays this priority or is for this request. Called by the reader thread."""
         requests = self._evaluating
         waits = priority is not None and bool(requests) and all(request.priority > priority for request in requests)
         if waits or any(request.id == request_id for request in requests):
             self._context.interrupt()
 
     def step(self) -> None:
-        """Evaluate one batch and tell what came of it."""
+        """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
-            self._finish(request, encode("cancelled", id=request.id))
+            self._finish(request, Cancelled(request.id))
         if not self._requests:
-            self._telling.idle()
+            self._status.idle()
             self._save()
             return
         began = self._clock()
@@ -114,7 +111,7 @@ class Scheduler:
         self._busy_s += self._clock() - began
 
     def _admit(self, priority: Priority) -> None:
-        """Let waiting requests of this priority begin, in the order of arrival, as many as pay and fit."""
+        """Start waiting requests of this priority, in order of arrival, up to `parallel` and as many as fit."""
         running = sum(request.priority is priority for request in self._slots.running)
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
@@ -125,18 +122,18 @@ class Scheduler:
                 less_urgent = [other for other in self._slots.running if other.priority > priority]
                 if not less_urgent:
                     return
-                self._slots.release(less_urgent[-1])  # It waits again, and goes on where it was.
+                self._slots.release(less_urgent[-1])  # It waits again, and continues where it was.
             running += 1
 
     def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
-        """Decoding sequences first, then prompts in the order of admission, up to one batch."""
+        """Fill a batch: decoding sequences first, then prompts in order of admission."""
         room = self._context.batch_tokens
         chosen: list[Request] = []
         batch: list[BatchToken] = []
         running = [request for request in self._slots.running if request.priority is priority]
         for request in sorted(running, key=lambda request: self._slots.pending(request) > 1):
             assert request.sequence is not None
-            start = self._slots.held(request)
+            start = self._slots.evaluated(request)
             tokens = request.tokens[start : start + room]
             if not tokens:
                 break
@@ -147,33 +144,31 @@ class Scheduler:
         return chosen, batch
 
     def _advance(self, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
-        """Count what was evaluated and decide the next token of each sequence that is ready for it."""
+        """Account for an evaluated batch and sample the next token of each sequence that is ready."""
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
-        self._tell_progress(chosen[0], len(tokens), elapsed)
+        self._report_progress(chosen[0], len(tokens), elapsed)
         for request, count in counts.items():
-            if self._slots.held(request) - count < len(request.prompt):
+            if self._slots.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
         for index, item in enumerate(tokens):
             request = requests[item.sequence]
-            if item.wants_logits and request.scorer is not None:
-                request.scorer.take(self._context, index, item.position)
-            elif item.wants_logits:
-                self._decide(request, index)
+            if item.wants_logits:
+                self._sample(request, index)
         for request in chosen:
             if request.sampler is None and not self._slots.pending(request):
-                self._scored(request, request.scorer) if request.scorer else self._prepared(request)
+                self._finish_prepared(request)
 
-    def _decide(self, request: Request, output: int) -> None:
+    def _sample(self, request: Request, output: int) -> None:
         assert request.sampler is not None
         try:
             token = request.sampler.sample(self._context, output)
         except ValueError as error:
-            self._finish(request, encode("error", id=request.id, message=str(error)))
+            self._finish(request, Failed(str(error), request.id))
             return
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
-            self._decide_choice(request, request.sampler)
+            self._end_choice(request, request.sampler)
         elif self._weights.ends_turn(token):
             self._end_text(request, "end")
         else:
@@ -183,57 +178,49 @@ class Scheduler:
             elif len(request.generated) >= request.max_tokens:
                 self._end_text(request, "length")
 
-    def _decide_choice(self, request: Request, sampler: OptionSampler) -> None:
+    def _end_choice(self, request: Request, sampler: OptionSampler) -> None:
         if (index := sampler.chosen) is not None:
-            message = encode(
-                "chosen", id=request.id, index=index, probability=sampler.probability, usage=request.usage()
-            )
-            self._finish(request, message)
+            self._finish(request, Chosen(index, sampler.probability, request.usage(), request.id))
 
-    def _end_text(self, request: Request, finish: str) -> None:
+    def _end_text(self, request: Request, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
-        text = request.stream.text
-        self._finish(request, encode("done", id=request.id, text=text, finish=finish, usage=request.usage()))
+        self._finish(request, Done(request.stream.text, finish, request.usage(), request.id))
 
     def _emit(self, request: Request, text: str) -> None:
         if text:
-            self._send(encode("delta", id=request.id, text=text, usage=request.usage()))
+            self._send(Delta(text, request.usage(), request.id))
 
-    def _finish(self, request: Request, message: bytes) -> None:
-        """Free the sequence and say how it ended."""
+    def _finish(self, request: Request, reply: Reply) -> None:
+        """Free the sequence and send the last reply."""
         if self._slots.unsaved(request):
             stable = request.prompt[: request.stable]
-            self._unsaved = stable, self._slots.state(stable)  # It may have been parked by the time when nobody waits.
-            self.settled.clear()
+            self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
+            self.saved.clear()
         self._slots.release(request)
         if request.sampler is not None:
             request.sampler.close()
         self._requests.remove(request)
-        self._send(message)
+        self._send(reply)
 
-    def _prepared(self, request: Request) -> None:
-        held = request.holds and self._slots.hold(request)
+    def _finish_prepared(self, request: Request) -> None:
+        pinned = request.pin and self._slots.pin(request)
         if self._slots.unsaved(request):
             self._slots.save(request.prompt, self._slots.state(request.prompt))
-        self._finish(request, encode("prepared", id=request.id, usage=request.usage(), held=held))
-
-    def _scored(self, request: Request, scorer: Scorer) -> None:
-        message = encode("scored", id=request.id, mean=scorer.mean, tokens=scorer.length, usage=request.usage())
-        self._finish(request, message)
+        self._finish(request, Prepared(request.usage(), pinned, request.id))
 
     def _save(self) -> None:
         if self._unsaved is not None:
             self._slots.save(*self._unsaved)
             self._unsaved = None
-            self.settled.set()
+            self.saved.set()
 
-    def _tell_progress(self, request: Request, count: int, elapsed: float) -> None:
-        held = self._slots.held(request)
-        phase = "prefill" if held < len(request.prompt) else "decode"
+    def _report_progress(self, request: Request, count: int, elapsed: float) -> None:
+        evaluated = self._slots.evaluated(request)
+        phase = Phase.PREFILL if evaluated < len(request.prompt) else Phase.DECODE
         rate = count / elapsed if elapsed > 0 else 0.0
         self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
-        self._telling.busy(phase, request.priority, rate, held / len(request.prompt) if phase == "prefill" else None)
+        fraction = evaluated / len(request.prompt) if phase is Phase.PREFILL else None
+        self._status.busy(phase, request.priority, rate, fraction)
 
-    def _work(self) -> dict[str, object]:
-        """What was done so far, for whoever measures it."""
-        return {"busy_s": self._busy_s, "decode_s": self._decode_s, "cells": self._slots.cells}
+    def _stats(self) -> WorkerStats:
+        return WorkerStats(self._busy_s, self._decode_s, self._slots.cells)

@@ -1,13 +1,12 @@
-"""Which request has which sequence of the KV cache, and what makes way for it.
+"""Assigns requests to sequences of the KV cache, and evicts what is least needed.
 
-All requests share one context and one prefix tree: whatever was evaluated for one is found by every other that
-begins the same. What a request leaves behind stays until its cells or its sequence are needed, the least
-recently used going first, and is then parked outside the cache (`offload.py`). On a CPU, where every cell in use takes
-time of whatever runs, all but a little is parked as soon as something else runs. A running request keeps what it has,
-and the cells that it may still need.
+All requests share one context and one prefix tree, so whatever was evaluated for one is reused by every other with the
+same beginning. What a request leaves behind stays until its cells or its sequence are needed; the least recently used
+goes first and is offloaded to memory (`offload.py`). On a CPU, where every cell in use slows down evaluation, most idle
+cells are offloaded as soon as something else runs. A running request keeps its cells and those it may still need.
 
-Models whose memory cannot be cut back (recurrent and hybrid ones) go on from a whole state or from nothing; of these,
-and of sliding windows, nothing is parked.
+Models without rollback (recurrent, hybrid) continue a whole state or start from nothing; their states, and those of
+sliding windows, are not offloaded.
 """
 
 import itertools
@@ -20,61 +19,62 @@ from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, Prompt
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.protocol import Priority
 
-_KEPT_OF_BACKGROUND = 4
-"""Sequences that background work leaves behind and that are kept: its next requests begin like the last ones."""
-_RESTING_CELLS = 1024
-"""That may stay in the cache of a CPU beside what runs: what was used last, as a rule by the next request too."""
-_LEAST_PARKED = 64
-_LEAST_OF_BACKGROUND = 256
-"""Tokens that are not worth it, beside what others hold or is parked: a question, and a task with its gist."""
+_BACKGROUND_SEQUENCES = 4
+"""Sequences kept after background requests: the next ones begin like the last."""
+_IDLE_CELLS = 1024
+"""Idle cells that may stay in the cache of a CPU; the next request usually shares what was used last."""
+_LEAST_OFFLOADED = 64
+_LEAST_OFFLOADED_BACKGROUND = 256
+"""Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist."""
 
 
 class Slots:
-    """The sequences of one context. Belongs to the loop."""
+    """The sequences of one context. Used by the main loop only."""
 
-    def __init__(self, context: Context, snapshots: PromptCacheFiles | None, *, on_gpu: bool = False) -> None:
+    def __init__(self, context: Context, cache_files: PromptCacheFiles | None, *, on_gpu: bool = False) -> None:
         self.context = context
-        self._parked = Offload() if context.weights.can_restart_anywhere else None
-        self._clears_away = self._parked is not None and not on_gpu
-        # The state of a sliding window, or of a recurrent model, is exact at its end alone.
-        self._snapshots = snapshots if context.weights.can_restart_anywhere else None
+        self._offload = Offload() if context.weights.can_restart_anywhere else None
+        self._offloads_idle = self._offload is not None and not on_gpu
+        # The state of a sliding window or a recurrent model is valid at its end only.
+        self._cache_files = cache_files if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
         self._running: dict[int, Request] = {}
-        """By sequence."""
+        """Keyed by sequence."""
         self._spare = context.sequences - 1
-        """Belongs to no request: what is saved, parked or brought back goes through it."""
+        """Reserved for saving, offloading and restoring states."""
         self._used_at = dict.fromkeys(range(self._spare), 0)
-        """When a request last ended in it, by a clock that ticks once a use."""
+        """Logical time at which a request last released each sequence."""
         self._clock = itertools.count(1)
         self._background: deque[int] = deque()
-        """Sequences that background work has left behind, the latest last."""
+        """Sequences released by background requests, the latest last."""
 
     @property
     def running(self) -> list[Request]:
-        """In the order in which they were admitted."""
+        """In order of admission."""
         return list(self._running.values())
 
     @property
     def cells(self) -> int:
-        """In use: what attention goes over."""
+        """Cells in use."""
         return self._tree.cells
 
-    def held(self, request: Request) -> int:
-        """Tokens of the request that need not be evaluated any more."""
+    def evaluated(self, request: Request) -> int:
+        """Tokens of the request that are in the cache."""
         return 0 if request.sequence is None else self._tree.length(request.sequence)
 
     def pending(self, request: Request) -> int:
-        """Tokens to evaluate before the next can be decided: 1 while decoding."""
-        return request.length - self.held(request)
+        """Tokens to evaluate before the next can be sampled: 1 while decoding."""
+        return request.length - self.evaluated(request)
 
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a sequence and the cells that it may need. False: they cannot be had now."""
-        self._bring_back(request)
+        """Give a waiting request a sequence and reserve the cells it may need. Returns False if there is no room
+        now."""
+        self._restore_from_file(request)
         tokens = request.tokens
         idle = sorted(self._idle(), key=lambda sequence: self._used_at[sequence])
         if not idle:
             return False
-        source, length = self._known(tokens[: request.reusable])  # what decides is always evaluated
+        source, length = self._find_cached(tokens[:-1])  # the last token is always evaluated, for its logits
         if source is not None and source in idle and length == self._tree.length(source):
             target = source
         else:
@@ -82,15 +82,15 @@ class Slots:
             if target == source:
                 length = self._cut(target, length)
             else:
-                self._put_away(target)
+                self._evict(target)
                 if source is not None:
                     self.context.fork(source, target, length)
                     self._tree.share(source, target, length)
         if not self._make_room(len(tokens) + request.tokens_left - length, keep=target):
             return False
-        length = self._unpark(target, tokens[: request.reusable], length)
-        if self._clears_away:
-            self._park_resting(beside=target)
+        length = self._load_offloaded(target, tokens[:-1], length)
+        if self._offloads_idle:
+            self._offload_idle(beside=target)
         if target in self._background:
             self._background.remove(target)
         request.sequence = target
@@ -99,21 +99,18 @@ class Slots:
         return True
 
     def release(self, request: Request) -> None:
-        """Take the sequence back; what it holds stays for the next request."""
+        """Free the sequence; its contents stay cached."""
         if request.sequence is not None:
             del self._running[request.sequence]
             self._used_at[request.sequence] = next(self._clock)
-            if request.scorer is not None:  # Its prompt will not come again: what others left must not make way for it.
-                self._cut(request.sequence, 0)
-                self._used_at[request.sequence] = 0
-            elif request.priority is Priority.BACKGROUND and request.sampler is not None:
+            if request.priority is Priority.BACKGROUND and request.sampler is not None:
                 self._background.append(request.sequence)
             request.sequence = None
-            while len(self._background) > _KEPT_OF_BACKGROUND:
+            while len(self._background) > _BACKGROUND_SEQUENCES:
                 self._cut(self._background.popleft(), 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch and book what the sequences hold now. Unless it is done, they hold what they held before.
+        """Evaluate a batch and record it in the prefix tree; unless it is done, sequences are cut back.
 
         Raises DecodeError.
         """
@@ -125,25 +122,25 @@ class Slots:
             else:
                 self._trim(sequence)
         if outcome is Outcome.FULL:
-            resting = [sequence for sequence in self._idle() if self._tree.length(sequence)]
-            if not resting:  # No other batch would fit either: better a new worker than to try for ever.
-                raise DecodeError("the KV cache has no room for what was promised to the running requests")
-            for sequence in resting:
+            idle = [sequence for sequence in self._idle() if self._tree.length(sequence)]
+            if not idle:  # no other batch would fit either
+                raise DecodeError("the KV cache has no room for the cells reserved by running requests")
+            for sequence in idle:
                 self._cut(sequence, 0)
         return outcome
 
     def unsaved(self, request: Request) -> bool:
-        """Whether the stable beginning of this request lies in the cache and not yet on disk."""
+        """Whether the stable beginning of this request is in the cache and not yet on disk."""
         stable = request.prompt[: request.stable]
         return (
-            self._snapshots is not None
+            self._cache_files is not None
             and len(stable) >= LEAST_TOKENS
             and self._tree.find(stable)[1] == len(stable)
-            and not self._snapshots.has(stable)
+            and not self._cache_files.has(stable)
         )
 
     def state(self, tokens: list[int]) -> State:
-        """A copy of what the cache holds of these tokens: all of them."""
+        """Copy the KV state of these tokens, all of which are in the cache."""
         source, length = self._tree.find(tokens)
         assert source is not None
         assert length == len(tokens)
@@ -153,84 +150,84 @@ class Slots:
         return state
 
     def save(self, stable: list[int], state: State) -> None:
-        """Keep the state of these tokens on disk."""
-        if self._snapshots is not None:
-            self._snapshots.save(stable, state)
+        """Write the state of these tokens to disk."""
+        if self._cache_files is not None:
+            self._cache_files.save(stable, state)
 
-    def hold(self, request: Request) -> bool:
-        """Hold what was evaluated for a request in memory, outside the cache. False: there is no room for it."""
+    def pin(self, request: Request) -> bool:
+        """Pin what was evaluated for a request, in memory outside the cache. Returns False if there is no room."""
         assert request.sequence is not None
-        return self._park(request.sequence, EvictionRank.HELD)
+        return self._offload_sequence(request.sequence, EvictionRank.PINNED)
 
-    def holds(self, tokens: list[int]) -> bool:
-        """Whether all of these tokens lie in the cache or in memory."""
-        return max(self._tree.find(tokens)[1], self._find_parked(tokens).length) == len(tokens)
+    def is_evaluated(self, tokens: list[int]) -> bool:
+        """Whether all of these tokens are in the cache or offloaded."""
+        return max(self._tree.find(tokens)[1], self._find_offloaded(tokens).length) == len(tokens)
 
-    def holdable(self, token_bytes: float) -> int:
-        """Tokens that can be held, of so many bytes each."""
-        return int(self._parked.holdable() / token_bytes) if self._parked is not None and token_bytes else 0
+    def pinnable_tokens(self, token_bytes: float) -> int:
+        """Tokens of this size that can be pinned."""
+        return int(self._offload.pinnable_bytes() / token_bytes) if self._offload is not None and token_bytes else 0
 
-    def _bring_back(self, request: Request) -> None:
-        """Restore the stable beginning of a request from disk when that spares evaluating it. Tried once."""
+    def _restore_from_file(self, request: Request) -> None:
+        """Restore the stable beginning of a request from disk unless it is in memory. Tried once a request."""
         stable = request.prompt[: request.stable]
         idle = self._idle()
-        if request.sought or self._snapshots is None or len(stable) < LEAST_TOKENS or not idle:
+        if request.cache_file_tried or self._cache_files is None or len(stable) < LEAST_TOKENS or not idle:
             return
-        request.sought = True
-        here = max(self._tree.find(stable)[1], self._find_parked(stable).length)
-        if here == len(stable) or (state := self._snapshots.load(stable)) is None:
+        request.cache_file_tried = True
+        in_memory = max(self._tree.find(stable)[1], self._find_offloaded(stable).length)
+        if in_memory == len(stable) or (state := self._cache_files.load(stable)) is None:
             return
         target = min(idle, key=lambda sequence: self._used_at[sequence])
-        self._put_away(target)
+        self._evict(target)
         if target in self._background:
             self._background.remove(target)
         if self._make_room(len(stable), keep=target) and self.context.restore(target, state):
             self._tree.extend(target, stable)
             self._used_at[target] = next(self._clock)
 
-    def _known(self, tokens: list[int]) -> tuple[int | None, int]:
+    def _find_cached(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
             if source is None or length == self._tree.length(source) or self.context.holds_window(source, length):
                 return source, length
         source, length = self._tree.find_whole(tokens)
-        # A running sequence's state moves on: only one that rests can be taken further, or copied.
+        # The state of a running sequence moves on: only an idle one can be continued or copied.
         return (source, length) if source is not None and source not in self._running else (None, 0)
 
     def _idle(self) -> list[int]:
         return [sequence for sequence in self._used_at if sequence not in self._running]
 
     def _make_room(self, cells: int, keep: int) -> bool:
-        """Empty idle sequences, the least recently used first, until so many cells are free."""
-        promised = sum(self.pending(request) + request.tokens_left for request in self._running.values())
+        """Evict idle sequences, the least recently used first, until this many cells are free."""
+        reserved = sum(self.pending(request) + request.tokens_left for request in self._running.values())
         for sequence in sorted(self._idle(), key=lambda s: self._used_at[s]):
-            if self._tree.cells + promised + cells <= self.context.cells:
+            if self._tree.cells + reserved + cells <= self.context.cells:
                 return True
             if sequence != keep:
-                self._put_away(sequence)
-        return self._tree.cells + promised + cells <= self.context.cells
+                self._evict(sequence)
+        return self._tree.cells + reserved + cells <= self.context.cells
 
-    # Parking.
+    # Offloading.
 
-    def _find_parked(self, tokens: list[int]) -> OffloadedPrefix:
-        return self._parked.find(tokens) if self._parked is not None else NOTHING
+    def _find_offloaded(self, tokens: list[int]) -> OffloadedPrefix:
+        return self._offload.find(tokens) if self._offload is not None else NOTHING
 
-    def _unpark(self, sequence: int, tokens: list[int], length: int) -> int:
-        """Bring back what is parked of `tokens` beyond the `length` that `sequence` holds; how many it holds then.
+    def _load_offloaded(self, sequence: int, tokens: list[int], length: int) -> int:
+        """Restore offloaded tokens beyond the `length` that `sequence` holds. Returns its new length.
 
-        A piece is brought into the cache whole, for a moment: where that has no room, the rest is evaluated again.
+        A run is restored whole into the spare sequence first; where that has no room, the rest is evaluated again.
         """
-        found = self._find_parked(tokens)
-        if self._parked is None or found.length <= length:
+        found = self._find_offloaded(tokens)
+        if self._offload is None or found.length <= length:
             return length
-        self._parked.use(found)
-        ends = [*(piece.start for piece in found.pieces[1:]), found.length]
-        for piece, end in zip(found.pieces, ends, strict=True):
+        self._offload.use(found)
+        ends = [*(run.start for run in found.runs[1:]), found.length]
+        for run, end in zip(found.runs, ends, strict=True):
             if end <= length:
                 continue
-            if self._tree.cells + len(piece.tokens) > self.context.cells:
+            if self._tree.cells + len(run.tokens) > self.context.cells:
                 break
-            if not self.context.restore(self._spare, piece.state):
+            if not self.context.restore(self._spare, run.state):
                 break
             self.context.fork(self._spare, sequence, end, length)
             self.context.cut(self._spare, 0)
@@ -238,45 +235,46 @@ class Slots:
             length = end
         return length
 
-    def _park_resting(self, beside: int) -> None:
-        """Let no more than a little rest in the cache beside what runs and what is about to."""
+    def _offload_idle(self, beside: int) -> None:
+        """Evict idle sequences but for `_IDLE_CELLS` cells."""
         running = {*self._running, beside}
-        resting = [sequence for sequence in self._idle() if sequence != beside]
-        for sequence in sorted(resting, key=self._tree.length, reverse=True):
-            if self._tree.cells - self._tree.held_by(running) <= _RESTING_CELLS:
+        idle = [sequence for sequence in self._idle() if sequence != beside]
+        for sequence in sorted(idle, key=self._tree.length, reverse=True):
+            if self._tree.cells - self._tree.cells_of(running) <= _IDLE_CELLS:
                 return
-            self._put_away(sequence)
+            self._evict(sequence)
 
-    def _put_away(self, sequence: int) -> None:
-        """Empty a sequence; what it held is parked, if it is worth it."""
+    def _evict(self, sequence: int) -> None:
+        """Empty a sequence, offloading its contents if they are worth it."""
         background = sequence in self._background
-        least = _LEAST_OF_BACKGROUND if background else _LEAST_PARKED
-        if self._tree.alone(sequence) > least:
-            self._park(sequence, EvictionRank.BACKGROUND if background else EvictionRank.ASKED, least)
+        least = _LEAST_OFFLOADED_BACKGROUND if background else _LEAST_OFFLOADED
+        if self._tree.unshared(sequence) > least:
+            self._offload_sequence(sequence, EvictionRank.BACKGROUND if background else EvictionRank.INTERACTIVE, least)
         self._cut(sequence, 0)
 
-    def _park(self, sequence: int, worth: EvictionRank, least: int = 0) -> bool:
-        """Park what a sequence holds, if that is more than `least` tokens beyond what is parked. False: no room."""
-        if self._parked is None:
+    def _offload_sequence(self, sequence: int, rank: EvictionRank, least: int = 0) -> bool:
+        """Offload a sequence if that adds more than `least` tokens. Returns False if there is no room."""
+        if self._offload is None:
             return False
         tokens = self._tree.tokens(sequence)
-        known = self._parked.find(tokens)
+        known = self._offload.find(tokens)
         if len(tokens) - known.length <= least:
-            return worth is not EvictionRank.HELD or self._parked.hold(known)
+            return rank is not EvictionRank.PINNED or self._offload.pin(known)
         self.context.fork(sequence, self._spare, len(tokens), known.length)
-        room = self._parked.make_room(self.context.state_bytes(self._spare), known, worth)
+        room = self._offload.make_room(self.context.state_bytes(self._spare), known, rank)
         if room:
-            self._parked.keep(tokens, self.context.state(self._spare), known, worth)
+            self._offload.add(tokens, self.context.state(self._spare), known, rank)
         self.context.cut(self._spare, 0)
         return room
 
     def _cut(self, sequence: int, length: int) -> int:
-        """Keep the first `length` tokens of a sequence, or none where that cannot be done; how many are left."""
+        """Keep the first `length` tokens of a sequence, or none if it cannot be cut there. Returns how many are
+        left."""
         kept = length if self._tree.length(sequence) <= length or self.context.cut(sequence, length) else 0
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))
 
     def _trim(self, sequence: int) -> None:
-        """Remove what a batch that did not end has left behind what the sequence is known to hold."""
+        """Remove what an unfinished batch added beyond the recorded length."""
         if not self.context.cut(sequence, self._tree.length(sequence)):
             self._tree.cut(sequence, 0)

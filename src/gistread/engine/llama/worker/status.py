@@ -1,50 +1,45 @@
-"""What a worker is doing, told to the client: no oftener than a person can follow, and only once that it rests."""
+"""Reports the worker's status to the client, rate-limited."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from gistread.engine.llama.messages import encode
-from gistread.engine.protocol import Priority
+from gistread.engine.llama.messages import Status, WorkerStats
+from gistread.engine.protocol import Phase, Priority
 
-_EVERY_S = 0.1
+_INTERVAL_S = 0.1
 
 
 class StatusReporter:
-    """Of one loop."""
+    """Sends `Status` messages for one main loop."""
 
     def __init__(
         self,
-        send: Callable[[bytes], None],
+        send: Callable[[Status], None],
         clock: Callable[[], float],
-        work: Callable[[], Mapping[str, object]] = dict,
+        stats: Callable[[], WorkerStats] = WorkerStats,
     ) -> None:
-        """`work`: what is told besides, whenever something is."""
         self._send = send
         self._clock = clock
-        self._work = work
-        self._told_s = 0.0
-        self._rests = True
+        self._stats = stats
+        self._sent_s = 0.0
+        self._idle = True
 
     @property
-    def rests(self) -> bool:
-        """Whether it was told that there is nothing to do."""
-        return self._rests
+    def is_idle(self) -> bool:
+        """Whether the last status sent was idle."""
+        return self._idle
 
-    def busy(self, phase: str, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
-        """Something was done for a request of this priority; told if the last time is long enough ago."""
+    def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
+        """Report work, unless the last report is too recent."""
         now = self._clock()
-        if now - self._told_s < _EVERY_S:
+        if now - self._sent_s < _INTERVAL_S:
             return
-        self._told_s = now
-        self._rests = False
-        self._tell(phase, priority, tokens_per_s, fraction)
+        self._sent_s = now
+        self._idle = False
+        self._send(Status(phase, fraction, tokens_per_s, priority, self._stats()))
 
     def idle(self) -> None:
-        """There is nothing to do; told if it was not yet."""
-        if not self._rests:
-            self._rests = True
-            self._told_s = 0.0
-            self._tell("idle", None, None, None)
-
-    def _tell(self, phase: str, priority: Priority | None, tokens_per_s: float | None, fraction: float | None) -> None:
-        state = {"phase": phase, "fraction": fraction, "tokens_per_s": tokens_per_s, "priority": priority}
-        self._send(encode("state", **state, **self._work()))
+        """Report that there is nothing to do, once."""
+        if not self._idle:
+            self._idle = True
+            self._sent_s = 0.0
+            self._send(Status(Phase.IDLE, stats=self._stats()))

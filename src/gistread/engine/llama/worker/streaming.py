@@ -1,4 +1,4 @@
-"""Decoded bytes become text that can be shown: whole characters, no thoughts, nothing past a stop string."""
+"""Turns decoded bytes into text: whole characters, without reasoning, up to a stop string."""
 
 import codecs
 from collections.abc import Sequence
@@ -7,33 +7,33 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class TextStream:
-    """Collects the pieces of one answer."""
+    """Collects the tokens of one answer."""
 
     def __init__(self, stop: Sequence[str] = ()) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stop = tuple(s for s in stop if s)
         self._pending = ""
-        """Decoded, not released: it may be the beginning of a stop string or of a thought."""
+        """Decoded but withheld: may begin a stop string or reasoning."""
         self._thinking: bool | None = None
-        """None until the first characters tell."""
+        """Whether the answer began with reasoning; None until known."""
         self.text = ""
-        """All that was released."""
+        """All released text."""
         self.stopped = False
-        """A stop string was met: nothing more is released."""
+        """Whether a stop string was reached."""
 
     def feed(self, piece: bytes) -> str:
-        """Add a token's bytes; return the text that can be shown now, often none."""
+        """Add a token's bytes; return the text that can be released now, often none."""
         return self._release(self._decoder.decode(piece), final=False)
 
     def finish(self) -> str:
-        """The answer has ended: return what was held back."""
+        """End the answer and return the withheld text."""
         return self._release(self._decoder.decode(b"", final=True), final=True)
 
     def _release(self, new: str, *, final: bool) -> str:
         if self.stopped:
             return ""
         self._pending += new
-        if not self._past_thought(final=final):
+        if not self._skip_reasoning(final=final):
             return ""
         out, self._pending = self._pending, ""
         cut = min((at for s in self._stop if (at := out.find(s)) >= 0), default=-1)
@@ -46,12 +46,12 @@ class TextStream:
         self.text += out
         return out
 
-    def _past_thought(self, *, final: bool) -> bool:
-        """True once what is pending is answer; thoughts are dropped on the way."""
+    def _skip_reasoning(self, *, final: bool) -> bool:
+        """Drop reasoning; returns whether the pending text belongs to the answer."""
         if self._thinking is None:
-            begun = self._pending.lstrip()
-            if _OPEN.startswith(begun[: len(_OPEN)]) and not (final and len(begun) < len(_OPEN)):
-                if len(begun) < len(_OPEN):
+            start = self._pending.lstrip()
+            if _OPEN.startswith(start[: len(_OPEN)]) and not (final and len(start) < len(_OPEN)):
+                if len(start) < len(_OPEN):
                     return False
                 self._thinking = True
             else:
@@ -68,7 +68,7 @@ class TextStream:
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that `stop` begins with, short of all of it."""
+    """Length of the longest suffix of `text` that is a proper prefix of `stop`."""
     for length in range(min(len(text), len(stop) - 1), 0, -1):
         if text.endswith(stop[:length]):
             return length

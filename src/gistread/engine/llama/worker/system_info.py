@@ -1,6 +1,6 @@
-"""What llama.cpp was built for and what it finds here. As a process of its own it says so in one line of JSON.
+"""Describes the installed llama.cpp and its devices, as one line of JSON, without a model.
 
-`python -m gistread.engine.llama.worker.system_info` needs no model, and answers for `gistread doctor`.
+`python -m gistread.engine.llama.worker.system_info`, run by `library.ask_library`.
 """
 
 import ctypes
@@ -12,17 +12,17 @@ import orjson
 
 from gistread.engine.llama.fit import Gpu
 
-_APART, _BUILT_IN = _GPUS = (1, 2)
-"""The types that ggml gives graphics cards; 0 is a processor, 3 a library such as BLAS."""
+_DISCRETE, _INTEGRATED = _GPUS = (1, 2)
+"""ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS."""
 
 
 def library() -> str:
-    """Version of the binding and instructions it was built for: two of the same do the same work equally fast."""
+    """Identifies the build: version of the binding and its instruction sets."""
     return f"{llama.__version__} {' '.join(kernels())}"
 
 
 def kernels() -> list[str]:
-    """What llama.cpp says it was built with and can use here: `AVX2`, `FMA`, `REPACK` …"""
+    """Instruction sets that llama.cpp was built with and can use here: `AVX2`, `FMA`, `REPACK` …"""
     said: str = llama.llama_print_system_info().decode("utf-8", "replace")
     # CPU : SSE3 = 1 | AVX2 = 1 | … | CUDA : ARCHS = 900 | …
     pairs = [part.rpartition(":")[2].partition("=") for part in said.split("|")]
@@ -30,7 +30,7 @@ def kernels() -> list[str]:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """The graphics cards that ggml can use; none where there are none or it cannot be asked."""
+    """Graphics cards that ggml can use; empty if it cannot be asked."""
     try:
         ggml = llama.llama_cpp._lib
         ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
@@ -50,14 +50,14 @@ def gpus() -> tuple[Gpu, ...]:
 def _gpu(ggml: ctypes.CDLL, device: int) -> Gpu:
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     ggml.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
-    # Metal calls its cards apart; on Apple's own processors they have the machine's memory all the same.
-    shares = ggml.ggml_backend_dev_type(device) == _BUILT_IN or sys.platform == "darwin"
+    # Metal reports a discrete card, but Apple's processors share the machine's memory with it.
+    shares = ggml.ggml_backend_dev_type(device) == _INTEGRATED or sys.platform == "darwin"
     name = ggml.ggml_backend_dev_description(device).decode("utf-8", "replace")
     return Gpu(name, free.value, total.value, shares)
 
 
 def backends() -> list[str]:
-    """What ggml was built with: `CPU`, `CUDA`, `Metal` …; whether a device for it is here is another question."""
+    """Backends that ggml was built with: `CPU`, `CUDA`, `Metal` …, whether or not a device is present."""
     try:
         ggml = llama.llama_cpp._lib
         ggml.ggml_backend_reg_count.restype = ctypes.c_size_t

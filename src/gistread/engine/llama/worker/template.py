@@ -1,8 +1,7 @@
-"""A conversation becomes the text that the model was trained on: its own chat template, or a plain one.
+"""Renders conversations with a model's chat template, or a plain one, with reasoning turned off.
 
-Thinking is turned off: the template is asked to (`enable_thinking`), and where a thinking model's template
-does not listen, the answer is begun with an empty thought. A constrained choice cannot think aloud first, and
-a reader waits for each of hundreds of gists.
+Templates are rendered with `enable_thinking` false. If the template of a reasoning model ignores that, an empty thought
+is appended: a constrained choice cannot reason first, and reasoning would multiply the time of hundreds of gists.
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from gistread.engine.protocol import Message
 
 _OPEN, _CLOSE = "<think>", "</think>"
-_EMPTY_THOUGHT = f"{_OPEN}\n\n{_CLOSE}\n\n"
+_EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
 
-# For models without a template: base models, which continue text.
+# For base models, which have no template.
 _PLAIN = (
     "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
     "{% if add_generation_prompt %}Answer:{% endif %}"
@@ -32,12 +31,9 @@ _TRIAL = "What is told on page 7?"
 
 
 class _Generation(Extension):
-    """`{% generation %} … {% endgeneration %}`, by which Hugging Face's trainers find what a model is to learn to say.
+    """`{% generation %} … {% endgeneration %}`, which Hugging Face's trainers use; its content is rendered as is."""
 
-    What stands between is rendered as it is.
-    """
-
-    tags = {"generation"}  # noqa: RUF012 - Jinja declares no class variable
+    tags = {"generation"}  # noqa: RUF012 - declared so by Jinja
 
     def parse(self, parser: Parser) -> list[Node]:
         next(parser.stream)
@@ -48,7 +44,7 @@ class ChatTemplate:
     """Renders prompts for one model."""
 
     def __init__(self, source: str, bos: str, eos: str) -> None:
-        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError when it is of no use."""
+        """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
         )
@@ -56,30 +52,30 @@ class ChatTemplate:
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
         self._template = environment.from_string(source if source.strip() else _PLAIN)
         self._bos, self._eos = bos, eos
-        self._thinks = _CLOSE in source
+        self._reasons = _CLOSE in source
         self._try()
 
     def render(self, prompt: Sequence[Message]) -> str:
-        """The whole text, ending where the model goes on: after the assistant's begun message, or before a new one."""
+        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
         begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
         messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
-        return self._without_thought(self._fill(messages)) + begun
+        return self._without_reasoning(self._fill(messages)) + begun
 
     def _try(self) -> None:
         try:
             text = self.render((Message("user", _TRIAL),))
         except TemplateError:
             raise
-        except Exception as error:  # what a template computes can fail in any way
+        except Exception as error:  # a template can fail in any way
             raise TemplateError(str(error)) from None
         if _TRIAL not in text:
-            raise TemplateError("it leaves out what is said")
+            raise TemplateError("it leaves out the messages")
 
     def _fill(self, messages: list[dict[str, str]]) -> str:
         try:
             return self._render(messages)
         except (TemplateError, SecurityError, TypeError):
-            # Some templates know no system message: it goes in front of what the person says.
+            # Some templates have no system role: put it before the user's message.
             system = [m["content"] for m in messages if m["role"] == "system"]
             others = [m for m in messages if m["role"] != "system"]
             if not system or not others:
@@ -97,15 +93,15 @@ class ChatTemplate:
         }
         return self._template.render(**values)
 
-    def _without_thought(self, text: str) -> str:
-        if not self._thinks:
+    def _without_reasoning(self, text: str) -> str:
+        if not self._reasons:
             return text
         tail = text[-64:].rstrip()
         if tail.endswith(_OPEN):
             return text.rstrip() + f"\n\n{_CLOSE}\n\n"
         if tail.endswith(_CLOSE):
             return text
-        return text + _EMPTY_THOUGHT
+        return text + _EMPTY_REASONING
 
 
 def _refuse(message: str) -> None:

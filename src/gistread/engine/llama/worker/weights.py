@@ -1,6 +1,6 @@
-"""The weights of one model and what belongs to them: vocabulary and chat template.
+"""The weights of a model with its vocabulary and chat template.
 
-Everything here may be called from any thread: nothing of it changes once it is loaded.
+Immutable once loaded, so usable from any thread.
 """
 
 import ctypes
@@ -14,15 +14,15 @@ from gistread.engine.llama.worker.template import ChatTemplate
 from gistread.engine.protocol import Message
 
 _PIECE_BYTES = 256
-_KNOWN_PARAGRAPHS = 2048
-_LONGEST_KNOWN = 16_384
-"""Characters of a paragraph whose tokens are remembered."""
+_CACHED_PARAGRAPHS = 2048
+_LONGEST_CACHED = 16_384
+"""Characters. Tokens of longer paragraphs are not cached."""
 _BETWEEN_PARAGRAPHS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n)(?=\n\S)"))
 _PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们。\n\n'I\n\n(so\n\n---\nA\n\n\n \n\nB"
 
 
 class Weights:
-    """A loaded model. Its contexts (`context.py`) share it."""
+    """Loaded weights, shared by their contexts (`context.py`)."""
 
     def __init__(self, handle: llama.llama_model_p, template_source: str) -> None:
         """`template_source`: the model's own Jinja template, or empty. Raises jinja2.TemplateError."""
@@ -30,11 +30,11 @@ class Weights:
         self.vocab = llama.llama_model_get_vocab(handle)
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
-        """Whether a sequence can be cut at any position. A recurrent state cannot."""
+        """Whether a sequence can be cut at any position; a recurrent state cannot."""
         self.window: int = llama.llama_model_n_swa(handle)
-        """Tokens of a sliding window; 0: there is none."""
+        """Sliding window in tokens; 0: none."""
         self.can_restart_anywhere = self.can_roll_back and not self.window
-        """Whether a saved sequence can be cut at any position: a sliding window is saved without what it has left."""
+        """Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens."""
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
         self._template = ChatTemplate(
             template_source,
@@ -42,30 +42,28 @@ class Weights:
             eos=self._token_text(llama.llama_vocab_eos(self.vocab)),
         )
         self._control = self._control_pattern()
-        self._remembered = lru_cache(_KNOWN_PARAGRAPHS)(self._tokenise)
+        self._tokenize_cached = lru_cache(_CACHED_PARAGRAPHS)(self._tokenize)
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
-        """Where a text may be divided without changing its tokens; None: nowhere that is known."""
+        """Where a text can be split without changing its tokens; None if unknown."""
 
     def close(self) -> None:
-        """Let their memory be free. No context may have them any more."""
+        """Free the memory. All contexts must be closed first."""
         llama.llama_model_free(self.handle)
 
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
-        """Tokens of a piece of text. `special`: control tokens written out in it become those tokens."""
+        """Tokenize text. `special`: parse control tokens spelled out in it."""
         if self._between is None:
-            return list(self._tokenise(text, special))
+            return list(self._tokenize(text, special))
         tokens: list[int] = []
-        # A prompt is the last one with something new at its end: only that is tokenised.
+        # Prompts mostly differ at the end: the rest is cached.
         for part in self._between.split(text):
-            tokens += (self._remembered if len(part) < _LONGEST_KNOWN else self._tokenise)(part, special)
+            tokens += (self._tokenize_cached if len(part) < _LONGEST_CACHED else self._tokenize)(part, special)
         return tokens
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
-        """The tokens of a conversation in the model's own template.
-
-        What the messages say is data: a control token written out in a book stays text (design D10).
-        """
-        harmless = [Message(m.role, self._control.sub(_split_open, m.content)) for m in prompt]
+        """Tokenize a conversation with the chat template. Control tokens spelled out in messages stay text (design
+        D10)."""
+        harmless = [Message(m.role, self._control.sub(_break_marker, m.content)) for m in prompt]
         tokens = self.tokens_of(self._template.render(harmless), special=True)
         bos = llama.llama_vocab_bos(self.vocab)
         if self._adds_bos and tokens[:1] != [bos]:
@@ -73,11 +71,11 @@ class Weights:
         return tokens
 
     def text_tokens(self, text: str) -> list[int]:
-        """The tokens of a text that stands alone, with those that the model was trained to see around one."""
-        return list(self._tokenise(text, special=False, alone=True))
+        """Tokenize a text on its own, with the tokens that begin and end one."""
+        return list(self._tokenize(text, special=False, alone=True))
 
     def piece(self, token: int) -> bytes:
-        """The bytes a token stands for; nothing for control tokens."""
+        """Bytes of a token; empty for control tokens."""
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
         length = llama.llama_token_to_piece(self.vocab, token, buffer, _PIECE_BYTES, 0, False)
         if length < 0:
@@ -87,7 +85,7 @@ class Weights:
 
     @cached_property
     def spelled(self) -> Mapping[bytes, Sequence[int]]:
-        """Tokens by the bytes that they stand for. A third of a second for 150,000 tokens, the first time."""
+        """Tokens by their bytes. The first call takes a third of a second for 150,000 tokens."""
         found: dict[bytes, list[int]] = {}
         for token in range(self.vocabulary):
             found.setdefault(self.piece(token), []).append(token)
@@ -96,32 +94,31 @@ class Weights:
 
     @cached_property
     def longest_piece(self) -> int:
-        """Bytes."""
+        """Length in bytes."""
         return max(map(len, self.spelled), default=0)
 
     @cached_property
     def turn_ends(self) -> Sequence[int]:
-        """The tokens that end a turn."""
         return [token for token in range(self.vocabulary) if self.ends_turn(token)]
 
     def ends_turn(self, token: int) -> bool:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
 
-    def _tokenise(self, text: str, special: bool, alone: bool = False) -> tuple[int, ...]:
+    def _tokenize(self, text: str, special: bool, alone: bool = False) -> tuple[int, ...]:
         data = text.encode("utf-8", "replace")
-        room = len(data) + 8
-        buffer = (llama.llama_token * room)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, room, alone, special)
+        capacity = len(data) + 8
+        buffer = (llama.llama_token * capacity)()
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, alone, special)
         if count < 0:
-            raise ValueError(f"a text of {len(data)} bytes cannot be tokenised")
+            raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
         return tuple(buffer[:count])
 
     def _can_divide(self, cut: re.Pattern[str]) -> bool:
-        """Whether this vocabulary's tokens never reach across such a place. Those of SentencePiece may."""
+        """Whether no token spans such a position. SentencePiece tokens may."""
         if llama.llama_vocab_type(self.vocab) != llama.LLAMA_VOCAB_TYPE_BPE:
             return False
-        parts = [token for part in cut.split(_PROBE) for token in self._tokenise(part, False)]
-        return parts == list(self._tokenise(_PROBE, False))
+        parts = [token for part in cut.split(_PROBE) for token in self._tokenize(part, False)]
+        return parts == list(self._tokenize(_PROBE, False))
 
     def _token_text(self, token: int) -> str:
         if token < 0:
@@ -136,10 +133,10 @@ class Weights:
             for token in range(self.vocabulary)
             if llama.llama_vocab_get_attr(self.vocab, token) & special and len(text := self._token_text(token)) > 2
         }
-        # A user-defined token may be ordinary text, a run of spaces for one: only what looks like a mark is split.
-        marks = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, marks)) or r"(?!)")
+        # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
+        markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
 
-def _split_open(found: re.Match[str]) -> str:
+def _break_marker(found: re.Match[str]) -> str:
     return f"{found[0][0]} {found[0][1:]}"
