@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose, look_up, word_in
+from gistread.dictionary import DictionaryError, Lookup, choose_lookup, look_up, word_in
 from gistread.errors import UsageError
 
 
@@ -36,22 +36,22 @@ def installed(*names: str) -> object:
 
 
 def test_the_command_of_the_settings_is_split_as_a_shell_would_and_never_given_to_one() -> None:
-    lookup = choose("rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict"))
+    lookup = choose_lookup("rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict"))
     word = "rm; $(reboot) `x`"
     assert lookup.argv == ("/usr/bin/dict", "--database", "web 1913", f"define:{word}", word)
-    assert choose("lamp", "dict", installed("dict")).argv == ("/usr/bin/dict", "lamp")
+    assert choose_lookup("lamp", "dict", installed("dict")).argv == ("/usr/bin/dict", "lamp")
 
 
 @pytest.mark.parametrize("command", ["dict 'unclosed", "nothing-there {word}", "{word}", "''"])
 def test_a_command_that_cannot_be_run_is_said(command: str) -> None:
     with pytest.raises(UsageError, match="lookup_command"):
-        choose("lamp", command, installed("dict"))
+        choose_lookup("lamp", command, installed("dict"))
 
 
 def test_without_a_command_a_known_dictionary_is_taken_that_asks_nobody_on_the_network() -> None:
-    assert choose("lamp", "", installed("wn", "dict")).argv == ("/usr/bin/wn", "lamp", "-over")
-    assert choose("lamp", "", installed("dict")).argv == ("/usr/bin/dict", "--host", "localhost", "lamp")
-    assert choose("lamp", "", installed("evil")).argv == ()
+    assert choose_lookup("lamp", "", installed("wn", "dict")).argv == ("/usr/bin/wn", "lamp", "-over")
+    assert choose_lookup("lamp", "", installed("dict")).argv == ("/usr/bin/dict", "--host", "localhost", "lamp")
+    assert choose_lookup("lamp", "", installed("evil")).argv == ()
 
 
 def run(code: str, word: str = "lamp") -> Lookup:

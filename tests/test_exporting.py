@@ -6,7 +6,7 @@ import orjson
 import pytest
 from markdown_it import MarkdownIt
 
-from gistread.exporting import Export, ExportFormat, as_json, as_markdown, file_name, render_export
+from gistread.exporting import Export, ExportFormat, as_json, as_markdown, export_file_name, render_export
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.marking.text_quote import quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
@@ -125,4 +125,4 @@ def test_text_is_the_books_own_to_the_byte() -> None:
     ],
 )
 def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -> None:
-    assert file_name(title, ExportFormat.MARKDOWN) == name
+    assert export_file_name(title, ExportFormat.MARKDOWN) == name

@@ -40,7 +40,7 @@ def line_ends(data: bytes) -> list[int]:
 
 
 def test_gives_back_what_was_appended_in_order(file: Path) -> None:
-    assert journal.read(file) == (RECORDS, file.stat().st_size)
+    assert journal.read_records(file) == (RECORDS, file.stat().st_size)
     with Journal(file) as again:
         assert again.records == RECORDS
         assert again.cut_bytes == 0
@@ -49,24 +49,24 @@ def test_gives_back_what_was_appended_in_order(file: Path) -> None:
 def test_creates_its_folder(tmp_path: Path) -> None:
     with Journal(tmp_path / "a" / "b" / "book.memory") as created:
         created.append({"page": 1})
-    assert journal.read(tmp_path / "a" / "b" / "book.memory")[0] == [{"page": 1}]
+    assert journal.read_records(tmp_path / "a" / "b" / "book.memory")[0] == [{"page": 1}]
 
 
 def test_reading_what_does_not_exist_finds_nothing_and_creates_nothing(tmp_path: Path) -> None:
-    assert journal.read(tmp_path / "none") == ([], 0)
+    assert journal.read_records(tmp_path / "none") == ([], 0)
     assert list(tmp_path.iterdir()) == []
 
 
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)))
 def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
-    line = journal.encode(record)
+    line = journal.encode_line(record)
     assert line.count(b"\n") == 1
-    assert journal.decode(line) == record
+    assert journal.decode_line(line) == record
 
 
 @given(st.binary())
 def test_no_bytes_make_decoding_fail(line: bytes) -> None:
-    assert journal.decode(line) is None or journal.encode(journal.decode(line) or {}) == line
+    assert journal.decode_line(line) is None or journal.encode_line(journal.decode_line(line) or {}) == line
 
 
 def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_pa
         with Journal(torn) as opened:
             assert opened.records == RECORDS[:whole], length
             opened.append({"after": length})
-        assert journal.read(torn)[0] == [*RECORDS[:whole], {"after": length}], length
+        assert journal.read_records(torn)[0] == [*RECORDS[:whole], {"after": length}], length
         assert not torn.with_name("torn.memory.damaged").exists(), "a torn line is no damage worth keeping"
 
 
@@ -93,7 +93,7 @@ def test_every_flipped_bit_costs_the_records_from_there_on_and_no_other(file: Pa
             changed[at] ^= 1 << bit
             flipped.write_bytes(changed)
             before = sum(end <= at for end in ends)
-            assert journal.read(flipped)[0] == RECORDS[:before], (at, bit)
+            assert journal.read_records(flipped)[0] == RECORDS[:before], (at, bit)
 
 
 def test_what_is_cut_behind_damage_is_kept_beside_the_file(file: Path) -> None:
@@ -111,11 +111,11 @@ def test_of_independent_records_only_the_damaged_ones_are_lost(file: Path) -> No
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + b"garbage\n" + lines[2] + lines[3] + b"torn")
     kept = [RECORDS[0], *RECORDS[2:]]
-    assert journal.read(file, independent=True)[0] == kept
+    assert journal.read_records(file, independent=True)[0] == kept
     with Journal(file, independent=True) as opened:
         assert opened.records == kept
         opened.append({"page": 4})
-    assert journal.read(file) == ([*kept, {"page": 4}], file.stat().st_size)
+    assert journal.read_records(file) == ([*kept, {"page": 4}], file.stat().st_size)
     assert file.with_name(file.name + ".damaged").read_bytes() == b"garbage\ntorn"
 
 
@@ -126,14 +126,14 @@ def test_a_file_of_junk_is_an_empty_journal(tmp_path: Path, junk: bytes) -> None
     with Journal(path) as opened:
         assert opened.records == []
         opened.append({"page": 1})
-    assert journal.read(path)[0] == [{"page": 1}]
+    assert journal.read_records(path)[0] == [{"page": 1}]
 
 
 def test_clear_forgets(file: Path) -> None:
     with Journal(file) as opened:
         opened.clear()
         opened.append({"new": 1})
-    assert journal.read(file)[0] == [{"new": 1}]
+    assert journal.read_records(file)[0] == [{"new": 1}]
 
 
 def test_rewrite_replaces_everything_and_goes_on(file: Path) -> None:
@@ -142,13 +142,13 @@ def test_rewrite_replaces_everything_and_goes_on(file: Path) -> None:
         opened.append({"page": 9})
         with pytest.raises(StorageError, match="Another gistread"):
             Journal(file)
-    assert journal.read(file)[0] == [RECORDS[0], {"page": 9}]
+    assert journal.read_records(file)[0] == [RECORDS[0], {"page": 9}]
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
 def test_a_second_writer_is_told_and_a_reader_is_not_disturbed(file: Path) -> None:
     with Journal(file):
-        assert journal.read(file)[0] == RECORDS
+        assert journal.read_records(file)[0] == RECORDS
         with pytest.raises(StorageError, match=r"Another gistread is writing book\.memory"):
             Journal(file)
     Journal(file).close()
@@ -182,7 +182,7 @@ def test_two_processes_that_wait_for_each_other_lose_nothing(tmp_path: Path) -> 
     for writer in writers:
         _, errors = writer.communicate(timeout=60)
         assert writer.returncode == 0, errors
-    numbers = [record["number"] for record in journal.read(path)[0]]
+    numbers = [record["number"] for record in journal.read_records(path)[0]]
     assert sorted(numbers) == [*range(40), *range(1000, 1040)]
 
 
@@ -196,7 +196,7 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path: Pa
             acknowledged = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
         acknowledged = max([acknowledged, *map(int, writer.communicate()[0].split())])
-        numbers = [record["number"] for record in journal.read(path)[0]]
+        numbers = [record["number"] for record in journal.read_records(path)[0]]
         assert numbers == list(range(len(numbers)))
         assert acknowledged <= numbers[-1] <= acknowledged + 1
         first = len(numbers)
@@ -236,7 +236,7 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # What was refused must not appear later, when there is room again.
-    assert journal.read(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
+    assert journal.read_records(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
@@ -250,7 +250,7 @@ def test_an_error_says_what_the_system_said(file: Path, monkeypatch: pytest.Monk
             opened.append({"page": 4})
         assert str(file) in caught.value.message
         assert caught.value.hint
-    assert journal.read(file)[0] == RECORDS
+    assert journal.read_records(file)[0] == RECORDS
 
 
 def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file
                 assert "Permission denied" in str(error), error
             else:
                 raise AssertionError(refused)
-        print(journal.read(path)[0])
+        print(journal.read_records(path)[0])
         """
     )
     file.chmod(0o444)
@@ -289,7 +289,7 @@ def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         Journal(tmp_path)
     with pytest.raises(StorageError):
-        journal.read(tmp_path)
+        journal.read_records(tmp_path)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError):
         Journal(tmp_path / "file" / "book.memory")
@@ -298,7 +298,7 @@ def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(st.data())
 def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(file: Path, data: st.DataObject) -> None:
-    original = b"".join(map(journal.encode, RECORDS))
+    original = b"".join(map(journal.encode_line, RECORDS))
     at = data.draw(st.integers(0, len(original)))
     end = data.draw(st.integers(at, len(original)))
     file.write_bytes(original[:at] + data.draw(st.binary(max_size=40)) + original[end:])
@@ -307,4 +307,4 @@ def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(f
         opened.append({"page": "next"})
     assert kept == RECORDS[: len(kept)] or not set(map(str, kept)) - set(map(str, RECORDS))
     assert len(kept) >= sum(stop <= at for stop in line_ends(original))
-    assert journal.read(file)[0] == [*kept, {"page": "next"}]
+    assert journal.read_records(file)[0] == [*kept, {"page": "next"}]

@@ -8,8 +8,8 @@ import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.open import open_book
-from gistread.book.series import join
-from gistread.marking.model import Color, MarkKind, changed, new_mark
+from gistread.book.series import join_books
+from gistread.marking.model import Color, MarkKind, new_mark, with_changes
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
 from gistread.migration import migrate_user_data
@@ -90,7 +90,7 @@ def test_doing_it_again_adds_nothing_and_brings_nothing_back(
     migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     first, second, *_ = marks.marks(NEW.sha256)
     marks.remove(NEW.sha256, first)
-    marks.put(NEW.sha256, changed(second, note="mine"), second)
+    marks.put(NEW.sha256, with_changes(second, note="mine"), second)
     user_data.set_position(NEW.sha256, 11)
     migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     after = marks.marks(NEW.sha256)
@@ -137,7 +137,7 @@ def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(user_data
 
 def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(user_data: UserData, marks: MarkStore) -> None:
     second, third = (as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three"))
-    before, after = join("Saga", (), [OLD, second]), join("Saga", (), [OLD, third, second])
+    before, after = join_books("Saga", (), [OLD, second]), join_books("Saga", (), [OLD, third, second])
     path = Path("/books/saga.series")
     user_data.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
     here = before.volumes[1].start + 200

@@ -88,7 +88,7 @@ def test_many_positions_do_not_make_a_large_file(user_data: UserData, tmp_path: 
     for offset in range(1, 501):
         user_data.set_position(BOOK, offset)
         user_data.set_position(BOOK, offset)
-    records, _ = journal.read(tmp_path / "books" / f"{BOOK}.jsonl")
+    records, _ = journal.read_records(tmp_path / "books" / f"{BOOK}.jsonl")
     assert len(records) < 250
     assert user_data.position(BOOK) == 500
     assert user_data.questions(BOOK) == [QUESTION]

@@ -60,7 +60,7 @@ def word_in(text: str) -> str:
     return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
 
 
-def choose(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
+def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = shutil.which) -> Lookup:
     """The command that looks up `word`, from `command` or an installed dictionary. Raises UsageError."""
     if not command.strip():
         for known in _KNOWN:

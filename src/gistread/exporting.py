@@ -47,11 +47,11 @@ def render_export(export: Export, form: ExportFormat) -> str:
             return as_markdown(export)
 
 
-def file_name(title: str, form: ExportFormat) -> str:
+def export_file_name(title: str, form: ExportFormat) -> str:
     return f"{safe_file_name(title)}{'' if form is ExportFormat.TEXT else ' – notes'}.{form}"
 
 
-def format_of(path: Path) -> ExportFormat | None:
+def format_for(path: Path) -> ExportFormat | None:
     """The format for a file name's suffix."""
     return next((form for form in ExportFormat if path.suffix.lower() == f".{form}"), None)
 

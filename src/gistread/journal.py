@@ -25,13 +25,13 @@ _AGAIN_S = 0.004
 """Seconds between attempts to lock; a longer pause hardly ever finds a busy file free."""
 
 
-def encode(record: Record) -> bytes:
+def encode_line(record: Record) -> bytes:
     """A line: the checksum in eight hexadecimal digits, a space, the record."""
     body = orjson.dumps(record)
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def decode(line: bytes) -> Record | None:
+def decode_line(line: bytes) -> Record | None:
     """The record of a line, or None if the line is damaged."""
     if len(line) < 11 or not line.endswith(b"\n") or line[8:9] != b" ":
         return None
@@ -45,7 +45,7 @@ def decode(line: bytes) -> Record | None:
     return record if isinstance(record, dict) else None
 
 
-def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
+def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
     """All whole records from the start, and their length in bytes.
 
     For `independent` records, includes those after damaged lines; the length ends before the first damage. A missing
@@ -57,7 +57,7 @@ def read(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
     try:
         with path.open("rb") as file:
             for line in file:
-                record = decode(line)
+                record = decode_line(line)
                 if record is not None:
                     records.append(record)
                     length += len(line) if whole else 0
@@ -81,7 +81,7 @@ def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _open_locked(path, time.monotonic() + wait_s) as file:
             length = os.fstat(file.fileno()).st_size
-            add_whole(file, b"\n" * _is_torn(path, length) + encode(record), length)
+            append_whole(file, b"\n" * _is_torn(path, length) + encode_line(record), length)
     except OSError as error:
         raise _storage_error(path, error) from error
 
@@ -113,7 +113,7 @@ class Journal:
         except OSError as error:
             raise _storage_error(path, error) from error
         try:
-            self.records, self._length = read(path, independent=independent)
+            self.records, self._length = read_records(path, independent=independent)
             self.cut_bytes = path.stat().st_size - self._length
             if self.cut_bytes:
                 self._remove_damage(independent)
@@ -126,22 +126,22 @@ class Journal:
 
     def append(self, *records: Record) -> None:
         """Write and sync; after an error the file still ends with a whole record. Raises StorageError."""
-        data = b"".join(map(encode, records))
+        data = b"".join(map(encode_line, records))
         try:
-            add_whole(self._file, data, self._length)
+            append_whole(self._file, data, self._length)
         except OSError as error:
             raise _storage_error(self.path, error) from error
         self._length += len(data)
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace all records atomically. Raises StorageError and then leaves the file as it was."""
-        data = b"".join(map(encode, records))
+        data = b"".join(map(encode_line, records))
         new = self.path.with_name(self.path.name + ".new")
         file: FileIO | None = None
         try:
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab")
-            lock(file)  # before it has the name, so that nobody writes in between
+            try_lock(file)  # before it has the name, so that nobody writes in between
             write_all(file, data)
             os.fsync(file.fileno())
             new.replace(self.path)
@@ -181,7 +181,7 @@ class Journal:
         with self.path.open("rb") as file:
             file.seek(self._length)
             tail = file.readlines()
-        damaged = b"".join(line for line in tail if not independent or decode(line) is None)
+        damaged = b"".join(line for line in tail if not independent or decode_line(line) is None)
         if b"\n" in damaged:
             self.path.with_name(self.path.name + ".damaged").write_bytes(damaged)
         if len(damaged) < sum(map(len, tail)):
@@ -198,7 +198,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
         # Unbuffered: what a full disk refuses must not be written later from a buffer.
         file = FileIO(path, "ab")
         try:
-            locked = lock(file)
+            locked = try_lock(file)
             # Another process may have replaced the file between opening and locking.
             if locked and _still_named(path, file):
                 return file
@@ -222,7 +222,7 @@ def _still_named(path: Path, file: FileIO) -> bool:
         return False
 
 
-def lock(file: FileIO) -> bool:
+def try_lock(file: FileIO) -> bool:
     """Try to lock; returns whether this process may write."""
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -234,7 +234,7 @@ def lock(file: FileIO) -> bool:
     return True
 
 
-def add_whole(file: FileIO, data: bytes, length: int) -> None:
+def append_whole(file: FileIO, data: bytes, length: int) -> None:
     """Append after `length` bytes and sync; on failure restore them. Raises OSError."""
     try:
         write_all(file, data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.marking.anchors import Text, anchor
+from gistread.marking.anchors import SearchableText, find_quote
 from gistread.marking.model import Mark
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import TextQuote, quote_at
@@ -36,7 +36,7 @@ def migrate_user_data(
     repeated.
     """
     for old in earlier_versions(user_data, book, file=file, path=path):
-        if (carried := _carry(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
+        if (carried := _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
             return carried
     return None
 
@@ -59,17 +59,19 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _carry(book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool) -> MigratedData | None:
+def _migrate_from(
+    book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool
+) -> MigratedData | None:
     """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
-    text = Text(book.text)
-    marks = [_anchored(mark, text, old.length) for mark in store.marks(old.sha256)]
+    text = SearchableText(book.text)
+    marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
     place = user_data.place(old.sha256)
-    here = anchor(place, text, old.length) if place else None
+    here = find_quote(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
     sought = len(marks) + (place is not None)
     if not certain and found < max(1, _SAME_WORK * sought):
         return None
-    questions = [_with_places(question, text, old.length) for question in user_data.questions(old.sha256)]
+    questions = [_migrate_question(question, text, old.length) for question in user_data.questions(old.sha256)]
     new = store.put_new(book.sha256, marks) if marks else []
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
     if old.position and not user_data.position(book.sha256):
@@ -78,24 +80,24 @@ def _carry(book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *
     return MigratedData(old.title, len(new), sum(mark.lost for mark in new), asked)
 
 
-def _anchored(mark: Mark, text: Text, length: int) -> Mark:
-    found = anchor(mark.place, text, length)
+def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
+    found = find_quote(mark.place, text, length)
     if found is None:
         return replace(mark, lost=True)
     return replace(mark, place=quote_at(text.raw, *found), lost=False)
 
 
-def _with_places(question: SavedQuestion, text: Text, length: int) -> SavedQuestion:
-    return replace(question, citations=tuple(_cited(one, text, length) for one in question.citations))
+def _migrate_question(question: SavedQuestion, text: SearchableText, length: int) -> SavedQuestion:
+    return replace(question, citations=tuple(_migrate_citation(one, text, length) for one in question.citations))
 
 
-def _cited(citation: SavedCitation, text: Text, length: int) -> SavedCitation:
-    found = anchor(TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length)
+def _migrate_citation(citation: SavedCitation, text: SearchableText, length: int) -> SavedCitation:
+    found = find_quote(TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length)
     if found is None:
         near = _proportional(citation.start, text, length)
         found = near, near
     return replace(citation, start=found[0], end=found[1])
 
 
-def _proportional(offset: int, text: Text, length: int) -> int:
+def _proportional(offset: int, text: SearchableText, length: int) -> int:
     return round(offset * len(text.raw) / length) if length else 0

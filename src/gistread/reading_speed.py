@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read
+from gistread.journal import Journal, Record, read_records
 
 DEFAULT_WPM = 230.0
 """Silent reading of English prose (Brysbaert 2019: 238 to 260)."""
@@ -61,7 +61,7 @@ class ReadingSpeedFile:
 
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
-        records, _ = read(self._file, independent=True)
+        records, _ = read_records(self._file, independent=True)
         return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
 
     def words_per_minute(self, language: str) -> float:

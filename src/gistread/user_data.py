@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read
+from gistread.journal import Journal, Record, read_records
 from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
@@ -167,13 +167,13 @@ class UserData:
 
     def _read(self, sha256: str) -> list[Record]:
         file = self._file(sha256)
-        records, _ = read(file, independent=True)
-        return _checked(records, file)
+        records, _ = read_records(file, independent=True)
+        return _valid_records(records, file)
 
     def _append(self, sha256: str, record: Record) -> None:
         file = self._file(sha256)
         with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
-            known = _checked(journal.records, file)
+            known = _valid_records(journal.records, file)
             if record["kind"] == "position" and _position(known) == record["offset"]:
                 return
             if not any(one["kind"] == "shelf" for one in journal.records):
@@ -184,7 +184,7 @@ class UserData:
                 journal.append(record)
 
 
-def _checked(records: Iterable[Record], file: Path) -> list[Record]:
+def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
     """Valid records. Raises StorageError if a later version wrote the file."""
     known = []
     for record in records:

@@ -68,7 +68,7 @@ def test_another_version_of_the_extraction_is_ignored(
     story: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_cached(story, directory)
-    monkeypatch.setattr(cache, "EXTRACTION", cache.EXTRACTION + 1)
+    monkeypatch.setattr(cache, "EXTRACTION_VERSION", cache.EXTRACTION_VERSION + 1)
     monkeypatch.setattr(cache, "read_book", never_read)
     with pytest.raises(AssertionError, match="read again"):
         open_cached(story, directory)

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from gistread.book import Book, ParagraphKind
-from gistread.book.formats.fb2.book import binary
+from gistread.book.formats.fb2.book import read_binary
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
@@ -73,8 +73,8 @@ class TestFile:
         assert "снег" in book.text
 
     def test_gives_its_pictures_by_name(self) -> None:
-        assert binary(fb2("<body/>"), "cover.jpg") == b"\xff\xd8\xff\xe0\x00\x10"
-        assert binary(fb2("<body/>"), "other.jpg") is None
+        assert read_binary(fb2("<body/>"), "cover.jpg") == b"\xff\xd8\xff\xe0\x00\x10"
+        assert read_binary(fb2("<body/>"), "other.jpg") is None
 
     def test_without_text_is_refused(self) -> None:
         with pytest.raises(BookError, match="no text in it"):

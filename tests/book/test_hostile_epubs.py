@@ -217,7 +217,7 @@ class TestPages:
         assert from_below(0) == from_below(100) == "deep down"
 
     def test_a_book_of_nothing_but_marks_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gistread.book.inline.MOST_MARKS_OF_BOOK", 10)
+        monkeypatch.setattr("gistread.book.inline.MAX_MARKS_PER_BOOK", 10)
         book = read_pages(*(f"<p>{'<i>a</i> ' * 8}</p>" for _ in range(4)))
         assert book.text.count("a") == 32
         assert len(book.spans) <= 10

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gistread.book.builder import BookBuilder, Target
-from gistread.book.inline import InlineMark, bind, closing, opening, take_out
+from gistread.book.builder import BookBuilder, LinkTarget
+from gistread.book.inline import InlineMark, attach_marks, closing, extract_marks, opening
 from gistread.book.model import ParagraphKind, Style
 
 EM = InlineMark(style=Style.EMPHASIS)
@@ -58,7 +58,9 @@ def test_a_link_knows_its_place_a_note_its_end_and_an_address_leads_out() -> Non
     start = builder.next_start
     builder.add("The note.", ParagraphKind.NOTE)
     book = builder.build(
-        title="T", source_format="text", resolve=lambda mark: Target(start, start + 9) if mark.href == "#a" else None
+        title="T",
+        source_format="text",
+        resolve=lambda mark: LinkTarget(start, start + 9) if mark.href == "#a" else None,
     )
     note, out = book.links
     assert book.text[note.target : note.target_end] == "The note."
@@ -80,5 +82,5 @@ def test_marks_never_change_the_words(before: str, outer: str, inner: str, more:
 
 
 def test_binding_leaves_text_without_marks_alone() -> None:
-    assert bind("a  b\n c") == "a  b\n c"
-    assert take_out("a b") == ("a b", [])
+    assert attach_marks("a  b\n c") == "a  b\n c"
+    assert extract_marks("a b") == ("a b", [])

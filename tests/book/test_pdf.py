@@ -9,7 +9,7 @@ import pytest
 from gistread.book import open_book
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
-from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.errors import BookError
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
@@ -141,7 +141,7 @@ def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
     ],
 )
 def test_two_ends_of_lines_make_one_text(before: str, after: str, joined: str) -> None:
-    drop, between = Words(["x bow where made fashioned lamp night"]).junction(before, after)
+    drop, between = WordCounts(["x bow where made fashioned lamp night"]).junction(before, after)
     assert before[: len(before) - drop] + between + after == joined
 
 

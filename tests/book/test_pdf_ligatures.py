@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.formats.pdf.word_repair import restored
+from gistread.book.formats.pdf.word_repair import restore_ligatures
 from tests.book.make_pdf import Put, Sheet, read
 
 
@@ -27,12 +27,12 @@ from tests.book.make_pdf import Put, Sheet, read
     ],
 )
 def test_the_letter_is_told_by_what_follows(lost: str, place: int, word: str) -> None:
-    assert restored(lost, {place}) == word
+    assert restore_ligatures(lost, {place}) == word
 
 
 def test_several_at_once_and_none() -> None:
-    assert restored("a fne fow of feld work", {2, 6, 13}) == "a fine flow of field work"
-    assert restored("after", set()) == "after"
+    assert restore_ligatures("a fne fow of feld work", {2, 6, 13}) == "a fine flow of field work"
+    assert restore_ligatures("after", set()) == "after"
 
 
 def test_ligatures_that_the_file_explains_gain_no_letter() -> None:

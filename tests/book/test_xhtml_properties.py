@@ -9,7 +9,7 @@ from lxml import etree
 
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.elements.assembly import assemble
-from gistread.book.formats.elements.linking import own_anchor, resolve_links
+from gistread.book.formats.elements.linking import anchor_in_document, resolve_links
 from gistread.book.formats.elements.xhtml import read_document
 from tests.book.promises import assert_keeps_promises
 
@@ -59,7 +59,7 @@ def letters(text: str) -> str:
 def test_every_letter_is_there_in_order_under_marks_that_fit(parts: list[str]) -> None:
     root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>')
     builder = BookBuilder()
-    found = resolve_links({"": read_document(root, "en")}, own_anchor)
+    found = resolve_links({"": read_document(root, "en")}, anchor_in_document)
     resolve = assemble(builder, found, lambda path, document: {})
     source = letters("".join(root.itertext()))
     if not builder.characters:

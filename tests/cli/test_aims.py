@@ -7,7 +7,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.library.catalogue import Catalogue
-from gistread.library.metadata import opened
+from gistread.library.metadata import book_file_of
 from gistread.paths import default_paths
 from gistread.presets import built_in_presets
 from gistread.user_data import UserData
@@ -163,7 +163,7 @@ def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Pat
 def test_the_library_says_for_what_a_book_was_read(run: Run, book: Path, engine: FakeEngine) -> None:
     text, paths = open_book(book), default_paths()
     UserData(paths.books).opened(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
-    Catalogue(paths.library).add([opened(book, text)])
+    Catalogue(paths.library).add([book_file_of(book, text)])
     run("index", book, *SIZE, "--task", TASK)
     assert f"fake read all as fiction or other prose, to find out: {TASK}" in run("books").out
     assert run("books", "--json").json["books"][0]["memory"]["task"] == TASK

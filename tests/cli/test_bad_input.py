@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import ExitStatus
-from gistread.journal import Journal, read
+from gistread.journal import Journal, read_records
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from tests.cli.conftest import Ran, Run
@@ -151,7 +151,7 @@ def test_a_file_that_is_no_model_is_status_4(run: Run, book: Path, tmp_path: Pat
 def test_a_cache_of_a_later_version_is_left_as_it_is(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
     path = memory_file()
-    records, _ = read(path)
+    records, _ = read_records(path)
     with Journal(path) as memory:
         memory.rewrite([{**records[0], "version": 99}, *records[1:]])
     before = path.read_bytes()
@@ -226,7 +226,7 @@ def test_a_full_disk_is_a_notice_and_what_was_kept_is_whole(book: Path, home: Pa
     ran = gistread("index", book, *SIZE, "--json", limit_file_bytes=1500)
     assert ran.status == ExitStatus.DONE, ran.err
     assert ran.err.count("Note:") == 1
-    kept, length = read(memory_file())
+    kept, length = read_records(memory_file())
     assert length == memory_file().stat().st_size
     assert 1 < len(kept) < ran.json["pages"]
     again = gistread("index", book, *SIZE, "--json")

@@ -36,13 +36,13 @@ def start(book: Path, model: Path) -> "subprocess.Popen[str]":
 
 def facts(home: Path) -> Counter[str]:
     """The pages whose facts are on disk, by the hash of their text, and how often each is there."""
-    records = [one for path in home.rglob("*.derived") for one in journal.read(path, independent=True)[0]]
+    records = [one for path in home.rglob("*.derived") for one in journal.read_records(path, independent=True)[0]]
     return Counter(record["key"] for record in records if record["kind"] == "facts")
 
 
 def pages(home: Path) -> int:
     """How many have been gisted."""
-    return sum(len(journal.read(path)[0]) - 1 for path in home.rglob("*.memory"))
+    return sum(len(journal.read_records(path)[0]) - 1 for path in home.rglob("*.memory"))
 
 
 def test_killed_ten_times_every_page_has_its_facts_once(home: Path, tmp_path: Path) -> None:

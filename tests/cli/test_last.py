@@ -10,7 +10,7 @@ from gistread.book.open import open_book
 from gistread.cli import last
 from gistread.errors import BookError, ExitStatus
 from gistread.library.catalogue import Catalogue
-from gistread.library.metadata import opened
+from gistread.library.metadata import book_file_of
 from gistread.paths import default_paths
 from gistread.user_data import UserData
 from tests.cli.conftest import Run
@@ -33,7 +33,7 @@ def read(path: Path) -> None:
     paths = default_paths()
     book = open_book(path)
     UserData(paths.books).opened(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
-    Catalogue(paths.library).add([opened(path, book)])
+    Catalogue(paths.library).add([book_file_of(path, book)])
     time.sleep(0.01)
 
 

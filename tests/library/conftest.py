@@ -8,7 +8,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
-from gistread.library.metadata import opened
+from gistread.library.metadata import book_file_of
 from gistread.library.model import LibraryEntry
 from gistread.user_data import UserData
 
@@ -23,7 +23,7 @@ class Books:
     def open(self, path: Path, position: int = 0) -> str:
         """As the screen does; the SHA-256 of the text."""
         book = open_book(path)
-        self.catalogue.add([opened(path, book)])
+        self.catalogue.add([book_file_of(path, book)])
         self.user_data.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
         self.user_data.set_position(book.sha256, position)
         return book.sha256

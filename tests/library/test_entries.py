@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError
-from gistread.journal import encode
+from gistread.journal import encode_line
 from gistread.library.adding import add_file, add_folder
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
@@ -167,7 +167,7 @@ def test_a_damaged_line_costs_that_line_alone(books: Books, text: Make, tmp_path
     file = tmp_path / "home" / "library.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     lines[2] = b"\x00garbage\n"
-    file.write_bytes(b"".join([*lines, encode({"kind": "file", "path": 3}), encode({"kind": "tomorrow"})]))
+    file.write_bytes(b"".join([*lines, encode_line({"kind": "file", "path": 3}), encode_line({"kind": "tomorrow"})]))
     assert books.titles == ["a", "c"]
     add_file(books.catalogue, text("d.txt"))
     assert books.titles == ["a", "c", "d"]
@@ -179,13 +179,13 @@ def test_a_catalogue_of_a_later_gistread_is_left_alone_and_what_was_opened_is_li
     path = text("tale.txt", "A Tale")
     books.open(path)
     file = tmp_path / "home" / "library.jsonl"
-    file.write_bytes(encode({"kind": "library", "version": 2}))
+    file.write_bytes(encode_line({"kind": "library", "version": 2}))
     entries, problem = list_entries(books.user_data, books.catalogue)
     assert [entry.title for entry in entries] == ["A Tale"]
     assert "later gistread" in problem
     with pytest.raises(StorageError):
         add_file(books.catalogue, path)
-    assert file.read_bytes() == encode({"kind": "library", "version": 2})
+    assert file.read_bytes() == encode_line({"kind": "library", "version": 2})
 
 
 def test_the_catalogue_does_not_grow_by_what_is_said_again(books: Books, text: Make, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: 
     from gistread.library import scanning
 
     describe = scanning.describe
-    monkeypatch.setattr(scanning, "describe", lambda path, stopped: (read.append(path.name), describe(path))[1])
+    monkeypatch.setattr(scanning, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.library.adding import add_folder
-from gistread.library.memories import read_by
+from gistread.library.memories import furthest_reader
 from gistread.memory.focus import GistFocus
 from gistread.memory.progress import BookProgress
 from tests.library.conftest import Books, Make
@@ -42,13 +42,13 @@ def test_what_models_have_read_of_it_is_what_they_have_read_of_its_volumes(books
     def memory(of: str, until: int, pages: int, model: str = "m") -> dict[str, BookProgress]:
         return {of: BookProgress(of, model, until, pages)}
 
-    assert read_by(entry, {}) is None
-    assert read_by(entry, memory(two.sha256, 90, 2)) is None
-    half = read_by(entry, memory(one.sha256, 90, 2) | memory(two.sha256, 90, 2))
+    assert furthest_reader(entry, {}) is None
+    assert furthest_reader(entry, memory(two.sha256, 90, 2)) is None
+    half = furthest_reader(entry, memory(one.sha256, 90, 2) | memory(two.sha256, 90, 2))
     assert half == BookProgress(entry.sha256, "m", book.volumes[0].start + 90, 3)
     whole = memory(one.sha256, len(one.text), 4) | memory(two.sha256, len(two.text), 5)
-    assert read_by(entry, whole) == BookProgress(entry.sha256, "m", entry.length, 11)
+    assert furthest_reader(entry, whole) == BookProgress(entry.sha256, "m", entry.length, 11)
     other = whole | memory(two.sha256, len(two.text), 5, "another")
-    assert read_by(entry, other) == BookProgress(entry.sha256, "m", book.volumes[0].end, 5)
+    assert furthest_reader(entry, other) == BookProgress(entry.sha256, "m", book.volumes[0].end, 5)
     aimed = whole | {two.sha256: BookProgress(two.sha256, "m", 9, 1, GistFocus(task="who"))}
-    assert read_by(entry, aimed) == BookProgress(entry.sha256, "m", book.volumes[0].end, 5)
+    assert furthest_reader(entry, aimed) == BookProgress(entry.sha256, "m", book.volumes[0].end, 5)

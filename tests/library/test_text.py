@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import bar, percent, when
+from gistread.library.text import percent, progress_bar, relative_time
 
 NOW = datetime(2026, 3, 2, 0, 30)
 
@@ -25,12 +25,12 @@ NOW = datetime(2026, 3, 2, 0, 30)
     ],
 )
 def test_when_something_was(ago: timedelta, said: str) -> None:
-    assert when((NOW - ago).timestamp(), NOW.timestamp()) == said
+    assert relative_time((NOW - ago).timestamp(), NOW.timestamp()) == said
 
 
 def test_earlier_on_the_same_day_is_today() -> None:
     evening = NOW.replace(hour=22)
-    assert when((evening - timedelta(hours=6)).timestamp(), evening.timestamp()) == "today"
+    assert relative_time((evening - timedelta(hours=6)).timestamp(), evening.timestamp()) == "today"
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_earlier_on_the_same_day_is_today() -> None:
     [(0, "────"), (0.001, "━───"), (0.5, "━━──"), (0.999, "━━━─"), (1, "━━━━")],
 )
 def test_a_bar_is_empty_and_full_only_where_that_is_true(share: float, drawn: str) -> None:
-    assert bar(share, 4) == drawn
+    assert progress_bar(share, 4) == drawn
 
 
 @pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
-from gistread.marking.anchors import Text, anchor
+from gistread.marking.anchors import SearchableText, find_quote
 from gistread.marking.text_quote import CONTEXT, TextQuote, quote_at
 from gistread.sample import story_path
 from tests.book.data import needs_books, text_book
@@ -28,8 +28,8 @@ def novel() -> str:
 
 
 def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
-    searched = Text(text)
-    return [anchor(place, searched, length) for place in places]
+    searched = SearchableText(text)
+    return [find_quote(place, searched, length) for place in places]
 
 
 def passages(text: str, count: int, seed: int = 1) -> list[TextQuote]:
@@ -58,7 +58,7 @@ def test_a_place_has_the_words_before_and_behind_it() -> None:
 def test_in_the_same_text_every_place_is_where_it_was(repeats: int) -> None:
     text = "\n\n".join([sample()] * repeats)
     for place in passages(text, 40):
-        assert anchor(place, Text(text), len(text)) == (place.start, place.end)
+        assert find_quote(place, SearchableText(text), len(text)) == (place.start, place.end)
 
 
 def test_a_word_that_stands_everywhere_is_told_by_what_stands_around_it() -> None:
@@ -66,7 +66,7 @@ def test_a_word_that_stands_everywhere_is_told_by_what_stands_around_it() -> Non
     starts = [match.start() for match in re.finditer(r"\bthe\b", text)][5::9]
     longer = "A new preface, with the words of the editor.\n\n" + text
     for start in starts:
-        found = anchor(quote_at(text, start, start + 3), Text(longer), len(text))
+        found = find_quote(quote_at(text, start, start + 3), SearchableText(longer), len(text))
         assert found is not None
         assert found[0] == start + len(longer) - len(text)
 
@@ -90,7 +90,7 @@ def test_marks_around_the_words_stay_with_them() -> None:
     start = text.index("“")
     place = quote_at(text, start, text.index(" she"))
     other = text.replace("“", '"').replace("”", '"').replace("up.", "up!")
-    found = anchor(place, Text(other), len(text))
+    found = find_quote(place, SearchableText(other), len(text))
     assert found is not None
     assert other[slice(*found)] == '"Who is there?"'
 
@@ -131,7 +131,7 @@ def test_a_changed_word_that_was_marked_alone_is_found_between_its_neighbours() 
     text = "The old keeper looked at the grey colour of the evening sea and went slowly up to the lamp."
     start = text.index("colour")
     other = "Preface.\n\n" + text.replace("colour", "color")
-    found = anchor(quote_at(text, start, start + 6), Text(other), len(text))
+    found = find_quote(quote_at(text, start, start + 6), SearchableText(other), len(text))
     assert found is not None
     assert other[slice(*found)] == "color"
 
@@ -142,7 +142,7 @@ def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
     random.seed(9)
     other = "Preface.\n\n" + re.sub(r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text)
     other = re.sub(r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other)
-    found = anchor(place, Text(other), len(text))
+    found = find_quote(place, SearchableText(other), len(text))
     assert found is not None
     assert abs(found[0] - 10 - place.start) < 150
     assert abs(len(other[slice(*found)]) - len(place.exact)) < 400
@@ -156,7 +156,7 @@ def test_a_text_without_spaces_between_words_is_anchored_too() -> None:
     start = text.index("どこで", 60)
     place = quote_at(text, start, start + 19)
     other = "序。\n\n" + text.replace("とんと", "頓と").replace("。", "．")
-    found = anchor(place, Text(other), len(text))
+    found = find_quote(place, SearchableText(other), len(text))
     assert found is not None
     assert "どこで生れたか頓と見当がつかぬ" in other[slice(*found)]
     assert found[0] > 60
@@ -189,5 +189,5 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
 @given(st.text("ab c.\n—“", max_size=60), st.text("ab c.\n—“", max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_what_is_found_always_lies_inside_the_text(text: str, other: str, one: int, two: int) -> None:
     place = quote_at(text, min(one, two), max(one, two))
-    found = anchor(place, Text(other), len(text))
+    found = find_quote(place, SearchableText(other), len(text))
     assert found is None or 0 <= found[0] < found[1] <= len(other)

@@ -16,7 +16,7 @@ import pytest
 from gistread import journal
 from gistread.errors import StorageError
 from gistread.journal import Journal
-from gistread.marking.model import Color, Mark, MarkKind, changed, new_mark
+from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
 from tests.permissions import obey_permissions
@@ -86,25 +86,25 @@ def test_the_clock_may_go_back_between_two_changes(store: MarkStore) -> None:
 
 def test_notes_that_two_wrote_to_one_mark_are_both_kept(store: MarkStore) -> None:
     first = store.put(BOOK, highlight(note="base"))
-    store.put(BOOK, changed(first, note="from the left"), first)
-    store.put(BOOK, changed(first, note="from the right"), first)
+    store.put(BOOK, with_changes(first, note="from the left"), first)
+    store.put(BOOK, with_changes(first, note="from the right"), first)
     assert store.marks(BOOK)[0].note == "from the right\n\nfrom the left"
     seen = store.marks(BOOK)[0]
-    store.put(BOOK, changed(seen, note="settled"), seen)
+    store.put(BOOK, with_changes(seen, note="settled"), seen)
     assert store.marks(BOOK)[0].note == "settled"
 
 
 def test_another_colour_does_not_undo_a_note_written_meanwhile(store: MarkStore) -> None:
     first = store.put(BOOK, highlight())
-    store.put(BOOK, changed(first, note="written elsewhere"), first)
-    store.put(BOOK, changed(first, color=Color.RED), first)
+    store.put(BOOK, with_changes(first, note="written elsewhere"), first)
+    store.put(BOOK, with_changes(first, color=Color.RED), first)
     (mark,) = store.marks(BOOK)
     assert (mark.note, mark.color) == ("written elsewhere", Color.RED)
 
 
 def test_undoing_a_removal_brings_back_what_another_wrote_before_it(store: MarkStore) -> None:
     first = store.put(BOOK, highlight())
-    store.put(BOOK, changed(first, note="written elsewhere"), first)
+    store.put(BOOK, with_changes(first, note="written elsewhere"), first)
     store.put(BOOK, store.remove(BOOK, first))
     assert store.marks(BOOK)[0].note == "written elsewhere"
 
@@ -114,8 +114,8 @@ def test_many_changes_do_not_make_a_large_file(store: MarkStore, file: Path) -> 
     other = store.put(BOOK, highlight(99))
     store.remove(BOOK, other)
     for number in range(450):
-        mark = store.put(BOOK, changed(mark, note=str(number)), mark)
-    assert len(journal.read(file)[0]) < 250
+        mark = store.put(BOOK, with_changes(mark, note=str(number)), mark)
+    assert len(journal.read_records(file)[0]) < 250
     assert [one.note for one in store.marks(BOOK)] == ["449"]
     assert other.id in store.ids(BOOK)
 
@@ -150,7 +150,7 @@ def test_a_file_of_a_later_gistread_is_left_as_it_is(store: MarkStore, file: Pat
 
 def test_records_that_no_gistread_wrote_are_passed_over(store: MarkStore, file: Path) -> None:
     mark = store.put(BOOK, highlight())
-    strange = {**journal.read(file)[0][1], "id": "x", "kind": "cloud"}
+    strange = {**journal.read_records(file)[0][1], "id": "x", "kind": "cloud"}
     with Journal(file, independent=True) as one:
         one.append(strange, {**strange, "kind": "note", "place": {"from": 3}}, {"kind": "note"})
     assert store.marks(BOOK) == [mark]
@@ -160,7 +160,7 @@ WRITER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from gistread.marking.model import Color, MarkKind, changed, new_mark
+    from gistread.marking.model import Color, MarkKind, with_changes, new_mark
     from gistread.marking.text_quote import quote_at
     from gistread.marking.store import MarkStore
     store, sha256, name, count = MarkStore(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -168,7 +168,7 @@ WRITER = textwrap.dedent(
     for number in range(count):
         mark = store.put(sha256, new_mark(MarkKind.NOTE, quote_at(text, number, number + 9), note=f"{name} {number}"))
         for _ in range(4):
-            mark = store.put(sha256, changed(mark), mark)
+            mark = store.put(sha256, with_changes(mark), mark)
         print(mark.note, flush=True)
     """
 )

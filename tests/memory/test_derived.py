@@ -79,7 +79,7 @@ def test_a_line_torn_by_a_kill_costs_itself_alone(path: Path) -> None:
 def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     derived = DerivedRecords(path)
     derived.put("fact", "one", {})
-    monkeypatch.setattr(journal, "decode", lambda line: pytest.fail(f"read again: {line!r}"))
+    monkeypatch.setattr(journal, "decode_line", lambda line: pytest.fail(f"read again: {line!r}"))
     for number in range(50):
         derived.put("fact", str(number), {})
     assert path.read_bytes().count(b"\n") == 51

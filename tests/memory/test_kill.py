@@ -59,7 +59,7 @@ def start(directory: Path) -> "subprocess.Popen[str]":
 def read_pages(directory: Path) -> list[journal.Record]:
     """The records of the pages, without what they cost: that depends on what the engine remembered."""
     (path,) = directory.glob("*.memory")
-    return [{**record, "usage": None} for record in journal.read(path)[0][1:]]
+    return [{**record, "usage": None} for record in journal.read_records(path)[0][1:]]
 
 
 @pytest.mark.slow

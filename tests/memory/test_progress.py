@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gistread.journal import encode
+from gistread.journal import encode_line
 from gistread.memory.progress import furthest_memories
 
 
@@ -11,7 +11,7 @@ def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus:
         {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **focus}
     ]
     records += [{"start": start, "end": end} for start, end in pages]
-    file.write_bytes(b"".join(map(encode, records)))
+    file.write_bytes(b"".join(map(encode_line, records)))
 
 
 def test_the_memory_that_got_furthest_is_told_up_to_its_first_gap(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.model import Book
-from gistread.book.series import join
+from gistread.book.series import join_books
 from gistread.memory import facts, tree
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, PageSize, PageSizes, Pauses, ReadingMode
@@ -33,8 +33,8 @@ def volume(number: int, chapters: int = 2, words: int = 60) -> Book:
 
 
 ONE, TWO, THREE = (volume(number) for number in (1, 2, 3))
-SAGA = join("Saga", (), [ONE, TWO])
-LONGER = join("Saga", (), [ONE, TWO, THREE])
+SAGA = join_books("Saga", (), [ONE, TWO])
+LONGER = join_books("Saga", (), [ONE, TWO, THREE])
 
 
 def engine(**script: object) -> FakeEngine:
@@ -129,7 +129,7 @@ async def test_what_was_read_in_a_series_is_read_of_the_volume_and_of_every_long
     assert len(model.calls) == len(third.calls) > 0
     assert of_volume(longer, 0) == of_volume(memory, 0)
     swapped = engine()
-    await read(store, join("Another", (), [THREE, ONE, TWO]), swapped)
+    await read(store, join_books("Another", (), [THREE, ONE, TWO]), swapped)
     assert swapped.calls == []
 
 
@@ -137,7 +137,7 @@ async def test_a_volume_that_has_changed_is_read_again_and_no_other(store: Memor
     await read(store, SAGA, engine())
     model, alone = engine(), engine()
     changed = replace(volume(7), title="Volume 2")
-    await read(store, join("Saga", (), [ONE, changed]), model)
+    await read(store, join_books("Saga", (), [ONE, changed]), model)
     await read(MemoryStore(store.directory / "other"), changed, alone)
     assert len(model.calls) == len(alone.calls) > 0
 
@@ -178,7 +178,7 @@ async def test_chapters_of_several_volumes_may_be_read_at_once(store: MemoryStor
 
 async def test_each_volume_has_pages_of_the_size_it_has_alone(store: MemoryStore) -> None:
     long = volume(4, chapters=9, words=600)
-    book = join("Saga", (), [ONE, long])
+    book = join_books("Saga", (), [ONE, long])
     sizes = choose_sizes(book, 8192)
     assert sizes == (choose_size(ONE.words, 8192), choose_size(long.words, 8192))
     assert sizes[0] != sizes[1]  # type: ignore[index]

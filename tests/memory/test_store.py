@@ -132,7 +132,7 @@ def test_damage_in_the_middle_is_cut_and_told(store: MemoryStore, memory: GistMe
 
 def test_records_that_cannot_be_are_not_trusted(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
-    records, _ = journal.read(path)
+    records, _ = journal.read_records(path)
     for change in (
         {"start": -1},
         {"end": 10**9},
@@ -141,11 +141,11 @@ def test_records_that_cannot_be_are_not_trusted(store: MemoryStore, memory: Gist
         {"usage": None},
     ):
         changed = [*records[:2], {**records[2], **change}, *records[3:]]
-        path.write_bytes(b"".join(map(journal.encode, changed)))
+        path.write_bytes(b"".join(map(journal.encode_line, changed)))
         entries, notice = reopened(store, memory)
         assert entries == memory.entries[:1], change
         assert "damaged" in notice
-    assert journal.read(path)[0] == records[:2]
+    assert journal.read_records(path)[0] == records[:2]
 
 
 def test_a_damaged_header_is_set_aside_and_the_book_begun_anew(store: MemoryStore, memory: GistMemory) -> None:
@@ -160,16 +160,16 @@ def test_a_damaged_header_is_set_aside_and_the_book_begun_anew(store: MemoryStor
 
 def test_another_books_file_under_our_name_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
-    records, _ = journal.read(path)
-    path.write_bytes(b"".join(map(journal.encode, [{**records[0], "book": "0" * 64}, *records[1:]])))
+    records, _ = journal.read_records(path)
+    path.write_bytes(b"".join(map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]])))
     entries, notice = reopened(store, memory)
     assert (entries, "set aside" in notice) == ([], True)
 
 
 def test_a_later_version_is_an_error_and_the_file_is_left_alone(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
-    records, _ = journal.read(path)
-    later = journal.encode({**records[0], "version": 2}) + b"something new\n"
+    records, _ = journal.read_records(path)
+    later = journal.encode_line({**records[0], "version": 2}) + b"something new\n"
     path.write_bytes(later)
     with pytest.raises(StorageError, match="later version"):
         open_it(store, memory.book)
@@ -277,7 +277,7 @@ def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, m
 
 
 def test_a_memory_made_in_the_usual_manner_says_nothing_of_it(store: MemoryStore, memory: GistMemory) -> None:
-    header = journal.read(write_all(store, memory))[0][0]
+    header = journal.read_records(write_all(store, memory))[0][0]
     assert not {"pauses", "guarded"} & header.keys()
 
 

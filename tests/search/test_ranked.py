@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.search.ranked import Ranker, ranker_of
+from gistread.search.ranked import Ranker, cached_ranker
 from gistread.search.relevance import Relevance
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -97,22 +97,22 @@ def test_the_section_with_the_answer_is_mostly_among_the_first_three() -> None:
 def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     monkeypatch.setattr(Ranker, "__init__", _noting(made))
-    ranker_of.cache_clear()
+    cached_ranker.cache_clear()
     for _ in range(3):
         # Cut out of the book anew for every question: other strings, the same words.
         assert Relevance(["".join(page) for page in PAGES]).scores("the prince").telling
-        assert ranker_of(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
+        assert cached_ranker(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
     assert made == [len(PAGES)]
 
 
 def test_other_texts_and_other_languages_have_a_ranking_of_their_own_and_few_are_kept() -> None:
-    ranker_of.cache_clear()
-    first = ranker_of(tuple(PAGES), "")
-    assert ranker_of(tuple(PAGES), "de") is not first
-    assert ranker_of(tuple(PAGES[:2]), "") is not first
+    cached_ranker.cache_clear()
+    first = cached_ranker(tuple(PAGES), "")
+    assert cached_ranker(tuple(PAGES), "de") is not first
+    assert cached_ranker(tuple(PAGES[:2]), "") is not first
     for number in range(5):
-        ranker_of((*PAGES, str(number)), "")
-    assert ranker_of.cache_info().currsize <= 3
+        cached_ranker((*PAGES, str(number)), "")
+    assert cached_ranker.cache_info().currsize <= 3
 
 
 def _noting(made: list[int]) -> Callable[..., None]:

@@ -133,7 +133,7 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
                 time.sleep(0.01)
         return describe(path, stopped)
 
-    monkeypatch.setattr(scanning, "describe", slowly)
+    monkeypatch.setattr(scanning, "read_book_file", slowly)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await pilot.press("a", *str(folder), "enter")

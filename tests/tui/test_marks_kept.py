@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from gistread.config import Config
-from gistread.marking.model import Color, MarkKind, changed, new_mark
+from gistread.marking.model import Color, MarkKind, new_mark, with_changes
 from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.list_screen import MarksScreen
 from gistread.tui.marking.lookup import LookupScreen
@@ -67,7 +67,7 @@ async def test_an_empty_list_says_how_to_mark(tmp_path: Path) -> None:
 
 async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Path) -> None:
     lost = new_mark(MarkKind.NOTE, quote_at("Words of another edition.", 0, 24), note="Where?")
-    store(tmp_path).put(BOOK.sha256, changed(lost, lost=True))
+    store(tmp_path).put(BOOK.sha256, with_changes(lost, lost=True))
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)

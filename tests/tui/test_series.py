@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.book.series import join
+from gistread.book.series import join_books
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Citation, Started
 from gistread.tui.progress import chapter_words
@@ -12,7 +12,7 @@ from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
 
 WIDE = (130, 44)
-SAGA = join("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
+SAGA = join_books("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
 
 
 def says(text: str) -> str:

@@ -17,19 +17,19 @@ _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LinkTarget:
     """Target of an internal link: an offset of the finished text and, for a note, its end."""
 
     start: int
     end: int | None = None
 
 
-Resolve = Callable[[InlineMark], Target | None]
+ResolveLink = Callable[[InlineMark], LinkTarget | None]
 """Finds the target of a link; None if it leads out of the book."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _ChapterMark:
     title: str
     start: int
     level: int
@@ -41,7 +41,7 @@ class BookBuilder:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
-        self._marks: list[_Mark] = []
+        self._marks: list[_ChapterMark] = []
         self._inline: list[tuple[int, int, InlineMark]] = []
         """(start, end, mark) of every inline mark."""
         self._length = 0
@@ -81,12 +81,12 @@ class BookBuilder:
     ) -> bool:
         """`add` for text already cleaned by `normalise.clean`."""
         if marks:
-            text = inline.bind(text)
+            text = inline.attach_marks(text)
         keeps = lines or kind in _KEEPS_LINES
         text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING) if keeps else one_line(text)
         found: list[tuple[int, int, int]] = []
         if marks:
-            text, found = inline.take_out(text)
+            text, found = inline.extract_marks(text)
         if not text:
             return False
         if kind is ParagraphKind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK):
@@ -104,12 +104,12 @@ class BookBuilder:
         title = one_line(clean(title))
         before = self._marks[-1] if self._marks else None
         if before is None or before.start != start:
-            self._marks.append(_Mark(title, start, level))
+            self._marks.append(_ChapterMark(title, start, level))
         elif not before.title or before.title == title:
-            self._marks[-1] = _Mark(title, start, min(level, before.level))
+            self._marks[-1] = _ChapterMark(title, start, min(level, before.level))
         elif title:
             # A part and its first chapter that start together share one entry.
-            self._marks[-1] = _Mark(f"{before.title}: {title}", start, min(level, before.level))
+            self._marks[-1] = _ChapterMark(f"{before.title}: {title}", start, min(level, before.level))
 
     def build(
         self,
@@ -121,7 +121,7 @@ class BookBuilder:
         notices: tuple[str, ...] = (),
         identifiers: tuple[str, ...] = (),
         cover: str = "",
-        resolve: Resolve = lambda mark: None,
+        resolve: ResolveLink = lambda mark: None,
     ) -> Book:
         """Build the book, which must have at least one paragraph. `resolve` is called for every link."""
         text = "\n\n".join(self._parts)
@@ -131,17 +131,17 @@ class BookBuilder:
             title=name,
             paragraphs=tuple(self._paragraphs),
             chapters=self._chapters(text, name),
-            authors=_shown(authors),
+            authors=_clean_lines(authors),
             language=language,
             source_format=source_format,
-            notices=_shown(notices),
+            notices=_clean_lines(notices),
             spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
             links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
             images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
             foreign=tuple(
                 LanguageSpan(start, end, mark.language) for start, end, mark in self._inline if mark.language
             ),
-            identifiers=_shown(identifiers),
+            identifiers=_clean_lines(identifiers),
             cover=cover,
         )
 
@@ -152,20 +152,20 @@ class BookBuilder:
         first = marks[0]
         if first.start > 0:
             if count_words(text[: first.start]) > _FRONT_MATTER_WORDS:
-                marks.insert(0, _Mark(title, 0, 1))
+                marks.insert(0, _ChapterMark(title, 0, 1))
             else:
-                marks[0] = _Mark(first.title, 0, first.level)
+                marks[0] = _ChapterMark(first.title, 0, first.level)
         ends = [mark.start for mark in marks[1:]] + [len(text)]
         return tuple(
             Chapter(mark.title or title, mark.start, end, mark.level) for mark, end in zip(marks, ends, strict=True)
         )
 
 
-def _shown(lines: Sequence[str]) -> tuple[str, ...]:
+def _clean_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in (one_line(clean(each)) for each in lines) if line)
 
 
-def _link(start: int, end: int, mark: InlineMark, target: Target | None) -> Link:
+def _link(start: int, end: int, mark: InlineMark, target: LinkTarget | None) -> Link:
     if target is None:
         return Link(start, end, address=one_line(clean(mark.href)))
     return Link(start, end, target.start, (target.end or target.start) if mark.is_note else None)

@@ -14,12 +14,12 @@ import orjson
 
 from gistread.atomic_write import replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
-from gistread.book.open import Cancelled, never, open_with, read_book
+from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
-EXTRACTION = 4
+EXTRACTION_VERSION = 4
 """Raise this whenever a file would yield another text, other paragraphs or other chapters."""
 
-_KEPT_BOOKS = 40
+_MAX_BOOKS = 40
 _SUFFIX = ".book"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _KINDS = tuple(ParagraphKind)
@@ -34,14 +34,14 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
     """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
-        kept = directory / f"{_digest(stream)}-{EXTRACTION}{_SUFFIX}"
+        kept = directory / f"{_digest(stream)}-{EXTRACTION_VERSION}{_SUFFIX}"
         book = _load(kept)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
             _store(kept, book)
         return book
 
-    return open_with(read_one, source)
+    return open_book_or_series(read_one, source)
 
 
 def file_digest(source: Path) -> str:
@@ -68,7 +68,7 @@ def _load(kept: Path) -> Book | None:
         data = kept.read_bytes()
         if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
-        book = _book(orjson.loads(data[_DIGEST_BYTES:]))
+        book = _from_record(orjson.loads(data[_DIGEST_BYTES:]))
     except (OSError, ValueError, TypeError, IndexError):
         return None
     with contextlib.suppress(OSError):
@@ -77,21 +77,21 @@ def _load(kept: Path) -> Book | None:
 
 
 def _store(kept: Path, book: Book) -> None:
-    payload = orjson.dumps(_record(book))
+    payload = orjson.dumps(_to_record(book))
     with contextlib.suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         replace_file(kept, hashlib.sha256(payload).digest() + payload)
-    _forget_old(kept.parent)
+    _evict_old(kept.parent)
 
 
-def _forget_old(directory: Path) -> None:
+def _evict_old(directory: Path) -> None:
     with contextlib.suppress(OSError):
         kept = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[_KEPT_BOOKS:]:
+        for path in kept[_MAX_BOOKS:]:
             path.unlink()
 
 
-def _record(book: Book) -> list[Any]:
+def _to_record(book: Book) -> list[Any]:
     """The fields in order; paragraphs as four columns, which JSON loads much faster than objects."""
     return [
         book.text,
@@ -116,7 +116,7 @@ def _record(book: Book) -> list[Any]:
     ]
 
 
-def _book(record: list[Any]) -> Book:
+def _from_record(record: list[Any]) -> Book:
     text, title, authors, language, source_format, notices, columns, chapters, *inside = record
     spans, links, images, foreign, identifiers, cover = inside
     starts, ends, kinds, levels = columns

@@ -28,7 +28,7 @@ def read_image(book: Path, source: str) -> bytes:
     Raises BookError if it is missing, larger than `LIMIT_BYTES`, or outside the book.
     """
     if source.startswith("data:"):
-        return _embedded(source)
+        return _decode_data_url(source)
     if not source:
         raise BookError("The book does not say where this picture is kept.")
     with open_file(book) as stream:
@@ -40,12 +40,12 @@ def read_image(book: Path, source: str) -> bytes:
             number, _, source = source.partition("/")
             return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
         if kind is ReadableFormat.FB2:
-            return _from_fictionbook(_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
+            return _from_fictionbook(_read_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
         if kind is ReadableFormat.HTML and (address := _from_page(stream, book.name, source)):
-            return _embedded(address)
+            return _decode_data_url(address)
     if isinstance(kind, ConvertibleFormat):
         raise BookError("The pictures of a converted book are not at hand.", "Open the EPUB that Calibre makes of it.")
-    return _beside(book, source)
+    return _from_folder(book, source)
 
 
 def _from_archive(stream: BinaryIO, source: str) -> bytes:
@@ -59,9 +59,9 @@ def _from_archive(stream: BinaryIO, source: str) -> bytes:
 
 
 def _from_fictionbook(data: bytes, source: str) -> bytes:
-    from gistread.book.formats.fb2.book import binary  # imports lxml
+    from gistread.book.formats.fb2.book import read_binary  # imports lxml
 
-    found = binary(data, source)
+    found = read_binary(data, source)
     if found is None:
         raise BookError(f"The picture {source} is missing, or its data are damaged.")
     return found
@@ -74,7 +74,7 @@ def _from_page(stream: BinaryIO, name: str, source: str) -> str:
     return embedded_picture(read_limited(stream, name), source) if is_embedded(source) else ""
 
 
-def _beside(book: Path, source: str) -> bytes:
+def _from_folder(book: Path, source: str) -> bytes:
     """A file in the book's folder or below it."""
     if _SCHEME.match(source) or source.startswith("//"):
         raise BookError(f"The picture lies outside the book: {source}", "gistread fetches nothing.")
@@ -88,10 +88,10 @@ def _beside(book: Path, source: str) -> bytes:
     if not inside:
         raise BookError(f"The picture lies outside the book's folder: {source}", "It is not opened.")
     with open_file(path) as stream:
-        return _limited(stream, source)
+        return _read_limited(stream, source)
 
 
-def _limited(stream: BinaryIO, source: str, limit: int = 0) -> bytes:
+def _read_limited(stream: BinaryIO, source: str, limit: int = 0) -> bytes:
     limit = limit or LIMIT_BYTES
     try:
         data = stream.read(limit + 1)
@@ -102,7 +102,7 @@ def _limited(stream: BinaryIO, source: str, limit: int = 0) -> bytes:
     return data
 
 
-def _embedded(source: str) -> bytes:
+def _decode_data_url(source: str) -> bytes:
     match = _DATA.fullmatch(source[: 2 * LIMIT_BYTES])
     if match is None:
         raise BookError("The picture's data are damaged.")
@@ -113,4 +113,4 @@ def _embedded(source: str) -> bytes:
             data = unquote(match[2]).encode("latin-1", "replace")
     except (binascii.Error, ValueError) as error:
         raise BookError("The picture's data are damaged.") from error
-    return _limited(io.BytesIO(data), "in the text")
+    return _read_limited(io.BytesIO(data), "in the text")

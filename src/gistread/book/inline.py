@@ -2,7 +2,7 @@
 
 A format puts `opening(i)` and `closing(i)` around the words of its i-th mark. Marks stick to words when white space is
 folded; the builder removes them and knows their offsets. Formats must remove such characters from their source first
-(`without_marks`).
+(`strip_marks`).
 """
 
 import re
@@ -12,13 +12,13 @@ from gistread.book.model import Style
 
 _OPENING = 0xF0000
 _CLOSING = 0x100000
-MOST_MARKS = 0xFFFD
+MAX_MARKS = 0xFFFD
 """Per paragraph; later text stays unmarked."""
-MOST_MARKS_OF_BOOK = 500_000
+MAX_MARKS_PER_BOOK = 500_000
 """More than a Bible with a reference at each verse; guards against files of nothing but tags."""
-ANY = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
+MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
 """Pattern of one mark."""
-_ANY = re.compile(ANY)
+_ANY = re.compile(MARK_PATTERN)
 # Atomic and never begun inside a run, so that a million spaces or marks in a row are scanned once.
 _RUN = re.compile(
     "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"
@@ -48,22 +48,22 @@ def closing(index: int) -> str:
     return chr(_CLOSING + index)
 
 
-def without_marks(text: str) -> str:
+def strip_marks(text: str) -> str:
     """A source's text without characters that would be taken for marks."""
     return text if text.isascii() else _ANY.sub("", text)
 
 
-def renumbered(text: str, by: int) -> str:
-    """Marked text with its mark numbers raised by `by`; those beyond `MOST_MARKS` are dropped."""
+def renumber_marks(text: str, by: int) -> str:
+    """Marked text with its mark numbers raised by `by`; those beyond `MAX_MARKS` are dropped."""
     return _ANY.sub(lambda mark: _moved(mark[0], by), text)
 
 
 def _moved(mark: str, by: int) -> str:
     first = _CLOSING if ord(mark) >= _CLOSING else _OPENING
-    return chr(ord(mark) + by) if ord(mark) - first + by < MOST_MARKS else ""
+    return chr(ord(mark) + by) if ord(mark) - first + by < MAX_MARKS else ""
 
 
-def bind(text: str) -> str:
+def attach_marks(text: str) -> str:
     """Move marks off white space: openings before a word, closings after one; drop empty pairs."""
     return _RUN.sub(_bound, text)
 
@@ -81,7 +81,7 @@ def _bound(run: re.Match[str]) -> str:
     return before + spaces + after
 
 
-def take_out(text: str) -> tuple[str, list[tuple[int, int, int]]]:
+def extract_marks(text: str) -> tuple[str, list[tuple[int, int, int]]]:
     """The text without marks, and (index, start, end) of each non-empty mark, by start."""
     pieces: list[str] = []
     opened: dict[int, int] = {}

@@ -162,15 +162,15 @@ class Book:
 
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
         """Spans that overlap `[start, end)`."""
-        return _between(self.spans, self._paragraph_start(start), start, end)
+        return _overlapping(self.spans, self._paragraph_start(start), start, end)
 
     def links_between(self, start: int, end: int) -> Iterator[Link]:
         """Links that overlap `[start, end)`."""
-        return _between(self.links, self._paragraph_start(start), start, end)
+        return _overlapping(self.links, self._paragraph_start(start), start, end)
 
     def images_between(self, start: int, end: int) -> Iterator[Image]:
         """Images that overlap `[start, end)`."""
-        return _between(self.images, self._paragraph_start(start), start, end)
+        return _overlapping(self.images, self._paragraph_start(start), start, end)
 
     def _paragraph_start(self, offset: int) -> int:
         """Inline ranges never cross the end of their paragraph."""
@@ -233,7 +233,7 @@ class _Ranged(Protocol):
 _R = TypeVar("_R", bound=_Ranged)
 
 
-def _between(ranges: Sequence[_R], first: int, start: int, end: int) -> Iterator[_R]:
+def _overlapping(ranges: Sequence[_R], first: int, start: int, end: int) -> Iterator[_R]:
     """Ranges that overlap `[start, end)`; none of them starts before `first`."""
     for index in range(bisect_left(ranges, first, key=lambda one: one.start), len(ranges)):
         one = ranges[index]

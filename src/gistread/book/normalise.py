@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-_ODD = re.compile(
+_UNWANTED = re.compile(
     # Line ends: vertical tab, form feed, and Unicode's own.
     "(?P<end>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
     # Non-breaking and other spaces hide words from a search and cost odd tokens.
@@ -16,12 +16,12 @@ _ODD = re.compile(
     "\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
 )
 # One plain class scans four times as fast as the groups above, and most books have no match.
-_ANY_ODD = re.compile(
+_ANY_UNWANTED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\u00ad\u1680\u2000-\u200b\u2028-\u202f\u205f-\u206f\ud800-\udfff\ufdd0-\ufdef"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
-_ANY_ODD_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_INSTEAD = {"end": "\n", "space": " ", "surrogate": "\ufffd", None: ""}
+_ANY_UNWANTED_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_REPLACEMENTS = {"end": "\n", "space": " ", "surrogate": "\ufffd", None: ""}
 _INNER_SPACE_RUN = re.compile("[ \t]+")
 
 
@@ -29,8 +29,8 @@ def clean(text: str) -> str:
     """Text in NFC with line feeds as line ends and without controls, invisible characters or odd spaces. Tabs stay."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if (_ANY_ODD_ASCII if text.isascii() else _ANY_ODD).search(text):
-        text = _ODD.sub(lambda odd: _INSTEAD[odd.lastgroup], text)
+    if (_ANY_UNWANTED_ASCII if text.isascii() else _ANY_UNWANTED).search(text):
+        text = _UNWANTED.sub(lambda odd: _REPLACEMENTS[odd.lastgroup], text)
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 

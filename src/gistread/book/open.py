@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
-from gistread.book.series import is_series, read_series, refuse_series
+from gistread.book.series import is_series, read_series, reject_series
 from gistread.book.sniff import (
     HEAD_BYTES,
-    READABLE,
+    SUPPORTED_FORMATS,
     ConvertibleFormat,
     ReadableFormat,
     UnsupportedFormat,
@@ -45,15 +45,15 @@ def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         return read_book(stream, path.name, limit_bytes=limit_bytes)
 
-    return open_with(read_one, source)
+    return open_book_or_series(read_one, source)
 
 
-def open_with(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
+def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
     """Read a book or series with `read_one`, which reads one file. Raises BookError."""
 
     def open_volume(path: Path) -> Book:
         with open_file(path) as stream:
-            refuse_series(stream, path.name)
+            reject_series(stream, path.name)
             return read_one(stream, path)
 
     with open_file(source) as stream:
@@ -74,7 +74,7 @@ def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES)
     """All of a stream. Raises BookError if it is longer than `limit_bytes`."""
     data = stream.read(limit_bytes + 1)
     if len(data) > limit_bytes:
-        raise _too_large(name, limit_bytes)
+        raise _too_large_error(name, limit_bytes)
     return data
 
 
@@ -95,7 +95,7 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise _directory(source)
+        raise _directory_error(source)
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, give - as the book.")
 
 
@@ -109,14 +109,14 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
         if kind is None:
             return _read_zip(stream, name, cancelled)
         if isinstance(kind, UnsupportedFormat):
-            raise _refusal(name, kind)
+            raise _unsupported_error(name, kind)
         if isinstance(kind, ConvertibleFormat):
             return _convert(stream, name, kind, cancelled)
         if kind is ReadableFormat.SERIES:
             raise BookError(f"{name} is a series: it names files that lie beside it.", "Open it by its path.")
         largest = _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes
         if stream.seek(0, 2) > largest:
-            raise _too_large(name, largest)
+            raise _too_large_error(name, largest)
         stream.seek(0)
         if kind is ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
@@ -152,14 +152,14 @@ def _read_bytes(data: bytes, name: str, kind: ReadableFormat) -> Book:
 
 def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
     if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
-        raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
+        raise _too_large_error(name, _ARCHIVE_LIMIT_BYTES)
     try:
         archive = Archive(stream)
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read: {error}.", "Get a fresh copy of the file.") from error
     kind = identify_zip(archive)
     if isinstance(kind, UnsupportedFormat):
-        raise _refusal(name, kind)
+        raise _unsupported_error(name, kind)
     if isinstance(kind, ConvertibleFormat):
         return _convert(stream, name, kind, cancelled)
     if kind is ReadableFormat.DOCX:
@@ -185,11 +185,11 @@ def _read_zipped(archive: Archive, name: str) -> Book:
 
 def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cancelled) -> Book:
     if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
-        raise _too_large(name, _ARCHIVE_LIMIT_BYTES)
-    from gistread.book.formats.calibre import convert
+        raise _too_large_error(name, _ARCHIVE_LIMIT_BYTES)
+    from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub.book import read_epub
 
-    made = convert(stream, name, kind, cancelled)
+    made = convert_to_epub(stream, name, kind, cancelled)
     try:
         book = read_epub(Archive(made), name)
     except ArchiveError as error:
@@ -197,13 +197,13 @@ def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Ca
     return replace(book, source_format=kind.suffix.removeprefix("."))
 
 
-def _directory(source: Path) -> BookError:
+def _directory_error(source: Path) -> BookError:
     return BookError(f"{source} is a directory, not a book.", "Name a file inside it.")
 
 
-def _refusal(name: str, kind: UnsupportedFormat) -> BookError:
-    return BookError(f"{name} is {kind.name}. gistread reads {READABLE}.", kind.advice)
+def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:
+    return BookError(f"{name} is {kind.name}. gistread reads {SUPPORTED_FORMATS}.", kind.advice)
 
 
-def _too_large(name: str, limit_bytes: int) -> BookError:
+def _too_large_error(name: str, limit_bytes: int) -> BookError:
     return BookError(f"{name} is larger than {limit_bytes // 1024 // 1024} MB, the most that is read.")

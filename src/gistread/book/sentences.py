@@ -15,7 +15,7 @@ _END = re.compile(
     "|\\n\\n++"
 )
 # Particles and commas with which Japanese and Chinese continue after speech: 「はい。」と言った。
-_GOING_ON = "とっ、，,"
+_CONTINUATIONS = "とっ、，,"
 
 _ABBREVIATIONS = frozenset(
     """mr mrs ms messrs mme mlle mm dr prof rev fr sr sra srta jr st ste gen col maj capt lt sgt cpl adm gov sen rep hon
@@ -42,9 +42,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     for match in _END.finditer(text):
         if match[0][0] == "." and not _ends_sentence(text, match.start(), match.end()):
             continue
-        if match[0][0] in "!?…" and _goes_on(text, match.end()):
+        if match[0][0] in "!?…" and _continues(text, match.end()):
             continue
-        if match["closed"] and text[match.end() : match.end() + 1] in tuple(_GOING_ON):
+        if match["closed"] and text[match.end() : match.end() + 1] in tuple(_CONTINUATIONS):
             continue
         _add(spans, text, start, match.end())
         start = match.end()
@@ -52,7 +52,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _goes_on(text: str, end: int) -> bool:
+def _continues(text: str, end: int) -> bool:
     """Whether the sentence continues after a mark inside it: "Oh!" said she."""
     following = text[end : end + 8].lstrip()
     return bool(following) and following[0].islower()
@@ -60,7 +60,7 @@ def _goes_on(text: str, end: int) -> bool:
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
     """Whether the full stop at `dot`, with closing marks up to `end`, ends a sentence."""
-    if _goes_on(text, end):
+    if _continues(text, end):
         return False
     before = text[max(0, dot - _LOOK_BACK) : dot]
     match = _LAST_WORD.search(before)

@@ -50,15 +50,15 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
     volumes: list[Book] = []
     characters = 0
     for number, path in enumerate(volume_paths(listed, source), start=1):
-        volumes.append(_opened(path, number, source.name, open_volume))
+        volumes.append(_open_volume(path, number, source.name, open_volume))
         characters += len(volumes[-1].text)
         if characters > _LIMIT_CHARACTERS:
             raise BookError(
                 f"The volumes of {source.name} have more than {_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
                 "Make two series of them.",
             )
-    _refuse_twice([volume.sha256 for volume in volumes], source.name)
-    return join(listed.title, listed.authors, volumes)
+    _reject_duplicates([volume.sha256 for volume in volumes], source.name)
+    return join_books(listed.title, listed.authors, volumes)
 
 
 def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
@@ -92,7 +92,7 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
 def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
     """Paths of the volumes of the series file `source`."""
     folder = source.resolve().parent
-    return [folder / _home(volume) for volume in listed.volumes]
+    return [folder / _expand_home(volume) for volume in listed.volumes]
 
 
 def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
@@ -103,13 +103,13 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
     return paths[number - 1]
 
 
-def refuse_series(stream: BinaryIO, name: str) -> None:
+def reject_series(stream: BinaryIO, name: str) -> None:
     """Reject a series as a volume, so that none can include itself. Raises BookError, OSError."""
     if is_series(stream, name):
         raise BookError(f"{name} is itself a series.", "Name its volumes instead.")
 
 
-def _opened(path: Path, number: int, name: str, open_volume: Callable[[Path], Book]) -> Book:
+def _open_volume(path: Path, number: int, name: str, open_volume: Callable[[Path], Book]) -> Book:
     try:
         return open_volume(path)
     except BookError as error:
@@ -117,7 +117,7 @@ def _opened(path: Path, number: int, name: str, open_volume: Callable[[Path], Bo
         raise BookError(f"Volume {number} of {name}: {error.message}", hint) from error
 
 
-def _refuse_twice(texts: Sequence[str], name: str) -> None:
+def _reject_duplicates(texts: Sequence[str], name: str) -> None:
     for number, text in enumerate(texts, start=1):
         if (first := texts.index(text) + 1) < number:
             raise BookError(f"Volumes {first} and {number} of {name} have the same text.", "Name each volume once.")
@@ -127,7 +127,7 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _home(volume: str) -> Path:
+def _expand_home(volume: str) -> Path:
     try:
         return Path(volume).expanduser()
     except RuntimeError:  # `~somebody` that nobody is
@@ -150,7 +150,7 @@ def _reason(error: Exception) -> str:
 _BETWEEN = "\n\n"
 
 
-def join(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
+def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
     """Join one or more books; `authors` defaults to those of all of them.
 
     The source of a picture becomes "NUMBER/SOURCE" with the volume's number from 1.

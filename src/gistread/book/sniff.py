@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
-READABLE = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
+SUPPORTED_FORMATS = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
 """Supported formats, for messages."""
 
 
@@ -159,11 +159,11 @@ def identify(head: bytes, name: str = "") -> FileType | None:
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
             return kind
-    text = _readable_signs(head)
-    return _markup(text) or _by_signs(text, PurePath(name).suffix.lower())
+    text = _ascii_head(head)
+    return _markup(text) or _by_content(text, PurePath(name).suffix.lower())
 
 
-def _readable_signs(head: bytes) -> str:
+def _ascii_head(head: bytes) -> str:
     """The head with its ASCII legible in any encoding: all that is looked for is ASCII."""
     nuls = head.count(0)
     if nuls > len(head) // 8:
@@ -178,7 +178,7 @@ def _markup(text: str) -> ReadableFormat | UnsupportedFormat | None:
     return next((kind for pattern, kind in _MARKUP if pattern.search(text)), None)
 
 
-def _by_signs(text: str, suffix: str) -> ReadableFormat:
+def _by_content(text: str, suffix: str) -> ReadableFormat:
     """The format of what is neither a known binary nor a whole XML or HTML document."""
     if suffix == SERIES_SUFFIX:
         return ReadableFormat.SERIES
@@ -209,7 +209,7 @@ def identify_zip(archive: Archive) -> FileType:
         return ReadableFormat.EPUB
     if declared in _ZIP_MIMETYPES:
         return _ZIP_MIMETYPES[declared]
-    names = [name.lower() for name in archive.names if not _is_litter(name)]
+    names = [name.lower() for name in archive.names if not _is_macos_metadata(name)]
     if archive.find("[Content_Types].xml"):
         found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
         return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
@@ -225,9 +225,9 @@ def identify_zip(archive: Archive) -> FileType:
 
 def is_fb2_name(name: str) -> bool:
     """Whether an archive entry is named like a FictionBook."""
-    return name.lower().endswith(".fb2") and not _is_litter(name)
+    return name.lower().endswith(".fb2") and not _is_macos_metadata(name)
 
 
-def _is_litter(name: str) -> bool:
+def _is_macos_metadata(name: str) -> bool:
     """Files that macOS adds to archives."""
     return name.lower().startswith("__macosx/")

@@ -12,9 +12,9 @@ from gistread.errors import ExitStatus, UsageError
 from gistread.library.adding import AddResult, add
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
-from gistread.library.memories import read_by
+from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry, absolute
-from gistread.library.text import bar, percent, when
+from gistread.library.text import percent, progress_bar, relative_time
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
@@ -38,10 +38,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     read = furthest_memories(paths.memories)
     if arguments.json:
         folders = [] if problem else [_text(folder) for folder in catalogue.read().folders]
-        write_json({"books": [_document(entry, read_by(entry, read)) for entry in shown], "folders": folders})
+        write_json({"books": [_document(entry, furthest_reader(entry, read)) for entry in shown], "folders": folders})
         return ExitStatus.DONE
     for entry in shown:
-        write(_lines(entry, read_by(entry, read), time.time()))
+        write(_lines(entry, furthest_reader(entry, read), time.time()))
     if not entries:
         say("There is no book yet: open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif not shown:
@@ -121,7 +121,8 @@ def _meant(entries: list[LibraryEntry], name: str) -> LibraryEntry:
 def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
     if entry.was_opened:
-        progress = f"{percent(entry.share):>4} {bar(entry.share, _BAR_COLUMNS)}  {when(entry.opened_at, now_s):12}"
+        bar, opened = progress_bar(entry.share, _BAR_COLUMNS), relative_time(entry.opened_at, now_s)
+        progress = f"{percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
     facts = [entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read)]

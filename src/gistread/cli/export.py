@@ -11,7 +11,7 @@ from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import harmless, say, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, ExportFormat, as_json, format_of, render_export
+from gistread.exporting import Export, ExportFormat, as_json, format_for, render_export
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
 from gistread.migration import migrate_user_data
@@ -44,7 +44,7 @@ def _form(arguments: argparse.Namespace) -> ExportFormat:
         return ExportFormat(arguments.format)
     if arguments.output is None:
         return ExportFormat.MARKDOWN
-    form = format_of(arguments.output)
+    form = format_for(arguments.output)
     if form is None:
         raise UsageError(f"{arguments.output} does not say a format.", "Give --format md, json or txt.")
     return form

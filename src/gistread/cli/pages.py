@@ -12,7 +12,7 @@ from gistread.cli.memories import meant
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
-from gistread.library.memories import said
+from gistread.library.memories import describe_memory
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry
 from gistread.memory.writer import MemoryHeader
@@ -47,7 +47,7 @@ def _list(headers: Sequence[MemoryHeader], book: Book, *, json: bool) -> None:
         write_json(memories_document(headers))
         return
     for header in headers:
-        write("\n  ".join(said(header, book, time.time())))
+        write("\n  ".join(describe_memory(header, book, time.time())))
     if not headers:
         say("Nothing of this book has been read yet.")
 

@@ -17,7 +17,7 @@ from gistread.evaluation import judge
 from gistread.evaluation.judge import Rating
 from gistread.evaluation.metrics import Case, scores
 from gistread.evaluation.outcomes import AnsweredQuestion, Key
-from gistread.journal import Journal, read
+from gistread.journal import Journal, read_records
 
 _SUFFIX = ".ratings"
 _METRICS = ("lr-1", "lr-2")
@@ -61,7 +61,7 @@ def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[
     if not files:
         return list(asked), ""
     known = _known(files[-1])
-    records, _ = read(files[-1], independent=True)
+    records, _ = read_records(files[-1], independent=True)
     return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
@@ -81,7 +81,7 @@ def _path(folder: Path, engine: Engine) -> Path:
 def _known(path: Path) -> dict[Key, tuple[Rating, str]]:
     """Ratings and the answers that they are of."""
     known = {}
-    for record in read(path, independent=True)[0]:
+    for record in read_records(path, independent=True)[0]:
         match record:
             case {
                 "document": str(document),

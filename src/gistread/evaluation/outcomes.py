@@ -17,7 +17,7 @@ import orjson
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.evaluation.model import Outcome, Question
-from gistread.journal import add_whole, lock
+from gistread.journal import append_whole, try_lock
 
 FILE_NAME = "outcomes.jsonl"
 
@@ -98,7 +98,7 @@ class OutcomeFile:
         except OSError as error:
             raise _storage_error(path, error) from error
         try:
-            if not lock(self._file):
+            if not try_lock(self._file):
                 raise StorageError(f"Another run is writing {path}.", "Wait for it, or give another --out.")
             self.known, self._length = _read(path)
             os.ftruncate(self._file.fileno(), self._length)
@@ -113,7 +113,7 @@ class OutcomeFile:
         """Write and sync. Whatever fails, the file ends with a whole line. Raises StorageError."""
         line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
         try:
-            add_whole(self._file, line, self._length)
+            append_whole(self._file, line, self._length)
         except OSError as error:
             raise _storage_error(self.path, error) from error
         self._length += len(line)

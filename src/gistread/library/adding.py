@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gistread.library.catalogue import Catalogue
-from gistread.library.metadata import describe
+from gistread.library.metadata import read_book_file
 from gistread.library.model import BookFile, absolute, is_folder
 from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
 
-_AT_ONCE = 50
+_BATCH_SIZE = 50
 """Books per write: each write waits for the disk."""
 
 
@@ -37,7 +37,7 @@ class AddResult:
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     """Add one book, even if it was removed before. Raises BookError, StorageError."""
-    file = describe(absolute(path))
+    file = read_book_file(absolute(path))
     known = catalogue.read()
     before = known.files.get(file.digest)
     ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
@@ -76,7 +76,7 @@ def add_folder(
                 case ScanCutShort(reason=reason):
                     added.cut = reason
             tell(added)
-            if len(found) >= _AT_ONCE:
+            if len(found) >= _BATCH_SIZE:
                 catalogue.add(found)
                 found = []
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read
+from gistread.journal import Journal, Record, read_records
 from gistread.library.model import BookFile, VolumeText, absolute
 
 _VERSION = 1
@@ -48,8 +48,8 @@ class Catalogue:
 
     def read(self) -> CatalogueContents:
         """Raises StorageError if the file is unreadable or from a later version."""
-        records, _ = read(self._path, independent=True)
-        return _known(records, self._path)
+        records, _ = read_records(self._path, independent=True)
+        return _contents(records, self._path)
 
     def add(self, files: Iterable[BookFile]) -> None:
         """Record book files. Details known of the same bytes are kept."""
@@ -73,7 +73,7 @@ class Catalogue:
             return
         with Journal(self._path, independent=True, wait_s=_WAIT_S) as journal:
             before = journal.records
-            known = _known([*before, *records], self._path)  # refuses a later version's file
+            known = _contents([*before, *records], self._path)  # refuses a later version's file
             if not any(record.get("kind") == "library" for record in before):
                 records = [{"kind": "library", "version": _VERSION}, *records]
             whole = _records(known)
@@ -83,7 +83,7 @@ class Catalogue:
                 journal.append(*records)
 
 
-def look_at(path: Path) -> BookFile:
+def examine_file(path: Path) -> BookFile:
     """Digest and size of a file, without reading a book in it. Raises OSError."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
@@ -91,7 +91,7 @@ def look_at(path: Path) -> BookFile:
     return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)
 
 
-def _known(records: Iterable[Record], path: Path) -> CatalogueContents:
+def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
     files: dict[str, BookFile] = {}
     folders: dict[Path, None] = {}
     removed: dict[str, float] = {}
@@ -105,7 +105,7 @@ def _known(records: Iterable[Record], path: Path) -> CatalogueContents:
             match record["kind"]:
                 case "file":
                     file = _file(record)
-                    files[file.digest] = _merged(files.get(file.digest), file)
+                    files[file.digest] = _merge(files.get(file.digest), file)
                 case "folder":
                     folders[_path(record["path"])] = None
                 case "removed":
@@ -113,7 +113,7 @@ def _known(records: Iterable[Record], path: Path) -> CatalogueContents:
     return CatalogueContents(files, tuple(folders), {one: at for one, at in removed.items() if at})
 
 
-def _merged(before: BookFile | None, now: BookFile) -> BookFile:
+def _merge(before: BookFile | None, now: BookFile) -> BookFile:
     """Keep what reading the file revealed."""
     if before is None or not before.sha256:
         return now

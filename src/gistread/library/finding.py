@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.errors import BookError
-from gistread.library.catalogue import look_at
-from gistread.library.metadata import is_called_like_a_book
+from gistread.library.catalogue import examine_file
+from gistread.library.metadata import has_book_suffix
 from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.scanning import DEEPEST
 
@@ -35,7 +35,7 @@ def find_moved(
             continue
         looked.add(file)
         try:
-            if file.stat().st_size == entry.size and (found := look_at(file)).digest == entry.digest:
+            if file.stat().st_size == entry.size and (found := examine_file(file)).digest == entry.digest:
                 return found
         except OSError:
             continue
@@ -45,7 +45,7 @@ def find_moved(
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     """Whether the file holds the book: the same bytes, or the same text. Raises BookError."""
     try:
-        if entry.digest and look_at(path).digest == entry.digest:
+        if entry.digest and examine_file(path).digest == entry.digest:
             return True
     except OSError as error:
         raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -61,4 +61,4 @@ def _files(roots: Iterable[tuple[Path, int]]) -> Iterable[Path]:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if len(folder.parts) - base >= deepest:
                 folders.clear()
-            yield from (folder / name for name in sorted(names) if is_called_like_a_book(name))
+            yield from (folder / name for name in sorted(names) if has_book_suffix(name))

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.library.model import LibraryEntry
-from gistread.library.text import percent, when
+from gistread.library.text import percent, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
 
 
-def read_by(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
+def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
     """Who has read a book; of a series, who has read its volumes without a gap.
 
     `furthest`: the memory of each text that got furthest, by SHA-256.
@@ -31,7 +31,7 @@ def read_by(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookPr
     return replace(first, sha256=entry.sha256, read_until=read_until, pages=pages) if first else None
 
 
-def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
+def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, pages and date."""
     share = "" if header.complete else f", {percent(header.read_until / max(1, len(book.text)))} of the book"
     pages = f"{header.pages} page{'' if header.pages == 1 else 's'}{share}"
@@ -39,6 +39,6 @@ def said(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
         pages,
         f"{header.size.min_words} to {header.size.max_words} words a page",
         header.reading_mode,
-        when(header.modified_s, now_s),
+        relative_time(header.modified_s, now_s),
     )
     return f"{header.model_name}, {header.focus.description}", " · ".join(facts)

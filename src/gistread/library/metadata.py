@@ -23,7 +23,7 @@ from gistread.book.sniff import (
     identify_zip,
 )
 from gistread.errors import BookError
-from gistread.library.catalogue import look_at
+from gistread.library.catalogue import examine_file
 from gistread.library.model import BookFile, VolumeText
 
 _SUFFIXES = (
@@ -34,26 +34,26 @@ _TITLE_PAGES = 64 * 1024
 """Bytes of plain text that contain title and author, if any do."""
 
 
-def is_called_like_a_book(name: str) -> bool:
+def has_book_suffix(name: str) -> bool:
     """Whether a scan looks into a file of this name."""
     return name.lower().endswith(_SUFFIXES)
 
 
-def describe(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
+def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
     """The file with its title and authors. Raises BookError if it holds no readable book."""
     with open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if not head:
             raise BookError(f"{path.name} is empty.")
-        named = _told(path, stream, identify(head, path.name), cancelled)
+        named = _read_metadata(path, stream, identify(head, path.name), cancelled)
     try:
-        file = look_at(path)
+        file = examine_file(path)
     except OSError as error:
         raise BookError(f"{path.name} cannot be read: {error.strerror or error}.") from error
     return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
-def _told(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callable[[], bool]) -> BookFile:
+def _read_metadata(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callable[[], bool]) -> BookFile:
     stream.seek(0)
     if kind is ReadableFormat.TEXT or kind is ReadableFormat.MARKDOWN:
         return _named(_beginning(stream.read(_TITLE_PAGES), path.name, kind))
@@ -69,9 +69,9 @@ def _told(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callab
     return _whole(read_book(stream, path.name, cancelled=cancelled))
 
 
-def opened(path: Path, book: Book) -> BookFile:
+def book_file_of(path: Path, book: Book) -> BookFile:
     """The file of a book just read. Raises OSError."""
-    file = look_at(path)
+    file = examine_file(path)
     return replace(_whole(book), path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 

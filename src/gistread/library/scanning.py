@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.errors import BookError, GistreadError
-from gistread.library.metadata import describe, is_called_like_a_book
+from gistread.library.metadata import has_book_suffix, read_book_file
 from gistread.library.model import BookFile, absolute, is_folder
 
 MOST_BOOKS = 20_000
@@ -81,7 +81,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
         yield ScanProgress(step.parent, files)
         try:
             file = _unchanged(step, known.get(step))
-            yield BookFound(file or describe(step, stopped), is_new=file is None)
+            yield BookFound(file or read_book_file(step, stopped), is_new=file is None)
             found += 1
         except BookError as error:
             yield ScanFailure(step, error.message)
@@ -117,7 +117,7 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFail
             try:
                 if entry.is_dir():
                     folders.append((Path(entry.path), depth + 1))
-                elif is_called_like_a_book(entry.name) and entry.is_file():
+                elif has_book_suffix(entry.name) and entry.is_file():
                     yield Path(entry.path)
             except OSError as error:
                 yield ScanFailure(Path(entry.path), f"{entry.name} cannot be looked at: {error.strerror or error}.")

@@ -6,7 +6,7 @@ _MONTHS_AS_DAYS = 60
 _MIN_S, _H_S = 60, 3600
 
 
-def when(then_s: float, now_s: float) -> str:
+def relative_time(then_s: float, now_s: float) -> str:
     """A time relative to now, both in seconds since the epoch: `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`."""
     seconds = now_s - then_s
     then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
@@ -26,7 +26,7 @@ def when(then_s: float, now_s: float) -> str:
     return f"{then:%b %Y}"
 
 
-def bar(share: float, columns: int) -> str:
+def progress_bar(share: float, columns: int) -> str:
     """`━━━───`; completely empty or full only at 0 or 1."""
     filled = round(share * columns)
     if columns > 1 and 0 < share < 1:

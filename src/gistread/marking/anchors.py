@@ -19,9 +19,9 @@ from gistread.marking.text_quote import TextQuote
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+")
 
-_TELLING = 24
+_DISTINCTIVE_LETTERS = 24
 """A quotation with this many letters hardly recurs by chance."""
-_ENOUGH = 0.5
+_MIN_MATCH = 0.5
 """Minimum share of matching words, in the quotation or around it."""
 _LONG_WORDS = 400
 """Longer quotations are found by their two ends."""
@@ -32,7 +32,7 @@ _SLACK_WORDS = 24
 
 
 @dataclass(frozen=True)
-class Text:
+class SearchableText:
     """A text to search, with lazily computed indexes."""
 
     raw: str
@@ -42,7 +42,7 @@ class Text:
         return _Words.of(self.raw)
 
 
-def anchor(place: TextQuote, text: Text, length: int) -> tuple[int, int] | None:
+def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
     """The range `[start, end)` of the quotation in `text`, or None.
 
     `length`: size of the text it came from, to choose among equal occurrences.
@@ -56,7 +56,7 @@ def _as_it_was(place: TextQuote, raw: str, near: int) -> tuple[int, int] | None:
     return _occurrence(raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
 
 
-def _by_letters(place: TextQuote, text: Text, near: int) -> tuple[int, int] | None:
+def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
     words = text.words
     exact, prefix, suffix = (_letters(part) for part in (place.exact, place.prefix, place.suffix))
     if not exact:
@@ -80,7 +80,7 @@ def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> t
         if best is None or (share, -abs(at - near)) > best[:2]:
             best = (share, -abs(at - near), at)
         at = text.find(exact, at + 1)
-    if best is None or (best[0] < _ENOUGH and sum(map(str.isalnum, exact)) < _TELLING):
+    if best is None or (best[0] < _MIN_MATCH and sum(map(str.isalnum, exact)) < _DISTINCTIVE_LETTERS):
         return None
     return best[2], best[2] + len(exact)
 
@@ -114,19 +114,21 @@ def _is_mark(character: str) -> bool:
     return not character.isalnum() and not character.isspace()
 
 
-def _by_likeness(place: TextQuote, text: Text, near: int) -> tuple[int, int] | None:
+def _by_likeness(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
     exact = _normal_words(place.exact)
     if len(exact) <= _LONG_WORDS:
-        return _alike(_normal_words(place.prefix), exact, _normal_words(place.suffix), text, near)
-    head = _alike(_normal_words(place.prefix), exact[:_END_WORDS], [], text, near)
+        return _most_similar(_normal_words(place.prefix), exact, _normal_words(place.suffix), text, near)
+    head = _most_similar(_normal_words(place.prefix), exact[:_END_WORDS], [], text, near)
     tail_near = near + place.end - place.start
-    tail = _alike([], exact[-_END_WORDS:], _normal_words(place.suffix), text, tail_near)
+    tail = _most_similar([], exact[-_END_WORDS:], _normal_words(place.suffix), text, tail_near)
     if head and tail and 0 < tail[1] - head[0] <= 2 * (place.end - place.start):
         return head[0], tail[1]
     return head or tail
 
 
-def _alike(prefix: list[str], exact: list[str], suffix: list[str], text: Text, near: int) -> tuple[int, int] | None:
+def _most_similar(
+    prefix: list[str], exact: list[str], suffix: list[str], text: SearchableText, near: int
+) -> tuple[int, int] | None:
     """The most similar run of words, if similar enough."""
     sought = [*prefix, *exact, *suffix]
     words = text.words
@@ -146,9 +148,9 @@ def _alike(prefix: list[str], exact: list[str], suffix: list[str], text: Text, n
     behind = [pair for pair in pairs if pair[0] >= last]
     around = (len(before) + len(behind)) / max(1, len(prefix) + len(suffix))
     there = len(inside) / len(exact)
-    if there < _ENOUGH and not (len(exact) <= _SEED_WORDS and before and behind and around > _ENOUGH):
+    if there < _MIN_MATCH and not (len(exact) <= _SEED_WORDS and before and behind and around > _MIN_MATCH):
         return None
-    if len(inside) < _SEED_WORDS and around < _ENOUGH:
+    if len(inside) < _SEED_WORDS and around < _MIN_MATCH:
         return None
     # If words at an edge changed, the edge lies at the words around it.
     start = inside[0][1] - (inside[0][0] - first) if inside else before[-1][1] + 1

@@ -59,21 +59,21 @@ def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, no
     return Mark(identifier, kind, place, color, note, letter, now, now)
 
 
-def changed(mark: Mark, **fields: object) -> Mark:
+def with_changes(mark: Mark, **fields: object) -> Mark:
     """The mark with other fields and a later `changed_at`."""
     at = max(time.time(), mark.changed_at + 1e-3)
     return replace(mark, changed_at=at, **fields)  # type: ignore[arg-type]
 
 
-def merged(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
+def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
     """Merge my change of `base` with the version stored meanwhile: both notes, my other fields."""
     if known is None or known.lost or base is None or known.note in (base.note, mine.note) or not known.note:
         return mine
     if mine.note == base.note:
-        return changed(mine, note=known.note)
-    return changed(mine, note=f"{mine.note}\n\n{known.note}" if mine.note else known.note)
+        return with_changes(mine, note=known.note)
+    return with_changes(mine, note=f"{mine.note}\n\n{known.note}" if mine.note else known.note)
 
 
-def in_order(marks: list[Mark]) -> list[Mark]:
+def sorted_marks(marks: list[Mark]) -> list[Mark]:
     """By position; lost marks last."""
     return sorted(marks, key=lambda mark: (mark.lost, mark.start, mark.end, mark.made_at))

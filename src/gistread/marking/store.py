@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read
-from gistread.marking.model import Color, Mark, MarkKind, in_order, merged
+from gistread.journal import Journal, Record, read_records
+from gistread.marking.model import Color, Mark, MarkKind, merge_marks, sorted_marks
 from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
@@ -37,7 +37,7 @@ class MarkStore:
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position. Raises StorageError."""
         versions = _versions(self._read(sha256))
-        return in_order([mark for mark in map(_mark, versions.values()) if mark is not None])
+        return sorted_marks([mark for mark in map(_mark, versions.values()) if mark is not None])
 
     def ids(self, sha256: str) -> set[str]:
         """Ids of all marks, removed ones included. Raises StorageError."""
@@ -57,8 +57,8 @@ class MarkStore:
         A note written meanwhile by another process is kept as well. Raises StorageError.
         """
         with self._open(sha256) as journal:
-            known = _versions(_checked(journal.records, journal.path)).get(mark.id)
-            mark = merged(mark, _mark(known) if known else None, base)
+            known = _versions(_valid_records(journal.records, journal.path)).get(mark.id)
+            mark = merge_marks(mark, _mark(known) if known else None, base)
             if known and known["changed_at"] >= mark.changed_at:
                 mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
             self._append(journal, [_record(mark)])
@@ -67,7 +67,7 @@ class MarkStore:
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
         """Store the marks with new ids and return them. Raises StorageError."""
         with self._open(sha256) as journal:
-            known = _versions(_checked(journal.records, journal.path))
+            known = _versions(_valid_records(journal.records, journal.path))
             new = [mark for mark in marks if mark.id not in known]
             if new:
                 self._append(journal, [_record(mark) for mark in new])
@@ -76,7 +76,7 @@ class MarkStore:
     def remove(self, sha256: str, mark: Mark) -> Mark:
         """Remove a mark and return its last version; `put` restores it. Raises StorageError."""
         with self._open(sha256) as journal:
-            known = _versions(_checked(journal.records, journal.path)).get(mark.id)
+            known = _versions(_valid_records(journal.records, journal.path)).get(mark.id)
             last = (_mark(known) if known else None) or mark
             at = max(time.time(), last.changed_at + _MOMENT_S)
             self._append(journal, [{"kind": "gone", "id": mark.id, "changed_at": at}])
@@ -87,14 +87,14 @@ class MarkStore:
 
     def _read(self, sha256: str) -> list[Record]:
         file = self._file(sha256)
-        return _checked(read(file, independent=True)[0], file)
+        return _valid_records(read_records(file, independent=True)[0], file)
 
     def _open(self, sha256: str) -> Journal:
         return Journal(self._file(sha256), independent=True, wait_s=_WAIT_S)
 
     def _append(self, journal: Journal, records: list[Record]) -> None:
         header: Record = {"kind": "marks", "version": _VERSION}
-        known = _checked(journal.records, journal.path)
+        known = _valid_records(journal.records, journal.path)
         latest = _versions([*known, *records])
         if not any(record.get("kind") == "marks" for record in journal.records):
             journal.append(header, *records)
@@ -104,7 +104,7 @@ class MarkStore:
             journal.append(*records)
 
 
-def _checked(records: Iterable[Record], file: Path) -> list[Record]:
+def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
     """Valid records. Raises StorageError if a later version wrote the file."""
     known = []
     for record in records:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.journal import Record, append_independent, read
+from gistread.journal import Record, append_independent, read_records
 
 SUFFIX = ".derived"
 
@@ -62,7 +62,7 @@ class DerivedRecords:
             self._known = {}
             if self._path is not None:
                 with contextlib.suppress(StorageError):
-                    for line in read(self._path, independent=True)[0]:
+                    for line in read_records(self._path, independent=True)[0]:
                         match line:
                             case {"kind": str(kind), "key": str(key), "record": dict(record)}:
                                 self._known[kind, key] = record

@@ -49,7 +49,7 @@ def _memories(directory: Path) -> Iterator[BookProgress]:
         return
     for file in files:
         try:
-            records, _ = journal.read(file)
+            records, _ = journal.read_records(file)
         except StorageError:
             continue
         match records[:1]:

@@ -83,7 +83,7 @@ class MemoryStore:
             file = Journal(path)
         except StorageError as error:
             with contextlib.suppress(StorageError):
-                records, _ = journal.read(path)
+                records, _ = journal.read_records(path)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
             return MemoryWriter(memory, None, unkept(error))
@@ -126,7 +126,7 @@ class MemoryStore:
         """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
         if header.parts:
             return series.load_series(book, header, lambda index, part: self.load(book.volume_books[index], part))
-        records, _ = journal.read(header.path)
+        records, _ = journal.read_records(header.path)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = chain(entries_of(records[1:], book))
@@ -259,7 +259,7 @@ def _refuse_later_version(path: Path) -> None:
     """Looked at before the file is opened for writing, which would cut what it does not understand."""
     try:
         with path.open("rb") as file:
-            first = journal.decode(file.readline())
+            first = journal.decode_line(file.readline())
     except OSError:
         return
     if first is None or first.get("format") != _FORMAT:
@@ -276,7 +276,7 @@ def _refuse_later_version(path: Path) -> None:
 def _described(path: Path, book: Book) -> MemoryHeader | None:
     """The header of a memory file, or None when it is not one of this book that can be read."""
     try:
-        records, _ = journal.read(path)
+        records, _ = journal.read_records(path)
         modified_s = path.stat().st_mtime
     except (StorageError, OSError):
         return None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.memory.passages import Passage, join, render
-from gistread.search.ranked import ranker_of
+from gistread.search.ranked import cached_ranker
 
 Measure = Callable[[str], Awaitable[int]]
 """Tokens of the whole prompt, and its answer, with this as the text."""
@@ -20,7 +20,7 @@ async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list
 
     def best() -> list[Passage]:
         texts = tuple(book.text[start:end] for start, end in passages)
-        return [passages[index] for index in ranker_of(texts, book.language).top(question, len(texts))]
+        return [passages[index] for index in cached_ranker(texts, book.language).top(question, len(texts))]
 
     return await asyncio.to_thread(best)
 

@@ -13,9 +13,9 @@ from gistread.search.exact import FoldedText
 from gistread.search.pattern import find_pattern
 from gistread.search.ranked import Ranker
 
-RANKED_MOST = 100
+MAX_RANKED_HITS = 100
 """Most hits of a ranked search."""
-_ASK_EVERY = 2048
+_POLL_EVERY = 2048
 
 
 class SearchMode(StrEnum):
@@ -116,7 +116,7 @@ class BookSearch:
             places = self._folded.find(words, whole_words=whole_words)
         starts, ends = array("q"), array("q")
         for number, (start, end) in enumerate(places):
-            if not number % _ASK_EVERY and stopped():
+            if not number % _POLL_EVERY and stopped():
                 raise SearchCancelled
             starts.append(start)
             ends.append(end)
@@ -128,20 +128,20 @@ class BookSearch:
         book, ranker = self._book, self._ranker
         starts, ends = array("q"), array("q")
         parts: dict[int, tuple[tuple[int, int], ...]] = {}
-        for number, index in enumerate(ranker.top(words, RANKED_MOST)):
+        for number, index in enumerate(ranker.top(words, MAX_RANKED_HITS)):
             if stopped():
                 raise SearchCancelled
             paragraph = book.paragraphs[index]
             text = book.text[paragraph.start : paragraph.end]
             found = ranker.places(text, words)
-            start, end = _richest(text, found)
+            start, end = _best_sentence(text, found)
             starts.append(paragraph.start + start)
             ends.append(paragraph.start + end)
             parts[number] = tuple((paragraph.start + first, paragraph.start + last) for first, last, _ in found)
         return SearchHits(words, SearchMode.RANKED, starts, ends, parts)
 
 
-def _richest(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
+def _best_sentence(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
     """The sentence with the most distinct terms, the first of equals. `places`: (start, end, term)."""
     firsts = [first for first, _, _ in places]
     best, most = (0, len(text)), 0

@@ -45,7 +45,7 @@ class FoldedText:
         places = self._places(tokens)
         if not match_case and not whole_words and not any(map(_has_diacritic, tokens)):
             return places
-        return self._checked(places, _precise(tokens, match_case=match_case, whole_words=whole_words))
+        return self._checked(places, _exact_pattern(tokens, match_case=match_case, whole_words=whole_words))
 
     def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
         """Matches in the folded text."""
@@ -109,9 +109,9 @@ def _letters() -> dict[str, str]:
     return {base: f"[{found}]" for base, found in letters.items()}
 
 
-def _precise(tokens: list[str], *, match_case: bool, whole_words: bool) -> re.Pattern[str]:
+def _exact_pattern(tokens: list[str], *, match_case: bool, whole_words: bool) -> re.Pattern[str]:
     """Pattern that `words` match in the original text."""
-    body = "".join(_matching(token) for token in tokens)
+    body = "".join(_token_pattern(token) for token in tokens)
     if whole_words:
         # Punctuation at an edge has no word boundary.
         before = r"(?<!\w)" if _WORD.match(tokens[0]) else ""
@@ -120,7 +120,7 @@ def _precise(tokens: list[str], *, match_case: bool, whole_words: bool) -> re.Pa
     return re.compile(body, 0 if match_case else re.IGNORECASE)
 
 
-def _matching(token: str) -> str:
+def _token_pattern(token: str) -> str:
     """Pattern of one character, or of a run of white space."""
     if token in _SINGLE_QUOTES:
         return f"[{_SINGLE_QUOTES}]"

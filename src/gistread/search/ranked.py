@@ -6,12 +6,12 @@ from typing import Any
 
 from gistread.search.tokens import Terms
 
-_KEPT = 3
+_CACHE_SIZE = 3
 """Cached rankers; War and Peace takes about 60 MB."""
 
 
-@lru_cache(_KEPT)
-def ranker_of(documents: tuple[str, ...], language: str) -> "Ranker":
+@lru_cache(_CACHE_SIZE)
+def cached_ranker(documents: tuple[str, ...], language: str) -> "Ranker":
     """A cached ranker for `documents`. Thread-safe."""
     return Ranker(documents, language)
 

@@ -12,13 +12,13 @@ from functools import lru_cache
 from itertools import accumulate, chain, zip_longest
 
 from gistread.book.normalise import count_words
-from gistread.search.ranked import ranker_of
+from gistread.search.ranked import cached_ranker
 from gistread.search.stop_words import STOP_WORDS
 from gistread.search.tokens import Terms
 
 NEAR_WORDS = 300
 """Standard deviation, in words, of the weight of neighbouring passages."""
-CHOICES_COUNT = 0.25
+CHOICE_WEIGHT = 0.25
 """Weight of words of answer choices: one is right, the others mislead."""
 _REACH = 3.0
 """Standard deviations after which neighbours no longer count."""
@@ -54,13 +54,13 @@ class Relevance:
         self._asking = STOP_WORDS.get(code, frozenset())
         self._terms = Terms(language)
         texts = tuple(passages)
-        self._ranker = ranker_of(texts, language)
+        self._ranker = cached_ranker(texts, language)
         self._middles = _middles(texts)
 
     def scores(self, question: str, choices: Sequence[str] = ()) -> Scores:
         """Scores for a question and, with less weight, the `choices` of answers."""
         asked, offered = self._ranked(question), self._ranked(" ".join(choices))
-        alone = [one + CHOICES_COUNT * other for one, other in zip(asked, offered, strict=True)]
+        alone = [one + CHOICE_WEIGHT * other for one, other in zip(asked, offered, strict=True)]
         return Scores(tuple(alone), tuple(spread(alone, self._middles)))
 
     def _ranked(self, words: str) -> list[float]:

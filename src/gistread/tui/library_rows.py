@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from gistread.library.model import LibraryEntry
-from gistread.library.text import bar, percent, when
+from gistread.library.text import percent, progress_bar, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.text.cells import clean
 
@@ -64,7 +64,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
     if entry.words:
         facts.append(f"{entry.words:,} words")
     if entry.was_opened:
-        facts.append("" if brief else f"opened {when(entry.opened_at, now_s)}")
+        facts.append("" if brief else f"opened {relative_time(entry.opened_at, now_s)}")
         facts.append("read to its end" if entry.finished else f"{percent(entry.share)} read")
     else:
         facts.append("not opened yet")
@@ -134,13 +134,13 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
 
 
 def _progress(entry: LibraryEntry) -> str:
-    return f"{bar(entry.share, _BAR)} {percent(entry.share):>4}" if entry.was_opened else ""
+    return f"{progress_bar(entry.share, _BAR)} {percent(entry.share):>4}" if entry.was_opened else ""
 
 
 def _last(entry: LibraryEntry, now_s: float) -> Cell:
     if entry.missing:
         return Cell("file not found", "warning")
-    return Cell(when(entry.opened_at, now_s) if entry.was_opened else "not opened yet", "muted")
+    return Cell(relative_time(entry.opened_at, now_s) if entry.was_opened else "not opened yet", "muted")
 
 
 def _model(entry: LibraryEntry, read: BookProgress | None) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.library import adding, finding
 from gistread.library.adding import AddResult
-from gistread.library.catalogue import Catalogue, look_at
+from gistread.library.catalogue import Catalogue, examine_file
 from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.series import write_series
@@ -83,7 +83,7 @@ class Books:
 
     def _moved(self, entry: LibraryEntry, path: Path) -> Path:
         file = replace(
-            look_at(path),
+            examine_file(path),
             title=entry.title,
             authors=entry.authors,
             format=entry.format,

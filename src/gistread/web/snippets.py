@@ -10,7 +10,7 @@ from itertools import groupby
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import first, local_name, plain_text
+from gistread.book.formats.elements.markup import first_named, local_name, plain_text
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.normalise import count_words
 from gistread.errors import BookError
@@ -59,7 +59,7 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
             "What a script adds is there only if the page was saved from a browser that had shown it.",
         )
     groups = _joined(list(_cut(_Writer(found).lines_of(root), depth)))
-    title = first(root, "title")
+    title = first_named(root, "title")
     return WebPage(
         title="" if title is None else plain_text(title),
         elements=tuple(one.element for one in found.values()),

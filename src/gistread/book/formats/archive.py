@@ -23,7 +23,7 @@ _ENCRYPTED = 0x1
 # EPUB and Office allow no others; Python unpacks bzip2 and LZMA without a limit on the output.
 _METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 
-_DAMAGE = (
+_DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -51,23 +51,23 @@ class Archive:
         try:
             _check_directory(stream)
             self._zip = zipfile.ZipFile(stream)
-        except _DAMAGE as error:
+        except _DAMAGE_ERRORS as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error
         entries = [info for info in self._zip.infolist() if info.filename and not info.is_dir()]
         if len(entries) > ENTRIES_LIMIT:
             raise ArchiveError(f"its archive holds {len(entries):,} files, more than any book")
         self.names = tuple(info.filename for info in entries)
         self._entries = {info.filename: info for info in entries}
-        self._folded = {_folded(info.filename): info for info in reversed(entries)}
+        self._folded = {_fold_path(info.filename): info for info in reversed(entries)}
         self._read = 0
 
     def find(self, path: str) -> str | None:
         """Name of the entry for a reference: exact, or up to case, escapes and Unicode form."""
         for name in (path, unquote(path)):
-            normal = normalised(name)
+            normal = normalise_path(name)
             if normal in self._entries:
                 return normal
-            info = self._folded.get(_folded(normal))
+            info = self._folded.get(_fold_path(normal))
             if info:
                 return info.filename
         return None
@@ -88,7 +88,7 @@ class Archive:
             with self._zip.open(info) as entry:
                 # Sizes in the directory are claims; only the output counts.
                 data = entry.read(left + 1)
-        except _DAMAGE as error:
+        except _DAMAGE_ERRORS as error:
             raise ArchiveError("is damaged") from error
         self._read += min(len(data), left)
         if len(data) <= left:
@@ -98,13 +98,13 @@ class Archive:
         raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
 
 
-def normalised(path: str) -> str:
+def normalise_path(path: str) -> str:
     """A path inside the archive without ".", ".." or a leading slash; it never leaves the archive."""
     return posixpath.normpath("/" + path.replace("\\", "/")).lstrip("/")
 
 
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", normalised(name)).casefold()
+def _fold_path(name: str) -> str:
+    return unicodedata.normalize("NFC", normalise_path(name)).casefold()
 
 
 def _check_directory(stream: BinaryIO) -> None:

@@ -22,7 +22,7 @@ from gistread.errors import BookError
 
 COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
-_STEP_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 _GRACE_SECONDS = 2.0
 _LONGEST_REASON = 160
 
@@ -35,14 +35,14 @@ _FIRST_RECORD_AT = 78
 _ENCRYPTION_AT = 12
 
 
-def convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
+def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
     """The EPUB that `ebook-convert` makes of `stream`; `name` is used in messages.
 
     Raises BookError if the command is missing, fails, takes too long, or `cancelled` returns True.
     """
     what = f"{name} is {kind.name}"
     stream.seek(0)
-    if kind.suffix == ".mobi" and _is_locked(stream):
+    if kind.suffix == ".mobi" and _has_drm(stream):
         raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
     command = shutil.which(COMMAND)
     if command is None:
@@ -66,7 +66,7 @@ def _suffix(name: str, kind: ConvertibleFormat) -> str:
     return own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
 
 
-def _is_locked(stream: BinaryIO) -> bool:
+def _has_drm(stream: BinaryIO) -> bool:
     """Whether the first record of a Kindle book says that its text is encrypted."""
     head = stream.read(_FIRST_RECORD_AT + 4)
     if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
@@ -104,7 +104,7 @@ def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[],
         try:
             _wait(process, what, cancelled)
         finally:
-            _end(process)
+            _terminate(process)
     if process.returncode or not (directory / "book.epub").is_file():
         reason = _reason(said.read_bytes(), directory)
         if "drm" in reason.lower():
@@ -121,10 +121,10 @@ def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], b
             minutes = LIMIT_SECONDS / 60
             raise BookError(f"{what}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_STEP_SECONDS)
+            process.wait(_POLL_SECONDS)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """End the converter and its children."""
     if process.poll() is not None:
         return

@@ -60,10 +60,10 @@ def decode(data: bytes) -> Decoded | None:
     """The text of `data`; None if no encoding fits well enough to call it text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _lenient(data[len(mark) :], encoding)
+            return _decode_leniently(data[len(mark) :], encoding)
     wide = _unmarked_utf16(data)
     if wide:
-        return _lenient(data, wide)
+        return _decode_leniently(data, wide)
     if not _is_text(data):
         return None
     try:
@@ -72,15 +72,15 @@ def decode(data: bytes) -> Decoded | None:
         pass
     declared = _DECLARED.search(data[:_HEADER_BYTES])
     if declared:
-        text = _strictly(data, declared[1].decode("ascii").strip())
+        text = _decode_strictly(data, declared[1].decode("ascii").strip())
         if text is not None:
             return text
     if _mostly_utf8(data):
-        return _lenient(data, "utf-8")
+        return _decode_leniently(data, "utf-8")
     return _guess(data)
 
 
-def _lenient(data: bytes, encoding: str) -> Decoded:
+def _decode_leniently(data: bytes, encoding: str) -> Decoded:
     text = data.decode(encoding, errors="replace")
     replaced = text.count("\ufffd")
     if replaced and encoding.startswith("utf"):
@@ -89,7 +89,7 @@ def _lenient(data: bytes, encoding: str) -> Decoded:
     return Decoded(text, encoding, replaced)
 
 
-def _strictly(data: bytes, name: str) -> Decoded | None:
+def _decode_strictly(data: bytes, name: str) -> Decoded | None:
     """`data` in the encoding a header declares, if that exists and fits."""
     try:
         codec = codecs.lookup(name).name
@@ -134,13 +134,13 @@ def _mostly_utf8(data: bytes) -> bool:
 
 
 def _guess(data: bytes) -> Decoded | None:
-    sample = _telling_lines(data)
+    sample = _sample_lines(data)
     if _is_western(sample.decode("cp1252", errors="replace")):
-        return _lenient(data, "cp1252")
+        return _decode_leniently(data, "cp1252")
     from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
 
     best = from_bytes(sample, enable_fallback=False).best()
-    return _lenient(data, best.encoding) if best else _lenient(data, "cp1252")
+    return _decode_leniently(data, best.encoding) if best else _decode_leniently(data, "cp1252")
 
 
 def _is_western(text: str) -> bool:
@@ -153,7 +153,7 @@ def _is_western(text: str) -> bool:
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
 
 
-def _telling_lines(data: bytes) -> bytes:
+def _sample_lines(data: bytes) -> bytes:
     """A sample of lines with bytes beyond ASCII, which alone tell encodings apart."""
     lines: list[bytes] = []
     size = until = 0
@@ -174,9 +174,9 @@ def _telling_lines(data: bytes) -> bytes:
 
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).
-_OF_TEXT = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
+_TEXT_CODECS = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
 # What files mean by these names.
-_MEANT = {
+_ACTUAL_CODECS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -189,7 +189,7 @@ _MEANT = {
     "euc_kr": "cp949",
 }
 # Encodings that write text as ASCII bytes and so pass for UTF-8.
-_ESCAPED = ("iso2022", "hz", "utf-7")
+_SEVEN_BIT = ("iso2022", "hz", "utf-7")
 _MOST_REPLACED = 0.001
 
 
@@ -203,7 +203,7 @@ def decode_declared(data: bytes, declaration: re.Pattern[bytes], head_bytes: int
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""
     if not codec or data.startswith(tuple(mark for mark, _ in _MARKS)) or b"\0" in head:
         return decode(data)
-    if codec.startswith(_ESCAPED) if data.isascii() else not _is_utf8(data):
+    if codec.startswith(_SEVEN_BIT) if data.isascii() else not _is_utf8(data):
         text = data.decode(codec, errors="replace")
         replaced = text.count("\ufffd")
         if replaced <= len(text) * _MOST_REPLACED:
@@ -217,8 +217,8 @@ def codec_of(name: str) -> str:
         codec = codecs.lookup(name.strip()).name
     except (LookupError, ValueError):
         return ""
-    codec = _MEANT.get(codec, codec)
-    return codec if _OF_TEXT.match(codec) else ""
+    codec = _ACTUAL_CODECS.get(codec, codec)
+    return codec if _TEXT_CODECS.match(codec) else ""
 
 
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:

@@ -64,12 +64,12 @@ _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
 
-def parted(block: TextBlock) -> list[TextBlock]:
+def split_heading(block: TextBlock) -> list[TextBlock]:
     """The block, split after its first line if that is a heading with text right below it."""
     first = TextBlock(block.lines[:1], block.kind, block.gap)
     if block.kind is not ParagraphKind.TEXT or len(block.lines) <= _MOST_LINES or len(first.lines[0]) > _LONGEST_GLUED:
         return [block]
-    found = candidate(0, first)
+    found = heading_candidate(0, first)
     if found is None or found.rank is Rank.NAMED or found.number is None or found.family in NUMERALS:
         return [block]
     return [first, TextBlock(block.lines[1:], block.kind, 0)]
@@ -86,7 +86,7 @@ def is_contents(block: TextBlock) -> bool:
     return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
 
 
-def candidate(index: int, block: TextBlock) -> Candidate | None:
+def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     """The heading that `block` may be, or None."""
     lines = block.lines
     if (
@@ -148,7 +148,11 @@ def _keyword(index: int, text: str) -> Candidate | None:
     if match:
         word, number = match[2].lower(), parse_number(match[1])
         # Accepts "SECOND EPILOGUE"; "II Introduction" is a line of a table of contents.
-        above = Rank.NAMED if word in NAMES and not match[1].isdigit() and not parse_roman(match[1]) else _rank_of(word)
+        above = (
+            Rank.NAMED
+            if word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
+            else _rank_of(word)
+        )
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
     return None
@@ -184,7 +188,7 @@ def _named(index: int, text: str) -> Candidate | None:
     """PROLOGUE, Vorwort, PREFACE TO THE SECOND EDITION."""
     text = _ARTICLE.sub("", text, count=1)
     head = re.match(r"[\w-]+", text)
-    if not head or head[0].lower() not in NAMES or len(text) > 120:
+    if not head or head[0].lower() not in NAMED_HEADINGS or len(text) > 120:
         return None
     rest = text[head.end() :]
     bare = not _bare_rest(rest)
@@ -262,7 +266,7 @@ CHAPTERS = _words(
 
 SECTIONS = _words("section scene szene scène escena scena sektion abschnitt")
 
-NAMES = _words(
+NAMED_HEADINGS = _words(
     """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
     interlude prelude dedication preamble etymology prolegomenon finale coda
     prolog epilog vorwort nachwort einleitung vorspiel nachspiel schluss anhang widmung

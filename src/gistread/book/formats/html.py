@@ -9,7 +9,7 @@ from email.message import Message
 from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, parse, parse_page, plain_text
-from gistread.book.formats.elements.single_document import read_tree
+from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
 from gistread.book.formats.html_cleanup import mark_backlinks, remove_boilerplate, split_at_empty_lines
 from gistread.book.formats.html_metadata import metadata_of
@@ -55,7 +55,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return read_tree(root, name, "html", metadata, notices=notices)
+    return book_from_tree(root, name, "html", metadata, notices=notices)
 
 
 def _tree(text: str) -> etree._Element | None:

@@ -70,8 +70,8 @@ def remove_boilerplate(root: etree._Element) -> None:
     measured = list(_measured(root))
     of_page = measured[-1][1].words if measured else 0
     for element, measure in measured[:-1]:
-        if _is_furniture(element, measure, of_page):
-            _drop(element)
+        if _is_boilerplate(element, measure, of_page):
+            _remove(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
             element.tag = "div"
@@ -99,7 +99,7 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
         open_ones[-1].words += count_words(element.tail or "")
 
 
-def _is_furniture(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
+def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
     name = local_name(element)
     classes = frozenset((element.get("class") or "").lower().split())
     much = measure.words > words_of_page * _SHARE_OF_PAGE
@@ -126,7 +126,7 @@ def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
     return text in _PERMALINKS or (not text and bool(classes & _PERMALINK_CLASSES))
 
 
-def _drop(element: etree._Element) -> None:
+def _remove(element: etree._Element) -> None:
     """Remove an element; its tail and the anchors inside it stay."""
     parent = element.getparent()
     if parent is None:
@@ -151,7 +151,7 @@ def mark_backlinks(root: etree._Element) -> None:
     """Mark back references as `backlink`, as EPUB does, and remove rules above notes."""
     for element in list(root.iter()):
         name = local_name(element)
-        if name == "a" and "#" in (element.get("href") or "") and _leads_back(element):
+        if name == "a" and "#" in (element.get("href") or "") and _is_backlink(element):
             element.set(EPUB_TYPE, "backlink")
         elif name == "hr" and _is_over_notes(element):
             parent = element.getparent()
@@ -166,7 +166,7 @@ def mark_backlinks(root: etree._Element) -> None:
                 item.set(EPUB_TYPE, "footnote")
 
 
-def _leads_back(link: etree._Element) -> bool:
+def _is_backlink(link: etree._Element) -> bool:
     return bool(classes_of(link) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(link)))
 
 

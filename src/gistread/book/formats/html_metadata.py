@@ -24,8 +24,8 @@ _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\
 
 def metadata_of(root: etree._Element) -> Metadata:
     meta = _meta(root)
-    framed = _framed(root)
-    authors = (name for value in _all(meta, _AUTHORS) if _is_name(value) for name in _names(value))
+    framed = _gutenberg_header(root)
+    authors = (name for value in _first_present(meta, _AUTHORS) if _is_name(value) for name in _names(value))
     return Metadata(
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
@@ -37,7 +37,7 @@ def metadata_of(root: etree._Element) -> Metadata:
     )
 
 
-def _framed(root: etree._Element) -> GutenbergText:
+def _gutenberg_header(root: etree._Element) -> GutenbergText:
     """Metadata of a Project Gutenberg header."""
     header = next((element for element in root.iter() if element.get("id") == "pg-header"), None)
     if header is None:
@@ -59,17 +59,17 @@ def _meta(root: etree._Element) -> dict[str, list[str]]:
     return found
 
 
-def _all(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
+def _first_present(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
     """Values of the first of these keys that is present."""
     return next((meta[key] for key in keys if key in meta), [])
 
 
 def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
-    named = _all(meta, _TITLES[:3])
+    named = _first_present(meta, _TITLES[:3])
     if named:
         return named[0]
     title = next((plain_text(e) for e in root.iter() if local_name(e) == "title" and not _in_picture(e)), "")
-    title = title or next(iter(_all(meta, _TITLES)), "")
+    title = title or next(iter(_first_present(meta, _TITLES)), "")
     headings = [plain_text(e) for e in root.iter() if local_name(e) == "h1"]
     parts = _SITE.split(title)
     if len(headings) == 1 and len(parts) > 1 and headings[0] in (parts[0], parts[-1]):
@@ -98,7 +98,7 @@ def _is_name(value: str) -> bool:
 def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
     body = next((element for element in root.iter() if local_name(element) == "body"), root)
     said = [element.get(key) for element in (root, body) for key in ("lang", _XML_LANG)]
-    return next(filter(None, (language_tag(value or "") for value in (*said, *_all(meta, _LANGUAGES)))), "")
+    return next(filter(None, (language_tag(value or "") for value in (*said, *_first_present(meta, _LANGUAGES)))), "")
 
 
 def _cover(root: etree._Element) -> str:

@@ -8,7 +8,7 @@ from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from gistread.book.formats.elements.markup import parse_page
-from gistread.book.formats.elements.single_document import read_tree
+from gistread.book.formats.elements.single_document import book_from_tree
 from gistread.book.formats.encoding import decode
 from gistread.book.formats.front_matter import split_front_matter
 from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
@@ -30,7 +30,7 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} has no text in it, or more than any book.")
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return read_tree(root, name, "markdown", metadata)
+    return book_from_tree(root, name, "markdown", metadata)
 
 
 def _parser() -> MarkdownIt:

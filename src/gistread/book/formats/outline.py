@@ -12,8 +12,8 @@ from gistread.book.formats.headings import (
     NUMERALS,
     Candidate,
     Rank,
-    candidate,
     entry_key,
+    heading_candidate,
     is_capitals,
     is_contents,
     is_short_line,
@@ -51,11 +51,11 @@ _CHARACTERS_OF_A_PRINTED_PAGE = 2600
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
-    found = [c for c in (candidate(i, block) for i, block in enumerate(blocks)) if c]
+    found = [c for c in (heading_candidate(i, block) for i, block in enumerate(blocks)) if c]
     sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
     markdown = [c for c in found if c.family == "markdown"]
     if len(markdown) >= 2:
-        return _marked_up(markdown)
+        return _markdown_outline(markdown)
     found = _without_names_of_chapters([c for c in found if c.family != "markdown"])
     found = _without_contents(found, blocks, sizes)
     found = _without_stray_numerals(found, sizes)
@@ -72,7 +72,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     )
 
 
-def _marked_up(found: list[Candidate]) -> Outline:
+def _markdown_outline(found: list[Candidate]) -> Outline:
     """Markdown states levels. A single top heading at the start is the book's title."""
     highest = min(c.level for c in found)
     tops = [c for c in found if c.level == highest]

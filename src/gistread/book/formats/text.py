@@ -6,12 +6,12 @@ from pathlib import PurePath
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.encoding import Decoded, decode
 from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
-from gistread.book.formats.headings import candidate, is_short_line, parted
+from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Heading, Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import clean, one_line
-from gistread.book.sniff import READABLE
+from gistread.book.sniff import SUPPORTED_FORMATS
 from gistread.errors import BookError
 
 # _Emphasis_ as Project Gutenberg writes it; not inside words, so that snake_case stays.
@@ -30,13 +30,14 @@ def read_text(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(
-            f"{name} is not a book: its content is binary data of an unknown kind.", f"gistread reads {READABLE}."
+            f"{name} is not a book: its content is binary data of an unknown kind.",
+            f"gistread reads {SUPPORTED_FORMATS}.",
         )
     unwrapped = strip_gutenberg(clean(decoded.text))
-    found = [part for block in split_into_blocks(unwrapped.text) for part in parted(block)]
+    found = [part for block in split_into_blocks(unwrapped.text) for part in split_heading(block)]
     shape = outline(found)
     builder = BookBuilder()
-    _fill(builder, found, shape)
+    _add_blocks(builder, found, shape)
     if not builder.characters:
         raise BookError(f"{name} has no text in it, only white space.")
     return builder.build(
@@ -48,7 +49,7 @@ def read_text(data: bytes, name: str) -> Book:
     )
 
 
-def _fill(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
+def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
     headings = {heading.index: heading for heading in shape.headings}
     heading_until = 0
     level = 0
@@ -72,7 +73,7 @@ def _without_emphasis(text: str) -> str:
 
 def _first_line(found: list[TextBlock]) -> str:
     """The first line if it stands alone like a title."""
-    if len(found) < 2 or not is_short_line(found[0]) or candidate(0, found[0]):
+    if len(found) < 2 or not is_short_line(found[0]) or heading_candidate(0, found[0]):
         return ""
     text = _without_emphasis(one_line(found[0].text))
     return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text

@@ -59,7 +59,7 @@ _WIDTH_OF_FEW_LINES = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _Wrapping:
     """How the lines of a file were wrapped."""
 
     layout: TextLayout
@@ -83,7 +83,7 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
     """The blocks of `text`, which `normalise.clean` has cleaned, in order."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     # Nobody wraps by bytes where most letters take two.
-    setting = _setting(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
+    setting = _detect_wrapping(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
     if setting.layout is TextLayout.LINES:
         yield from _line_blocks(lines)
         return
@@ -91,7 +91,7 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
     for group, gap in _groups(lines):
         parts = _indented_parts(group) if setting.layout is TextLayout.INDENTS else [group]
         for number, part in enumerate(parts):
-            for block in _classified(part, setting, 0 if number else gap):
+            for block in _classify(part, setting, 0 if number else gap):
                 if starred and _STARRED_NOTE.match(block.lines[0].lstrip()) and block.kind is not ParagraphKind.BREAK:
                     yield TextBlock(block.lines, ParagraphKind.NOTE, block.gap)
                 else:
@@ -99,28 +99,28 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
                     yield block
 
 
-def _setting(lines: list[str], *, in_bytes: bool) -> _Setting:
+def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping:
     filled = [line for line in lines if line]
     lengths = sorted(map(len, filled)) or [0]
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    wrapped = _Setting(TextLayout.EMPTY_LINES, width, in_bytes)
+    wrapped = _Wrapping(TextLayout.EMPTY_LINES, width, in_bytes)
     if width > _WIDEST_COLUMNS:
-        return _Setting(TextLayout.LINES, width, in_bytes)
+        return _Wrapping(TextLayout.LINES, width, in_bytes)
     followed = sum(bool(a and b) for a, b in pairwise(lines))
     if not followed:
-        return _Setting(TextLayout.LINES, width, in_bytes)
+        return _Wrapping(TextLayout.LINES, width, in_bytes)
     if width > _WRAPPED_COLUMNS:
         short = sum(wrapped.is_short(a, b) for a, b in pairwise(lines) if a and b)
         if short > followed * 0.2:
-            return _Setting(TextLayout.LINES, width, in_bytes)
+            return _Wrapping(TextLayout.LINES, width, in_bytes)
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly any empty lines: paragraphs show by indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
         if len(filled) * 0.02 < indented < len(filled) * 0.7:
-            return _Setting(TextLayout.INDENTS, width, in_bytes)
+            return _Wrapping(TextLayout.INDENTS, width, in_bytes)
         ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
         if ended > len(filled) * 0.6:
-            return _Setting(TextLayout.LINES, width, in_bytes)
+            return _Wrapping(TextLayout.LINES, width, in_bytes)
     return wrapped
 
 
@@ -168,7 +168,7 @@ def _indented_parts(group: list[str]) -> list[list[str]]:
     return [group[a:b] for a, b in zip(cuts, [*cuts[1:], len(group)], strict=True)]
 
 
-def _classified(group: list[str], setting: _Setting, gap: int) -> Iterator[TextBlock]:
+def _classify(group: list[str], setting: _Wrapping, gap: int) -> Iterator[TextBlock]:
     """The blocks of a group: one, unless scene breaks stand at its edges without empty lines."""
     if len(group) == 1:
         yield TextBlock(tuple(group), _single_kind(group[0]), gap)
@@ -194,7 +194,7 @@ def _single_kind(line: str) -> ParagraphKind:
     return ParagraphKind.NOTE if _NOTE.match(line) else ParagraphKind.TEXT
 
 
-def _kind_of_group(group: list[str], setting: _Setting) -> ParagraphKind:
+def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:
     if _NOTE.match(group[0]):
         return ParagraphKind.NOTE
     indented = all(line[0] == " " for line in group)

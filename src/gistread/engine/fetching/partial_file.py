@@ -208,7 +208,7 @@ class PartialFile:
         while True:
             # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
             file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644), "r+b")
-            if not journal.lock(file):
+            if not journal.try_lock(file):
                 file.close()
                 raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it there.")
             # Between opening and locking another process may have completed and renamed it.

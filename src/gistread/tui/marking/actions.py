@@ -13,7 +13,7 @@ from textual.actions import SkipAction
 
 from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
-from gistread.marking.model import Color, Mark, MarkKind, changed, new_mark
+from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.caret import Selecting, Unit
@@ -152,7 +152,7 @@ class Marking(Moving):
             self.notify("The highlight was taken away. U brings it back.")
             return
         if same is not None:
-            self.marks.put(changed(same, kind=MarkKind.HIGHLIGHT, color=color), same)
+            self.marks.put(with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same)
         else:
             self.marks.put(new_mark(MarkKind.HIGHLIGHT, quote_at(self.book.text, *selected), color=color))
         self._tell_once(f"{COLOR_SIGNS[color]} {color} highlight: a click on it shows what can be done with it.")
@@ -210,7 +210,7 @@ class Marking(Moving):
                     self.marks.remove(mark)
                     self.notify("The note is empty and was deleted. U brings it back.")
                 return
-            self.marks.put(changed(mark, note=note), None if is_new else mark)
+            self.marks.put(with_changes(mark, note=note), None if is_new else mark)
             self.book_pane.drop_selection()
 
         self.app.push_screen(NoteScreen(title_of(mark, self.book), words, mark.note, keep), keep)
@@ -324,7 +324,7 @@ class Marking(Moving):
         self.app.push_screen(MarksScreen(book, marks, self.book_pane.place, self.notify), chosen)
 
     def action_look_up(self) -> None:
-        from gistread.dictionary import choose, word_in
+        from gistread.dictionary import choose_lookup, word_in
         from gistread.tui.marking.lookup import LookupScreen
 
         selected = self._selection("looks it up", Unit.WORD)
@@ -335,7 +335,7 @@ class Marking(Moving):
             self.warn("Select a word, or a few, to look them up.")
             return
         try:
-            lookup = choose(word, self.gistread.config.lookup_command)
+            lookup = choose_lookup(word, self.gistread.config.lookup_command)
         except GistreadError as error:
             self.warn(str(error))
             return

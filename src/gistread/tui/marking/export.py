@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, ExportFormat, file_name, format_of, render_export
+from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.text.cells import clean
 
@@ -51,10 +51,10 @@ class ExportScreen(ModalScreen[Path | None]):
 
     def _free(self, form: ExportFormat) -> Path:
         """A name in the folder that no file has yet."""
-        path = self._folder / file_name(self._book_title, form)
+        path = self._folder / export_file_name(self._book_title, form)
         number = 2
         while path.exists():
-            path = self._folder / f"{Path(file_name(self._book_title, form)).stem} ({number}).{form}"
+            path = self._folder / f"{Path(export_file_name(self._book_title, form)).stem} ({number}).{form}"
             number += 1
         return path
 
@@ -63,7 +63,7 @@ class ExportScreen(ModalScreen[Path | None]):
         typed = self.query_one("#export-path", Input)
         forms = list(ExportFormat)
         path = Path(typed.value)
-        form = format_of(path)
+        form = format_for(path)
         wanted = forms[(forms.index(form) + step) % len(forms)] if form else forms[0]
         was_offered = form is not None and path == self._free(form)
         typed.value = str(self._free(wanted) if was_offered else path.with_suffix(f".{wanted}"))
@@ -81,7 +81,7 @@ class ExportScreen(ModalScreen[Path | None]):
         """Write; what stands in the way is said, and a file that is there is replaced at the second Enter only."""
         typed = self.query_one("#export-path", Input).value.strip()
         path = self._folder / Path(typed).expanduser()
-        form = format_of(path)
+        form = format_for(path)
         if not typed or form is None:
             self._say("Name a file that ends with .md, .json or .txt.")
             return

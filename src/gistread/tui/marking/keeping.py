@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gistread.errors import StorageError
-from gistread.marking.model import Mark, in_order
+from gistread.marking.model import Mark, sorted_marks
 from gistread.marking.store import MarkStore, Stamp
 
 POLL_S = 2.0
@@ -46,7 +46,7 @@ class MarkKeeping:
     @property
     def marks(self) -> list[Mark]:
         """By place in the book."""
-        return in_order(list(self._marks.values()))
+        return sorted_marks(list(self._marks.values()))
 
     @property
     def can_undo(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
-from gistread.library.metadata import opened
+from gistread.library.metadata import book_file_of
 from gistread.library.model import BookFile
 from gistread.marking.text_quote import quote_at
 from gistread.user_data import SavedQuestion, UserData
@@ -99,6 +99,6 @@ class Keeping:
 def _file(path: Path, book: Book) -> BookFile | None:
     """None where the file is gone already."""
     try:
-        return opened(path, book)
+        return book_file_of(path, book)
     except OSError:
         return None

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library.adding import AddResult
 from gistread.library.entries import Order, in_order, matching
-from gistread.library.memories import read_by
+from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.tui.commands import BY_ID, Place, bindings, keys_of
@@ -161,7 +161,9 @@ class LibraryScreen(Screen[str | None]):
     def _show_about(self) -> None:
         entry = self._list.current
         facts, where = (
-            about(entry, read_by(entry, self._books.read_by), self._list.now_s, self.size.width) if entry else ("", "")
+            about(entry, furthest_reader(entry, self._books.read_by), self._list.now_s, self.size.width)
+            if entry
+            else ("", "")
         )
         if entry is not None and entry.missing:
             where += f"  {self._key('library-find')} looks for it."

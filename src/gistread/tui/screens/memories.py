@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textual.widgets import Input
 
 from gistread.book.model import Book
-from gistread.library.memories import said
+from gistread.library.memories import describe_memory
 from gistread.memory.model import GistMemory
 from gistread.memory.writer import MemoryHeader
 from gistread.tui.screens.listing import ListScreen, Row
@@ -34,7 +34,7 @@ class MemoriesScreen(ListScreen):
             self.query_one("#typed", Input).focus()
 
     def _row(self, header: MemoryHeader, now_s: float) -> Row:
-        who, facts = said(header, self._book, now_s)
+        who, facts = describe_memory(header, self._book, now_s)
         return Row(str(header.path), ("● " if self._is_shown(header) else "") + who, facts)
 
     def _is_shown(self, header: MemoryHeader) -> bool:

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from gistread.library.memories import read_by
+from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Place, bindings
@@ -163,7 +163,7 @@ class BookList(ScrollView, can_focus=True):
         if index >= len(self._entries):
             return Strip.blank(self.size.width, base)
         entry = self._entries[index]
-        row = lines(entry, read_by(entry, self._read), self.now_s, width)[line]
+        row = lines(entry, furthest_reader(entry, self._read), self.now_s, width)[line]
         here = index == self._at
         segments = [Segment(cell.text, self._style(cell.role, here)) for cell in row]
         if here:

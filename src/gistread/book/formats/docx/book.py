@@ -10,10 +10,10 @@ from gistread.book.formats.archive import Archive
 from gistread.book.formats.docx.numbering import read_numbering
 from gistread.book.formats.docx.package import PartError, main_part, metadata_of, related_part
 from gistread.book.formats.docx.runs import RunState
-from gistread.book.formats.docx.styles import Role, Styles, child, read_styles, value
-from gistread.book.formats.docx.tree import BodyWriter, finish, write_notes
+from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, child, read_styles
+from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
 from gistread.book.formats.elements.markup import local_name, plain_text
-from gistread.book.formats.elements.single_document import Metadata, read_tree
+from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.model import Book
 from gistread.errors import BookError
 
@@ -50,19 +50,19 @@ def read_docx(archive: Archive, name: str) -> Book:
         write_notes(writer, {_NOTES[kind]: part for kind, part in parts.items() if part and kind in _NOTES})
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested beyond all sense.") from error
-    finish(root)
+    finish_tree(root)
     metadata = metadata_of(archive)
     metadata = replace(
         metadata, title=metadata.title or _styled_title(root, writer), language=_language(metadata, state)
     )
-    return read_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
+    return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
     return any(
-        styles.paragraphs[style].role is Role.TITLE
+        styles.paragraphs[style].role is StyleRole.TITLE
         for element in body.iter()
-        if local_name(element) == "pstyle" and (style := value(element) or "") in styles.paragraphs
+        if local_name(element) == "pstyle" and (style := attribute(element) or "") in styles.paragraphs
     )
 
 
@@ -77,12 +77,12 @@ def _language(metadata: Metadata, state: RunState) -> str:
     counts = {language: count for language, count in state.characters.items() if language}
     most = max(counts, key=lambda language: counts[language], default="")
     for language in (most, metadata.language):
-        if language and _is_possible(language, "".join(state.sample)):
+        if language and _fits_script(language, "".join(state.sample)):
             return language
     return ""
 
 
-def _is_possible(language: str, sample: str) -> bool:
+def _fits_script(language: str, sample: str) -> bool:
     """Whether the letters fit the language; if they do not, it is only the default of the author's Word."""
     letters = [char for char in sample if char.isalpha()]
     latin = sum(char < "\u0250" for char in letters)

@@ -2,7 +2,7 @@
 
 from lxml import etree
 
-from gistread.book.formats.docx.styles import child, value
+from gistread.book.formats.docx.styles import attribute, child
 from gistread.book.formats.elements.markup import local_name
 
 _DEEPEST = 40
@@ -31,10 +31,10 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
     if name == "rad":
         return f"{part('deg')}√{_grouped(part('e'))}"
     if name == "nary":
-        sign = value(child(element, "narypr", "chr")) or "∫"
+        sign = attribute(child(element, "narypr", "chr")) or "∫"
         return f"{sign}{_limit('_', part('sub'))}{_limit('^', part('sup'))} {part('e')}"
     if name == "d":
-        opening, closing = (value(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
+        opening, closing = (attribute(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
         inside = ", ".join(equation_text(e, depth + 1) for e in element if local_name(e) == "e")
         return f"{'(' if opening is None else opening}{inside}{')' if closing is None else closing}"
     return "".join(equation_text(inner, depth + 1) for inner in element if not local_name(inner).endswith("pr"))

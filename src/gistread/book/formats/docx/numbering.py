@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.docx.styles import child, value
-from gistread.book.formats.elements.list_markers import BULLET, counted
+from gistread.book.formats.docx.styles import attribute, child
+from gistread.book.formats.elements.list_markers import BULLET, format_number
 from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
@@ -72,23 +72,25 @@ class Numbering:
         number = counts[level]
         number = _start(found, level) if number is None else number
         own = found.levels.get(level)
-        return counted(number, _FORMATS.get(own.style if own else "", "1"))
+        return format_number(number, _FORMATS.get(own.style if own else "", "1"))
 
 
 def read_numbering(root: etree._Element | None) -> Numbering:
     """The lists of numbering.xml."""
     if root is None:
         return Numbering()
-    families = {value(e, "abstractnumid") or "": e for e in root if local_name(e) == "abstractnum"}
-    by_style = {value(child(e, "stylelink")): name for name, e in families.items() if child(e, "stylelink") is not None}
+    families = {attribute(e, "abstractnumid") or "": e for e in root if local_name(e) == "abstractnum"}
+    by_style = {
+        attribute(child(e, "stylelink")): name for name, e in families.items() if child(e, "stylelink") is not None
+    }
     lists = {}
     for element in root:
         if local_name(element) != "num":
             continue
-        family = value(child(element, "abstractnumid")) or ""
-        linked = value(child(families.get(family), "numstylelink"))
+        family = attribute(child(element, "abstractnumid")) or ""
+        linked = attribute(child(families.get(family), "numstylelink"))
         family = by_style.get(linked, family) if linked else family
-        lists[value(element, "numid") or ""] = _list(family, families.get(family), element)
+        lists[attribute(element, "numid") or ""] = _list(family, families.get(family), element)
     return Numbering(lists)
 
 
@@ -98,9 +100,9 @@ def _list(family: str, abstract: etree._Element | None, element: etree._Element)
     for override in element:
         if local_name(override) != "lvloverride":
             continue
-        level = _integer(value(override, "ilvl"))
+        level = _integer(attribute(override, "ilvl"))
         levels.update(_levels(override))
-        start = value(child(override, "startoverride"))
+        start = attribute(child(override, "startoverride"))
         if start is not None:
             restarts.add(level)
             if level in levels:
@@ -111,11 +113,11 @@ def _list(family: str, abstract: etree._Element | None, element: etree._Element)
 def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:
     return [
         (
-            _integer(value(level, "ilvl")),
+            _integer(attribute(level, "ilvl")),
             _Level(
-                (value(child(level, "numfmt")) or "decimal").lower(),
-                value(child(level, "lvltext")) or "",
-                _integer(value(child(level, "start")), 1),
+                (attribute(child(level, "numfmt")) or "decimal").lower(),
+                attribute(child(level, "lvltext")) or "",
+                _integer(attribute(child(level, "start")), 1),
             ),
         )
         for level in (element if element is not None else ())

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.elements.markup import local_name, named, parse_foreign, parse_lenient, plain_text
+from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_recovering, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import Metadata
 from gistread.book.normalise import language_tag
 
@@ -73,7 +73,7 @@ def metadata_of(archive: Archive) -> Metadata:
     """Metadata in the core properties."""
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
     try:
-        root = parse_lenient(archive.read(path))
+        root = parse_recovering(archive.read(path))
     except ArchiveError:
         return Metadata()
     if root is None:
@@ -95,7 +95,7 @@ def _part(archive: Archive, path: str) -> DocxPart:
     text = _NOISE.sub("", text)
     if text.count("<") > _MOST_TAGS:
         raise PartError(f"its text {path} has more marks in it than any book")
-    tree = parse_foreign(text, most_tags=_MOST_TAGS)
+    tree = parse_xml(text, most_tags=_MOST_TAGS)
     if tree is None:
         raise PartError(f"its text {path} is not XML")
     return DocxPart(tree.root, _relations(archive, path), tree.repaired)
@@ -104,14 +104,14 @@ def _part(archive: Archive, path: str) -> DocxPart:
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     folder, name = posixpath.split(path)
     try:
-        root = parse_lenient(archive.read(posixpath.join(folder, "_rels", f"{name}.rels")))
+        root = parse_recovering(archive.read(posixpath.join(folder, "_rels", f"{name}.rels")))
     except ArchiveError:
         return {}
     found = {}
-    for element in named(root, "relationship") if root is not None else ():
+    for element in elements_named(root, "relationship") if root is not None else ():
         target, external = element.get("Target", ""), element.get("TargetMode", "").lower() == "external"
         if not external:
-            target = normalised(target if target.startswith("/") else posixpath.join(folder, target))
+            target = normalise_path(target if target.startswith("/") else posixpath.join(folder, target))
         kind = element.get("Type", "").rpartition("/")[2].lower()
         found[element.get("Id", "")] = Relation(kind, target, external)
     return found

@@ -11,13 +11,13 @@ from lxml import etree
 
 from gistread.book.formats.docx.equations import equation_text
 from gistread.book.formats.docx.package import Relation
-from gistread.book.formats.docx.styles import Look, Styles, child, look_of, value
-from gistread.book.formats.elements.list_markers import counted
+from gistread.book.formats.docx.styles import RunFormat, Styles, attribute, child, run_format_of
+from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
-_PASSED_OVER = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))
+_IGNORED = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))
 _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
@@ -29,7 +29,7 @@ _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class NoteReference:
     """A note that the text refers to."""
 
     kind: str
@@ -55,7 +55,7 @@ class RunState:
 
     styles: Styles
     relations: Mapping[str, Relation]
-    references: list[Reference] = field(default_factory=list)
+    references: list[NoteReference] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     """Notes so far, by kind."""
     characters: dict[str, int] = field(default_factory=dict)
@@ -101,8 +101,8 @@ class RunWriter:
         elif name in _DELETED:
             self.state.changes += 1
         elif name == "omath" or name == "omathpara":
-            self._text(equation_text(element), Look())
-        elif name not in _PASSED_OVER:
+            self._text(equation_text(element), RunFormat())
+        elif name not in _IGNORED:
             for inner in element:
                 self._element(inner)
 
@@ -112,7 +112,7 @@ class RunWriter:
             self._element(inner)
 
     def _bookmark(self, element: etree._Element) -> None:
-        name = value(element, "name")
+        name = attribute(element, "name")
         if name and name != "_GoBack":
             self._place(name)
 
@@ -121,8 +121,8 @@ class RunWriter:
         self._leaf = None
 
     def _hyperlink(self, element: etree._Element) -> None:
-        relation = self.state.relations.get(value(element, "id") or "")
-        anchor = value(element, "anchor")
+        relation = self.state.relations.get(attribute(element, "id") or "")
+        anchor = attribute(element, "anchor")
         href = relation.target if relation else ""
         if anchor:
             href = f"{href}#{anchor}"
@@ -145,7 +145,7 @@ class RunWriter:
         return outer
 
     def _simple_field(self, element: etree._Element) -> None:
-        self._inside(element, _href(value(element, "instr") or ""))
+        self._inside(element, _href(attribute(element, "instr") or ""))
 
     def _alternatives(self, element: etree._Element) -> None:
         """Write the first of several alternatives, which is the best."""
@@ -158,8 +158,8 @@ class RunWriter:
     def _run(self, element: etree._Element) -> None:
         state = self.state
         properties = child(element, "rpr")
-        look = look_of(properties)
-        style = value(child(properties, "rstyle")) or ""
+        look = run_format_of(properties)
+        style = attribute(child(properties, "rstyle")) or ""
         if style in state.styles.looks:
             look = look.over(state.styles.looks[style])
         if look.hidden:
@@ -167,10 +167,10 @@ class RunWriter:
         for inner in element:
             self._run_part(inner, local_name(inner), look)
 
-    def _run_part(self, element: etree._Element, name: str, look: Look) -> None:
+    def _run_part(self, element: etree._Element, name: str, look: RunFormat) -> None:
         state = self.state
         if name == "fldchar":
-            self._field(value(element, "fldchartype") or "")
+            self._field(attribute(element, "fldchartype") or "")
         elif name == "instrtext":
             if state.fields and not state.fields[-1].has_result:
                 state.fields[-1].instruction += element.text or ""
@@ -182,13 +182,13 @@ class RunWriter:
         elif name in ("tab", "ptab"):
             self._text("\t", look)
         elif name in ("br", "cr"):
-            if value(element, "type") not in ("page", "column"):
+            if attribute(element, "type") not in ("page", "column"):
                 etree.SubElement(self.target, "br")
                 self._leaf = None
         elif name == "nobreakhyphen":
             self._text("\u2011", look)
         elif name == "sym":
-            self._text(_symbol(value(element, "char") or ""), look)
+            self._text(_symbol(attribute(element, "char") or ""), look)
         elif name in ("footnotereference", "endnotereference"):
             self._reference(element, name.removesuffix("reference"))
         elif name == "commentreference":
@@ -197,7 +197,7 @@ class RunWriter:
             self._ruby(element)
         elif name in _DELETED:
             state.changes += 1
-        elif name not in _PASSED_OVER:
+        elif name not in _IGNORED:
             self._element(element)
 
     def _field(self, kind: str) -> None:
@@ -215,14 +215,14 @@ class RunWriter:
                 # A field that began in another paragraph ended with it.
                 self.target, self._leaf = around[1], None
 
-    def _text(self, text: str, look: Look) -> None:
+    def _text(self, text: str, look: RunFormat) -> None:
         if not text:
             return
         if self._custom_reference is not None:
             link, kind, number = self._custom_reference
             self._custom_reference = None
             link.text = text
-            self.state.references.append(Reference(kind, number, text.strip()))
+            self.state.references.append(NoteReference(kind, number, text.strip()))
             return
         language = self._language(text, look)
         key = (
@@ -240,7 +240,7 @@ class RunWriter:
             self._leaf_key = key
         self._append(text)
 
-    def _begin(self, look: Look, language: str) -> etree._Element:
+    def _begin(self, look: RunFormat, language: str) -> etree._Element:
         """The innermost element for a look; the paragraph itself for none."""
         tags = [
             tag
@@ -275,7 +275,7 @@ class RunWriter:
         else:
             leaf.text = (leaf.text or "") + text
 
-    def _language(self, text: str, look: Look) -> str:
+    def _language(self, text: str, look: RunFormat) -> str:
         """Language of a run that contains letters."""
         letters = len(_LETTER.findall(text))
         if not letters:
@@ -290,18 +290,18 @@ class RunWriter:
         return language
 
     def _reference(self, element: etree._Element, kind: str) -> None:
-        number = value(element, "id") or ""
+        number = attribute(element, "id") or ""
         link = etree.SubElement(self.target, "a")
         link.set("href", f"#{kind} {number}")
         link.set(EPUB_TYPE, "noteref")
         self._leaf = None
-        if (value(element, "custommarkfollows") or "0").lower() in ("1", "true", "on"):
+        if (attribute(element, "custommarkfollows") or "0").lower() in ("1", "true", "on"):
             self._custom_reference = (link, kind, number)
             return
         count = self.state.counts[kind] = self.state.counts.get(kind, 0) + 1
-        label = counted(count, "i" if kind == "endnote" else "1")
+        label = format_number(count, "i" if kind == "endnote" else "1")
         link.text = label
-        self.state.references.append(Reference(kind, number, label))
+        self.state.references.append(NoteReference(kind, number, label))
 
     def _ruby(self, element: etree._Element) -> None:
         ruby = etree.SubElement(self.target, "ruby")
@@ -313,26 +313,28 @@ class RunWriter:
 
     def _picture(self, element: etree._Element) -> None:
         """Write a drawing: its pictures, rules and text boxes."""
-        words = next(filter(None, (value(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), "")
-        words = words or next(filter(None, (value(e, "alt") for e in _drawn(element, "shape"))), "")
+        words = next(
+            filter(None, (attribute(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), ""
+        )
+        words = words or next(filter(None, (attribute(e, "alt") for e in _drawn(element, "shape"))), "")
         for inner in _drawn(element, "blip", "imagedata", "rect", "txbxcontent"):
             name = local_name(inner)
             if name == "txbxcontent":
                 self.boxes.append(inner)
             elif name == "rect":
-                if (value(inner, "hr") or "").lower() in ("t", "true", "1"):
+                if (attribute(inner, "hr") or "").lower() in ("t", "true", "1"):
                     self.boxes.append(etree.Element("hr"))
             else:
                 self._image(inner, words)
 
     def _image(self, element: etree._Element, words: str) -> None:
-        numbers = (value(element, key) for key in ("embed", "link", "id"))
+        numbers = (attribute(element, key) for key in ("embed", "link", "id"))
         relation = next((self.state.relations[n] for n in numbers if n and n in self.state.relations), None)
         if relation is None:
             return
         image = etree.SubElement(self.target, "img")
         image.set("src", relation.target)
-        words = words or value(element, "title") or ""
+        words = words or attribute(element, "title") or ""
         if words:
             image.set("alt", words)
         self._leaf = None

@@ -14,7 +14,7 @@ from lxml import etree
 from gistread.book.formats.elements.markup import local_name
 
 
-class Role(Enum):
+class StyleRole(Enum):
     TEXT = auto()
     TITLE = auto()
     HEADING = auto()
@@ -25,14 +25,14 @@ class Role(Enum):
     CONTENTS = auto()
 
 
-_BY_NAME: tuple[tuple[re.Pattern[str], Role], ...] = (
-    (re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"), Role.CONTENTS),
-    (re.compile(r"heading\s*[1-9]"), Role.HEADING),
-    (re.compile(r"title|book title|document title"), Role.TITLE),
-    (re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"), Role.QUOTE),
-    (re.compile(r"verse.*|poem.*|poetry.*|stanza.*|lyrics.*"), Role.VERSE),
-    (re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"), Role.CODE),
-    (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), Role.CAPTION),
+_BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
+    (re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"), StyleRole.CONTENTS),
+    (re.compile(r"heading\s*[1-9]"), StyleRole.HEADING),
+    (re.compile(r"title|book title|document title"), StyleRole.TITLE),
+    (re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"), StyleRole.QUOTE),
+    (re.compile(r"verse.*|poem.*|poetry.*|stanza.*|lyrics.*"), StyleRole.VERSE),
+    (re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"), StyleRole.CODE),
+    (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), StyleRole.CAPTION),
 )
 _LEVEL = re.compile(r"heading\s*([1-9])")
 _DEEPEST = 20
@@ -41,7 +41,7 @@ _BODY_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RunFormat:
     """Formatting of a run; None inherits."""
 
     bold: bool | None = None
@@ -57,7 +57,7 @@ class Look:
     """By script: "val" (western), "eastAsia", "bidi"."""
     code: bool | None = None
 
-    def over(self, below: "Look") -> "Look":
+    def over(self, below: "RunFormat") -> "RunFormat":
         """This look, completed by `below`."""
         said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         said = {name: what for name, what in said.items() if what is not None}
@@ -66,7 +66,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class ParagraphStyle:
-    role: Role = Role.TEXT
+    role: StyleRole = StyleRole.TEXT
     level: int = 0
     """Of a heading, from 1."""
     numbering: tuple[str, int] | None = None
@@ -76,13 +76,13 @@ class ParagraphStyle:
 @dataclass(frozen=True, slots=True)
 class Styles:
     paragraphs: Mapping[str, ParagraphStyle] = field(default_factory=dict)
-    looks: Mapping[str, Look] = field(default_factory=dict)
+    looks: Mapping[str, RunFormat] = field(default_factory=dict)
     """Of character styles."""
     language: str = ""
     """Default language."""
 
 
-def value(element: etree._Element | None, name: str = "val") -> str | None:
+def attribute(element: etree._Element | None, name: str = "val") -> str | None:
     """An attribute by its lower-case name without namespace."""
     if element is None:
         return None
@@ -100,29 +100,29 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
     return element
 
 
-def is_on(properties: etree._Element, name: str) -> bool | None:
+def is_enabled(properties: etree._Element, name: str) -> bool | None:
     """Value of an on/off property; None if absent."""
     found = child(properties, name)
     if found is None:
         return None
-    return (value(found) or "true").lower() not in ("0", "false", "off", "none")
+    return (attribute(found) or "true").lower() not in ("0", "false", "off", "none")
 
 
-def look_of(properties: etree._Element | None) -> Look:
+def run_format_of(properties: etree._Element | None) -> RunFormat:
     """The look that run properties (`rPr`) define."""
     if properties is None or not len(properties):
-        return Look()
-    strike, double = is_on(properties, "strike"), is_on(properties, "dstrike")
+        return RunFormat()
+    strike, double = is_enabled(properties, "strike"), is_enabled(properties, "dstrike")
     languages = child(properties, "lang")
-    return Look(
-        bold=is_on(properties, "b"),
-        italic=is_on(properties, "i"),
-        underline=is_on(properties, "u"),
+    return RunFormat(
+        bold=is_enabled(properties, "b"),
+        italic=is_enabled(properties, "i"),
+        underline=is_enabled(properties, "u"),
         strike=double if strike is None else strike or bool(double),
-        small_capitals=is_on(properties, "smallcaps"),
-        hidden=is_on(properties, "vanish"),
-        position=value(child(properties, "vertalign")),
-        right_to_left=is_on(properties, "rtl"),
+        small_capitals=is_enabled(properties, "smallcaps"),
+        hidden=is_enabled(properties, "vanish"),
+        position=attribute(child(properties, "vertalign")),
+        right_to_left=is_enabled(properties, "rtl"),
         languages={str(key).rpartition("}")[2]: str(text) for key, text in languages.attrib.items()}
         if languages is not None
         else {},
@@ -134,41 +134,41 @@ def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
     numbers = child(properties, "numpr")
     if numbers is None:
         return None
-    level = value(child(numbers, "ilvl")) or "0"
-    return value(child(numbers, "numid")) or "", int(level) if level.isdecimal() else 0
+    level = attribute(child(numbers, "ilvl")) or "0"
+    return attribute(child(numbers, "numid")) or "", int(level) if level.isdecimal() else 0
 
 
 def read_styles(root: etree._Element | None) -> Styles:
     """The styles of styles.xml with everything they inherit."""
     if root is None:
         return Styles()
-    elements = {value(e, "styleid") or "": e for e in root if local_name(e) == "style"}
+    elements = {attribute(e, "styleid") or "": e for e in root if local_name(e) == "style"}
     paragraphs: dict[str, ParagraphStyle] = {}
-    looks: dict[str, Look] = {}
+    looks: dict[str, RunFormat] = {}
     for name, element in elements.items():
-        if value(element, "type") == "character":
-            looks[name] = _look(_chain(element, elements))
-        elif value(element, "type") in ("paragraph", None):
+        if attribute(element, "type") == "character":
+            looks[name] = _character_format(_chain(element, elements))
+        elif attribute(element, "type") in ("paragraph", None):
             paragraphs[name] = _paragraph(_chain(element, elements))
-    defaults = look_of(child(root, "docdefaults", "rprdefault", "rpr"))
+    defaults = run_format_of(child(root, "docdefaults", "rprdefault", "rpr"))
     return Styles(paragraphs, looks, defaults.languages.get("val", ""))
 
 
 def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> list[etree._Element]:
     """A style and its ancestors, the nearest first."""
     chain = [element]
-    below = elements.get(value(child(element, "basedon")) or "")
+    below = elements.get(attribute(child(element, "basedon")) or "")
     while below is not None and below not in chain and len(chain) < _DEEPEST:
         chain.append(below)
-        below = elements.get(value(child(below, "basedon")) or "")
+        below = elements.get(attribute(child(below, "basedon")) or "")
     return chain
 
 
-def _look(chain: list[etree._Element]) -> Look:
-    look = Look()
+def _character_format(chain: list[etree._Element]) -> RunFormat:
+    look = RunFormat()
     for element in reversed(chain):
-        look = look_of(child(element, "rpr")).over(look)
-    name = (value(child(chain[0], "name")) or "").lower()
+        look = run_format_of(child(element, "rpr")).over(look)
+    name = (attribute(child(chain[0], "name")) or "").lower()
     if name == "hyperlink":
         # The underline of a link is not emphasis.
         return replace(look, underline=None)
@@ -178,17 +178,17 @@ def _look(chain: list[etree._Element]) -> Look:
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
-    role, level = Role.TEXT, 0
+    role, level = StyleRole.TEXT, 0
     for element in reversed(chain):
-        name = (value(child(element, "name")) or "").lower()
+        name = (attribute(child(element, "name")) or "").lower()
         found = next((role for pattern, role in _BY_NAME if pattern.fullmatch(name)), None)
-        outline = value(child(element, "ppr", "outlinelvl")) or ""
+        outline = attribute(child(element, "ppr", "outlinelvl")) or ""
         if found:
             role = found
             numbered = _LEVEL.match(name)
             level = int(numbered[1]) if numbered else 0
-        if outline.isdecimal() and role not in (Role.TITLE, Role.CONTENTS):
-            role, level = (Role.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (Role.TEXT, 0)
+        if outline.isdecimal() and role not in (StyleRole.TITLE, StyleRole.CONTENTS):
+            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (StyleRole.TEXT, 0)
     numbering = next((n for n in (numbering_of(child(element, "ppr")) for element in chain) if n), None)
     if numbering and not numbering[0]:
         # A style may set the level and inherit the list.

@@ -8,8 +8,8 @@ from lxml import etree
 from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
-from gistread.book.formats.docx.styles import ParagraphStyle, Role, child, numbering_of, value
-from gistread.book.formats.elements.list_markers import BULLET, MARKER
+from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, attribute, child, numbering_of
+from gistread.book.formats.elements.list_markers import BULLET, MARKER_ATTRIBUTE
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.text_blocks import is_break
@@ -20,7 +20,7 @@ _CONTENTS = "contents"
 _EMPTY = "empty"
 # If more paragraphs are empty, they are spacing and separate no scenes.
 _PARAGRAPHS_FOR_ONE_EMPTY = 6
-_OF_TEXT = frozenset(("p", "blockquote"))
+_PROSE_TAGS = frozenset(("p", "blockquote"))
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class BodyWriter:
                 self.write(inner)
 
     def _bookmark(self, element: etree._Element) -> None:
-        name = value(element, "name")
+        name = attribute(element, "name")
         if name and name != "_GoBack":
             self.state.places.append(name)
 
     def _content_control(self, element: etree._Element) -> None:
-        gallery = value(child(element, "sdtpr", "docpartobj", "docpartgallery")) or ""
+        gallery = attribute(child(element, "sdtpr", "docpartobj", "docpartgallery")) or ""
         content = child(element, "sdtcontent")
         if content is None:
             return
@@ -75,11 +75,11 @@ class BodyWriter:
 
     def _paragraph(self, element: etree._Element) -> None:
         properties = child(element, "ppr")
-        style = self.state.styles.paragraphs.get(value(child(properties, "pstyle")) or "", ParagraphStyle())
-        in_contents = style.role is Role.CONTENTS or self.state.is_in_contents
-        level = value(child(properties, "outlinelvl")) or ""
-        if level.isdecimal() and style.role is Role.TEXT and int(level) < 9:
-            style = ParagraphStyle(Role.HEADING, int(level) + 1, style.numbering)
+        style = self.state.styles.paragraphs.get(attribute(child(properties, "pstyle")) or "", ParagraphStyle())
+        in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
+        level = attribute(child(properties, "outlinelvl")) or ""
+        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < 9:
+            style = ParagraphStyle(StyleRole.HEADING, int(level) + 1, style.numbering)
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
         writer.write(element)
@@ -100,11 +100,11 @@ class BodyWriter:
     def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
         """Write a finished paragraph according to its style."""
         role = style.role
-        empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is Role.HEADING)
+        empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
         if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
             draft.set("class", _EMPTY)
             self._add(draft)
-        elif role in (Role.HEADING, Role.TITLE):
+        elif role in (StyleRole.HEADING, StyleRole.TITLE):
             if not is_break(plain_text(draft)):
                 draft.tag = f"h{self._level(style)}"
             if marker and marker[0] != BULLET:
@@ -112,21 +112,21 @@ class BodyWriter:
             self._add(draft)
         elif marker:
             self._item(draft, *marker)
-        elif role is Role.QUOTE:
+        elif role is StyleRole.QUOTE:
             quote = etree.Element("blockquote")
             quote.append(draft)
             self._add(quote)
-        elif role is Role.CODE:
+        elif role is StyleRole.CODE:
             self._code(draft)
-        elif role is Role.VERSE:
+        elif role is StyleRole.VERSE:
             self._verse(draft)
         else:
-            if role is Role.CAPTION:
+            if role is StyleRole.CAPTION:
                 draft.set("class", "caption")
             self._add(draft)
 
     def _level(self, style: ParagraphStyle) -> int:
-        return 1 if style.role is Role.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
+        return 1 if style.role is StyleRole.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
 
     def _add(self, element: etree._Element) -> None:
         """Append a block that is not a list item; it ends open lists."""
@@ -141,7 +141,7 @@ class BodyWriter:
         while len(self._lists) <= min(level, _DEEPEST_LIST):
             self._lists.append(etree.SubElement(self._lists[-1], "ul"))
         draft.tag = "li"
-        draft.set(MARKER, marker)
+        draft.set(MARKER_ATTRIBUTE, marker)
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
@@ -186,7 +186,7 @@ class BodyWriter:
 
     def _cell(self, element: etree._Element) -> None:
         merged = child(element, "tcpr", "vmerge")
-        if merged is not None and value(merged) != "restart":
+        if merged is not None and attribute(merged) != "restart":
             etree.SubElement(self.target, "td")
         else:
             self._within(element, "td")
@@ -219,7 +219,7 @@ _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
 def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     """Append the notes that the text refers to, in order of reference. `parts`: the notes parts by kind."""
     notes = {
-        (kind, value(element, "id")): (element, part)
+        (kind, attribute(element, "id")): (element, part)
         for kind, part in parts.items()
         for element in part.root
         if local_name(element) == kind
@@ -246,9 +246,9 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     writer.target = outer
 
 
-def finish(root: etree._Element) -> None:
+def finish_tree(root: etree._Element) -> None:
     """Apply what needs the whole document: scene breaks, captions, removal of the table of contents."""
-    _part_scenes(root)
+    _add_scene_breaks(root)
     for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
         picture = caption.getprevious()
         if (
@@ -257,7 +257,7 @@ def finish(root: etree._Element) -> None:
             and not plain_text(picture)
             and picture.find(".//img") is not None
         ):
-            _put_in_figure(picture, caption)
+            _wrap_in_figure(picture, caption)
         else:
             del caption.attrib["class"]
     if any(e.tag in ("h1", "h2", "h3") for e in root.iter()):
@@ -267,7 +267,7 @@ def finish(root: etree._Element) -> None:
                 parent.remove(contents)
 
 
-def _part_scenes(root: etree._Element) -> None:
+def _add_scene_breaks(root: etree._Element) -> None:
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
     paragraphs = sum(1 for _ in root.iter("p"))
     parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
@@ -279,10 +279,10 @@ def _part_scenes(root: etree._Element) -> None:
 
 
 def _is_prose(element: etree._Element | None) -> bool:
-    return element is not None and element.tag in _OF_TEXT and not element.get("class")
+    return element is not None and element.tag in _PROSE_TAGS and not element.get("class")
 
 
-def _put_in_figure(picture: etree._Element, caption: etree._Element) -> None:
+def _wrap_in_figure(picture: etree._Element, caption: etree._Element) -> None:
     figure = etree.Element("figure")
     parent = picture.getparent()
     if parent is None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gistread.book import inline
-from gistread.book.builder import BookBuilder, Resolve, Target
+from gistread.book.builder import BookBuilder, LinkTarget, ResolveLink
 from gistread.book.formats.elements.linking import LinkedDocuments
 from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
@@ -13,11 +13,11 @@ Chapters = Callable[[str, XhtmlDocument], Mapping[int, Sequence[tuple[str, int]]
 """Chapters of the document at a path: (title, level) by index of their first paragraph."""
 
 
-def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) -> Resolve:
+def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) -> ResolveLink:
     """Add every document to `builder`. Returns the link resolver for `build`."""
     places: dict[str, list[tuple[int, int]]] = {}
     last_start = 0
-    left = inline.MOST_MARKS_OF_BOOK
+    left = inline.MAX_MARKS_PER_BOOK
     for path, document in linked.documents.items():
         begins = chapters(path, document)
         places[path] = own = []
@@ -33,7 +33,7 @@ def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) 
             own.append((start, builder.characters))
         own.append((builder.next_start, builder.next_start))
 
-    def resolve(mark: InlineMark) -> Target | None:
+    def resolve(mark: InlineMark) -> LinkTarget | None:
         target = linked.targets.get(mark.href)
         if target is None:
             return None
@@ -41,6 +41,6 @@ def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) 
         # The end of the book belongs to its last paragraph.
         start = min(own[target.first][0], last_start)
         end = own[target.last - 1][1] if target.last else None
-        return Target(start, end if end and end > start else None)
+        return LinkTarget(start, end if end and end > start else None)
 
     return resolve

@@ -50,7 +50,7 @@ class Collector:
     """Of all paragraphs so far."""
 
     def text(self, text: str) -> None:
-        self._buffer.append(text if text.isascii() else inline.without_marks(text))
+        self._buffer.append(text if text.isascii() else inline.strip_marks(text))
 
     def end_line(self) -> None:
         self._buffer.append(LINE_END)
@@ -84,9 +84,9 @@ class Collector:
             if picture.at >= start:
                 self._place(picture, _among_words(picture.words))
         self._pictures = [picture for picture in self._pictures if picture.at < start]
-        words = inline.bind("".join(self._buffer[start:]))
+        words = inline.attach_marks("".join(self._buffer[start:]))
         del self._buffer[start:]
-        return " ".join(words.split()) if inline.without_marks(words).strip() else ""
+        return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
 
     def take(self, *, heading: bool = False) -> CollectedText | None:
         """Finish the paragraph; None if it is empty. Open marks continue in the next one.
@@ -109,8 +109,8 @@ class Collector:
             else:
                 self._open.append((mark, index))
         if marks:
-            text = inline.bind(text)
-            if not inline.without_marks(text).strip():
+            text = inline.attach_marks(text)
+            if not inline.strip_marks(text).strip():
                 return None
         elif not text or text.isspace():
             return None
@@ -118,7 +118,7 @@ class Collector:
 
     def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
-        if index < inline.MOST_MARKS and self._all_marks < inline.MOST_MARKS_OF_BOOK and not self._is_open(mark):
+        if index < inline.MAX_MARKS and self._all_marks < inline.MAX_MARKS_PER_BOOK and not self._is_open(mark):
             self._all_marks += 1
             self._marks.append(mark)
             self._buffer.append(inline.opening(index))
@@ -135,10 +135,10 @@ class Collector:
 
     def _place_pictures(self, heading: bool) -> tuple[bool, bool]:
         """Give each picture its words. Returns (only pictures, has words)."""
-        others = inline.without_marks("".join(self._buffer)).strip()
+        others = inline.strip_marks("".join(self._buffer)).strip()
         placed = 0
         for picture in self._pictures:
-            alone = picture.words if heading and picture.words else _alone(picture)
+            alone = picture.words if heading and picture.words else _words_of_single(picture)
             words = _among_words(picture.words) if others else alone
             if words and placed and not others:
                 words = LINE_END + words
@@ -148,7 +148,7 @@ class Collector:
         return not others, has_words
 
     def _place(self, picture: _Picture, words: str) -> bool:
-        if words and picture.source and len(self._marks) < inline.MOST_MARKS:
+        if words and picture.source and len(self._marks) < inline.MAX_MARKS:
             index = len(self._marks)
             self._marks.append(InlineMark(image=picture.source))
             words = inline.opening(index) + words + inline.closing(index)
@@ -161,7 +161,7 @@ def _among_words(words: str) -> str:
     return words if is_initial(words) or is_break(words) else bracketed(words)
 
 
-def _alone(picture: _Picture) -> str:
+def _words_of_single(picture: _Picture) -> str:
     if is_break(picture.words):
         return picture.words
     return bracketed(picture.words or file_name(picture.source) or _NO_FILE_NAME)

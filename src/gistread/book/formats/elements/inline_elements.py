@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from lxml import etree
 
-from gistread.book.formats.elements.stylesheets import INHERITED, Sheet, meaning_of
+from gistread.book.formats.elements.stylesheets import INHERITED, StyleSheet, style_effect
 from gistread.book.inline import InlineMark
 from gistread.book.model import Style
 from gistread.book.normalise import language_tag
@@ -35,14 +35,14 @@ _CLASSES = {
 }
 _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
 # Elements with a meaning: if a style sheet sets <em> upright, it is emphasised by other means.
-_MEANT = frozenset(("em", "strong", "code", "ins", "del"))
+_SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 # Scripts and data are no targets to show.
-_NO_ADDRESS = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
+_NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
-def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
+def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
     """Styles of an inline element."""
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
@@ -52,7 +52,7 @@ def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineM
     if classes:
         found |= {_BY_CLASS[each] for each in classes.lower().split() if each in _BY_CLASS}
     found = _declared(found, name, classes, style, sheet)
-    if name in _MEANT:
+    if name in _SEMANTIC_ELEMENTS:
         found |= {mark.style for mark in own}
     if name == "a":
         # A link is shown as one anyway.
@@ -60,7 +60,7 @@ def styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineM
     return _marks(found)
 
 
-def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[InlineMark, ...]:
+def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
     """Styles that a block gives to all its words, beyond what its kind implies."""
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
@@ -69,7 +69,7 @@ def block_styles_of(element: etree._Element, name: str, sheet: Sheet) -> tuple[I
 
 
 def _declared(
-    found: set[Style | None], name: str, classes: str | None, style: str | None, sheet: Sheet
+    found: set[Style | None], name: str, classes: str | None, style: str | None, sheet: StyleSheet
 ) -> set[Style | None]:
     meanings = [
         sheet[rule]
@@ -78,7 +78,7 @@ def _declared(
         if rule in sheet
     ]
     if style:
-        meanings.append(meaning_of(style))
+        meanings.append(style_effect(style))
     for meaning in meanings:
         found = found - meaning.undoes | meaning.adds
     return found
@@ -88,12 +88,12 @@ def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:
     return tuple(InlineMark(style=each) for each in Style if each in styles)
 
 
-def address_of(element: etree._Element, name: str) -> str:
+def href_of(element: etree._Element, name: str) -> str:
     """The href of an <a>; empty for others."""
     if name != "a":
         return ""
     href = (element.get("href") or "").strip()
-    return "" if _NO_ADDRESS.match(href) else href
+    return "" if _NO_TARGET.match(href) else href
 
 
 def language_of(element: etree._Element) -> str:

@@ -25,7 +25,7 @@ class DocumentAnchor:
 
 Locate = Callable[[str, str], DocumentAnchor | None]
 """Finds what an `href` in a document means; None if it leads out of the book."""
-Find = Callable[[str, str], str]
+FindPicture = Callable[[str, str], str]
 """Resolves a picture's source in a document."""
 
 
@@ -52,24 +52,26 @@ _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
 _REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
-_BECOME_NOTES = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
+_NOTE_KINDS = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
 # A longer element with an id is a section, not a note.
 _LONGEST_NOTE_PIECES = 40
 # Minimum of characters around a reference: fewer are a list of links, as in a table of contents.
 _LEAST_AROUND = 3
 
 
-def as_written(path: str, source: str) -> str:
+def keep_source(path: str, source: str) -> str:
     """The source of a picture beside the book, unchanged."""
     return source
 
 
-def resolve_links(documents: Mapping[str, XhtmlDocument], locate: Locate, find: Find = as_written) -> LinkedDocuments:
+def resolve_links(
+    documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = keep_source
+) -> LinkedDocuments:
     """Resolve every link and picture of a book's documents, given in reading order."""
     return _Linker(documents, locate, find).run()
 
 
-def own_anchor(path: str, href: str) -> DocumentAnchor | None:
+def anchor_in_document(path: str, href: str) -> DocumentAnchor | None:
     """`Locate` for a single document: "#here" is inside, all else external."""
     return DocumentAnchor(path, unquote(href[1:])) if href.startswith("#") else None
 
@@ -95,7 +97,7 @@ class _Link:
 class _Linker:
     documents: Mapping[str, XhtmlDocument]
     locate: Locate
-    find: Find
+    find: FindPicture
     _order: dict[str, int] = field(init=False)
     _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)
     """By path, paragraph and mark."""
@@ -125,13 +127,13 @@ class _Linker:
                 for index, piece in enumerate(document.pieces)
             ]
             for index in note_pieces.get(path, ()):
-                if pieces[index].kind in _BECOME_NOTES:
+                if pieces[index].kind in _NOTE_KINDS:
                     pieces[index] = replace(pieces[index], kind=ParagraphKind.NOTE, level=0)
             documents[path] = replace(document, pieces=tuple(pieces))
         return LinkedDocuments(documents, targets)
 
     def _collect(self, path: str, index: int, piece: ParsedParagraph) -> None:
-        text, covered = inline.take_out(piece.text)
+        text, covered = inline.extract_marks(piece.text)
         for mark, start, end in covered:
             href = piece.marks[mark].href
             place = self.locate(path, href) if href else None
@@ -182,7 +184,7 @@ class _Linker:
             first += 1
         if declared:
             return ParagraphRange(path, first, last)
-        if first < last <= first + _LONGEST_NOTE_PIECES and not _is_bare(document.pieces[first:last]):
+        if first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(document.pieces[first:last]):
             return ParagraphRange(path, first, last)
         return ParagraphRange(path, first, self._goes_on(document, path, first, starts))
 
@@ -195,7 +197,9 @@ class _Linker:
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
-        return first + (2 if _is_bare(document.pieces[first : first + 1]) and first + 1 < len(document.pieces) else 1)
+        return first + (
+            2 if _is_only_number(document.pieces[first : first + 1]) and first + 1 < len(document.pieces) else 1
+        )
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].pieces[link.piece].marks[link.mark]
@@ -274,7 +278,7 @@ def _is_reference(link: _Link) -> bool:
     return bool(_REFERENCE.fullmatch(link.words))
 
 
-def _is_bare(pieces: Sequence[ParsedParagraph]) -> bool:
+def _is_only_number(pieces: Sequence[ParsedParagraph]) -> bool:
     """Whether there is nothing but a note's number."""
     return all(_REFERENCE.fullmatch(piece.words.strip()) for piece in pieces)
 

@@ -15,13 +15,13 @@ _BY_STYLE = {
     **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
     **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
 }
-MARKER = "data-marker"
+MARKER_ATTRIBUTE = "data-marker"
 """Attribute with an item's marker, for formats that count differently from HTML."""
 
 
 def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
     """The marker and a space; empty if the item has none."""
-    own = item.get(MARKER)
+    own = item.get(MARKER_ATTRIBUTE)
     if own is not None:
         return f"{own} " if own else ""
     style = _STYLE.search(parent.get("style") or "")
@@ -32,10 +32,10 @@ def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered
     kind = (item.get("type") or parent.get("type") or "").strip()
     if style and style[1].lower() in _BY_STYLE:
         kind = _BY_STYLE[style[1].lower()]
-    return f"{counted(number, kind)}. "
+    return f"{format_number(number, kind)}. "
 
 
-def counted(number: int, kind: str) -> str:
+def format_number(number: int, kind: str) -> str:
     """A number in style "1", "a", "A", "i" or "I"; in digits if the style cannot express it."""
     if kind in ("a", "A") and number > 0:
         # After z: aa, ab, as HTML counts.

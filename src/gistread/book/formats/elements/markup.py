@@ -16,7 +16,7 @@ from gistread.book.formats.encoding import decode
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_OF_XML = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -51,7 +51,7 @@ def parse(data: bytes) -> Tree | None:
         root = _xml(_numeric_entities(text))
         if root is not None:
             return Tree(root, repaired=True)
-    root = _html(_SELF_CLOSED.sub(_closed, text))
+    root = _html(_SELF_CLOSED.sub(_expand_self_closed, text))
     return None if root is None else Tree(root, repaired=True)
 
 
@@ -59,11 +59,11 @@ def parse_page(text: str) -> etree._Element | None:
     """Parse HTML as a browser would; None if it is empty or far too large."""
     if text.count("<") > _MOST_TAGS:
         return None
-    data = _holdable(text).encode("utf-8", errors="replace")
+    data = _without_invalid(text).encode("utf-8", errors="replace")
     return _html(data, deep=True)
 
 
-def parse_lenient(data: bytes) -> etree._Element | None:
+def parse_recovering(data: bytes) -> etree._Element | None:
     """Parse a package or contents file, repairing it if necessary."""
     data = _numeric_entities(_as_utf8(data))
     if data.count(b"<") > _MOST_TAGS:
@@ -71,14 +71,16 @@ def parse_lenient(data: bytes) -> etree._Element | None:
     root = _xml(data)
     if root is not None:
         return root
-    return _xml(_holdable(data.decode("utf-8", errors="replace")).encode("utf-8", errors="replace"), recover=True)
+    return _xml(
+        _without_invalid(data.decode("utf-8", errors="replace")).encode("utf-8", errors="replace"), recover=True
+    )
 
 
-def parse_foreign(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
+def parse_xml(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary."""
     if text.count("<") > most_tags:
         return None
-    text = _holdable(_XML_DECLARATION.sub("", text, count=1)).lstrip()
+    text = _without_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _numeric_entities(text.encode("utf-8", errors="replace"))
     root = _xml(data)
     if root is not None:
@@ -93,13 +95,13 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
-def named(root: etree._Element, name: str) -> Iterator[etree._Element]:
+def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
     """Elements of that name, including `root` itself."""
     return (element for element in root.iter() if local_name(element) == name)
 
 
-def first(root: etree._Element, name: str) -> etree._Element | None:
-    return next(named(root, name), None)
+def first_named(root: etree._Element, name: str) -> etree._Element | None:
+    return next(elements_named(root, name), None)
 
 
 def plain_text(element: etree._Element) -> str:
@@ -147,25 +149,25 @@ def _numeric_entities(data: bytes) -> bytes:
 
 def _numeric(match: re.Match[bytes]) -> bytes:
     name = match[1]
-    if name in _OF_XML:
+    if name in _XML_ENTITIES:
         return match[0]
     value = html5.get(name.decode("ascii") + ";")
     # Unknown names stay visible.
     return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
 
 
-def _holdable(text: str) -> str:
+def _without_invalid(text: str) -> str:
     """Remove characters that a tree cannot hold; a repairing parser accepts them and fails later."""
-    return _CHARACTER_REFERENCE.sub(_held, _NOT_IN_XML.sub("", text))
+    return _CHARACTER_REFERENCE.sub(_valid_reference, _NOT_IN_XML.sub("", text))
 
 
-def _held(match: re.Match[str]) -> str:
+def _valid_reference(match: re.Match[str]) -> str:
     digits = match[1]
     code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     return match[0] if code < 0x110000 and not _NOT_IN_XML.match(chr(code)) else "\ufffd"
 
 
-def _closed(match: re.Match[bytes]) -> bytes:
+def _expand_self_closed(match: re.Match[bytes]) -> bytes:
     if match[1].lower() in _VOID:
         return match[0]
     return b"<" + match[1] + match[2] + b"></" + match[1] + b">"

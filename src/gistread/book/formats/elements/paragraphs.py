@@ -7,7 +7,7 @@ from lxml import etree
 
 from gistread.book import inline
 from gistread.book.formats.elements.collector import LINE_END, CollectedText
-from gistread.book.formats.elements.semantics import HEADINGS, is_among_notes, is_verse
+from gistread.book.formats.elements.semantics import HEADINGS, holds_notes, is_verse
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
@@ -16,7 +16,9 @@ _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
 _IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 # A line wrapped in the source is a space, but not between ideographs.
-_WRAPPED_IDEOGRAPHS = re.compile(f"({_IDEOGRAPH}{inline.ANY}{{0,8}})[ \t\r]*\n\\s*(?={inline.ANY}{{0,8}}{_IDEOGRAPH})")
+_WRAPPED_IDEOGRAPHS = re.compile(
+    f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ \t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,12 @@ class ParsedParagraph:
     @property
     def words(self) -> str:
         """The text without marks."""
-        return inline.without_marks(self.text) if self.marks else self.text
+        return inline.strip_marks(self.text) if self.marks else self.text
 
     def under(self, mark: InlineMark) -> "ParsedParagraph":
         """The paragraph with one more mark around all of it."""
         index = len(self.marks)
-        if index >= inline.MOST_MARKS:
+        if index >= inline.MAX_MARKS:
             return self
         text = inline.opening(index) + self.text + inline.closing(index)
         return replace(self, text=text, marks=(*self.marks, mark))
@@ -57,7 +59,7 @@ class Context:
     note: bool = False
 
 
-def inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
+def context_inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
     """The context inside `element`."""
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
@@ -70,27 +72,27 @@ def inside(element: etree._Element, name: str, types: frozenset[str], context: C
         context = replace(context, kind=ParagraphKind.LIST, level=2)
     elif name == "dt":
         context = replace(context, kind=ParagraphKind.LIST, level=1)
-    if is_among_notes(element, types):
+    if holds_notes(element, types):
         context = replace(context, note=True)
     if not context.verse and is_verse(element, types):
         context = replace(context, verse=True)
     return context
 
 
-def piece_of(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
+def classify(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
     """Classify a collected paragraph."""
-    lines = _preformatted(collected) if context.preformatted else _folded(collected.text)
+    lines = _preformatted(collected) if context.preformatted else _fold_lines(collected.text)
     marks = collected.marks
     if context.kind is ParagraphKind.HEADING and collected.has_words:
         return ParsedParagraph(" ".join(lines), ParagraphKind.HEADING, context.level, marks=marks)
-    if collected.is_picture and not is_break(inline.without_marks(" ".join(lines))):
+    if collected.is_picture and not is_break(inline.strip_marks(" ".join(lines))):
         return ParsedParagraph("\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
         return ParsedParagraph(
             "\n".join(lines), ParagraphKind.VERSE if context.verse else ParagraphKind.CODE, lines=True, marks=marks
         )
     text = marker + "\n".join(lines)
-    words = [inline.without_marks(line) for line in lines] if marks else lines
+    words = [inline.strip_marks(line) for line in lines] if marks else lines
     if len(words) == 1 and is_break(marker + words[0]):
         return ParsedParagraph(text, ParagraphKind.BREAK, marks=marks)
     kind, level, several = context.kind, context.level, len(lines) > 1
@@ -109,7 +111,7 @@ def _looks_like_verse(lines: list[str], kind: ParagraphKind) -> bool:
     return len(lines) > 2 and kind is not ParagraphKind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
 
 
-def _folded(text: str) -> list[str]:
+def _fold_lines(text: str) -> list[str]:
     if "\n" in text and not text.isascii():
         text = _WRAPPED_IDEOGRAPHS.sub(r"\1", text)
     if LINE_END not in text:
@@ -126,5 +128,5 @@ def _expanded(line: str) -> str:
     """Expand tabs without counting marks as columns."""
     first, *others = line.split("\t")
     for other in others:
-        first += " " * (_TAB_COLUMNS - len(inline.without_marks(first)) % _TAB_COLUMNS) + other
+        first += " " * (_TAB_COLUMNS - len(inline.strip_marks(first)) % _TAB_COLUMNS) + other
     return first

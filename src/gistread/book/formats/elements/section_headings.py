@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gistread.book.formats.headings import Candidate, Rank, candidate
+from gistread.book.formats.headings import Candidate, Rank, heading_candidate
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
 from gistread.book.normalise import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class HeadingPiece:
+class HeadingParagraph:
     """A heading in the document."""
 
     index: int
@@ -42,7 +42,9 @@ _MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
-def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequence[str] = ()) -> tuple[Division, ...]:
+def find_divisions(
+    headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
+) -> tuple[Division, ...]:
     """The chapters that these headings start, in order.
 
     The book's `title` and `authors` at the start are not chapters.
@@ -51,7 +53,8 @@ def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequen
     if not runs:
         return ()
     found = {
-        one.index: candidate(one.index, TextBlock((one_line(one.text),), ParagraphKind.TEXT, 1)) for one in headings
+        one.index: heading_candidate(one.index, TextBlock((one_line(one.text),), ParagraphKind.TEXT, 1))
+        for one in headings
     }
     alone = _sizes_that_stand_alone(runs)
     if _is_title(runs, found, title):
@@ -66,9 +69,9 @@ def divisions(headings: Sequence[HeadingPiece], title: str = "", authors: Sequen
     )
 
 
-def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
+def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
     """Headings without text between them."""
-    runs: list[list[HeadingPiece]] = []
+    runs: list[list[HeadingParagraph]] = []
     for one in headings:
         if runs and runs[-1][-1].index + 1 == one.index:
             runs[-1].append(one)
@@ -77,7 +80,7 @@ def _runs(headings: Sequence[HeadingPiece]) -> list[list[HeadingPiece]]:
     return runs
 
 
-def _is_title(runs: list[list[HeadingPiece]], found: Mapping[int, Candidate | None], title: str) -> bool:
+def _is_title(runs: list[list[HeadingParagraph]], found: Mapping[int, Candidate | None], title: str) -> bool:
     """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
@@ -90,11 +93,11 @@ def _is_title(runs: list[list[HeadingPiece]], found: Mapping[int, Candidate | No
 
 
 def _without_title_page(
-    run: list[HeadingPiece],
+    run: list[HeadingParagraph],
     found: Mapping[int, Candidate | None],
     alone: frozenset[int],
     authors: frozenset[str],
-) -> list[HeadingPiece]:
+) -> list[HeadingParagraph]:
     """The part of the first run that already belongs to a chapter, after title and authors."""
     is_name = False
     for at, one in enumerate(run[1:], start=1):
@@ -113,7 +116,7 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _sizes_that_stand_alone(runs: list[list[HeadingPiece]]) -> frozenset[int]:
+def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
     """Sizes whose headings usually follow text rather than a larger heading."""
     under: dict[int, int] = {}
     alone: dict[int, int] = {}
@@ -125,8 +128,8 @@ def _sizes_that_stand_alone(runs: list[list[HeadingPiece]]) -> frozenset[int]:
 
 
 def _groups(
-    run: list[HeadingPiece], found: Mapping[int, Candidate | None], alone: frozenset[int]
-) -> list[list[HeadingPiece]]:
+    run: list[HeadingParagraph], found: Mapping[int, Candidate | None], alone: frozenset[int]
+) -> list[list[HeadingParagraph]]:
     """Split a run into chapter headings, each with its title parts."""
     groups = [[run[0]]]
     for one in run[1:]:
@@ -147,7 +150,7 @@ def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
     return before.rank < one.rank or (before.rank is one.rank and before.family == one.family)
 
 
-def _keys(firsts: list[HeadingPiece], found: Mapping[int, Candidate | None]) -> list[tuple[int, int]]:
+def _keys(firsts: list[HeadingParagraph], found: Mapping[int, Candidate | None]) -> list[tuple[int, int]]:
     """Sort keys: heading size, and within a mixed size whether it is a book or a chapter."""
     ranks: dict[int, set[Rank]] = {}
     for one in firsts:
@@ -170,7 +173,7 @@ def _keys(firsts: list[HeadingPiece], found: Mapping[int, Candidate | None]) -> 
     return keys
 
 
-def _title(group: list[HeadingPiece]) -> str:
+def _title(group: list[HeadingParagraph]) -> str:
     """Number and title in one line."""
     parts = [one_line(one.text) for one in group]
     text = parts[0]

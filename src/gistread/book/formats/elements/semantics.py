@@ -28,12 +28,12 @@ SKIPPED = _words(
 
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 
-NOTES = _words(
+NOTES_TYPES = _words(
     "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
 )
 """`epub:type` and `role` of notes and lists of notes."""
 
-NOT_TEXT = _words("pagebreak doc-pagebreak backlink doc-backlink")
+NON_TEXT_TYPES = _words("pagebreak doc-pagebreak backlink doc-backlink")
 """Page breaks of the print edition, and back references of notes."""
 
 _VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
@@ -78,9 +78,9 @@ def is_note(element: etree._Element, types: frozenset[str]) -> bool:
     return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
 
 
-def is_among_notes(element: etree._Element, types: frozenset[str]) -> bool:
+def holds_notes(element: etree._Element, types: frozenset[str]) -> bool:
     """Whether a block is a note or contains notes."""
-    return bool(types & NOTES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
+    return bool(types & NOTES_TYPES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
 
 
 def is_figure(element: etree._Element, name: str) -> bool:

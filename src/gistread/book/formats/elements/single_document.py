@@ -10,10 +10,10 @@ from lxml import etree
 
 from gistread.book.builder import BookBuilder
 from gistread.book.formats.elements.assembly import assemble
-from gistread.book.formats.elements.linking import DocumentAnchor, own_anchor, resolve_links
+from gistread.book.formats.elements.linking import DocumentAnchor, anchor_in_document, resolve_links
 from gistread.book.formats.elements.markup import local_name
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
-from gistread.book.formats.elements.section_headings import Division, HeadingPiece, divisions
+from gistread.book.formats.elements.section_headings import Division, HeadingParagraph, find_divisions
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.gutenberg import BookBounds, find_bounds
@@ -46,7 +46,7 @@ class Section:
 _NOTES = "Notes"
 
 
-def read_tree(
+def book_from_tree(
     root: etree._Element,
     name: str,
     source_format: str,
@@ -63,11 +63,11 @@ def read_tree(
     limit_depth(root)
     document = read_document(root, metadata.language)
     framed = find_bounds([piece.words for piece in document.pieces])
-    document = _cut(document, framed)
+    document = _without_frame(document, framed)
     if not (document.pieces and document.has_words):
         raise BookError(f"{name} has no text in it that can be read.")
     title = framed.title or metadata.title
-    links = resolve_links({name: document}, _own_place)
+    links = resolve_links({name: document}, _locate)
     document = links.documents[name]
     begins: dict[int, list[tuple[str, int]]] = {}
     for division in _divisions(document, sections, title, framed.authors or metadata.authors):
@@ -88,13 +88,13 @@ def read_tree(
     )
 
 
-def _own_place(path: str, href: str) -> DocumentAnchor | None:
+def _locate(path: str, href: str) -> DocumentAnchor | None:
     """Resolve a link within the document, even if it names the file; None for others."""
     page, separator, fragment = href.partition("#")
-    return own_anchor(path, separator + fragment) if not page or unquote(page) == path else None
+    return anchor_in_document(path, separator + fragment) if not page or unquote(page) == path else None
 
 
-def _cut(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
+def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
     """The document without a publisher's header and footer."""
     first, end = framed.first, framed.end
     if (first, end) == (0, len(document.pieces)):
@@ -116,15 +116,15 @@ def _divisions(
         anchors = document.anchors
         return [Division(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
     headings = [
-        HeadingPiece(index, piece.words, piece.level)
+        HeadingParagraph(index, piece.words, piece.level)
         for index, piece in enumerate(pieces)
         if piece.kind is ParagraphKind.HEADING
     ]
-    found = list(divisions(headings, title, authors)) if headings else list(_by_words(pieces))
+    found = list(find_divisions(headings, title, authors)) if headings else list(_divisions_by_words(pieces))
     return [*found, *_notes(pieces)]
 
 
-def _by_words(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
+def _divisions_by_words(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
     """Chapters by the words of paragraphs, if no heading is marked."""
     blocks = [TextBlock(tuple(piece.words.split("\n")), piece.kind, 2) for piece in pieces]
     for heading in outline(blocks).headings:

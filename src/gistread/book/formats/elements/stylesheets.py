@@ -45,52 +45,52 @@ INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class StyleEffect:
     """Styles that declarations add, and those they remove."""
 
     adds: frozenset[Style] = frozenset()
     undoes: frozenset[Style] = frozenset()
 
 
-Sheet = Mapping[str, Meaning]
+StyleSheet = Mapping[str, StyleEffect]
 """By class: `.name` for any element, `span.name` for one."""
 
 
-def meaning_of(declarations: str) -> Meaning:
+def style_effect(declarations: str) -> StyleEffect:
     """Effect of a `style` attribute or rule body."""
-    return Meaning(
+    return StyleEffect(
         frozenset(style for pattern, style in _DECLARATIONS if pattern.search(declarations)),
         frozenset(style for pattern, style in _UNDONE if pattern.search(declarations)),
     )
 
 
-def read_sheet(text: str) -> Sheet:
+def read_sheet(text: str) -> StyleSheet:
     """The classes of a style sheet that affect text style."""
     if len(text) > MOST_CHARACTERS:
         return {}
-    found: dict[str, Meaning] = {}
+    found: dict[str, StyleEffect] = {}
     for rule in _COMMENT.sub("", text).split("}"):
         before, _, declarations = rule.rpartition("{")
-        meaning = meaning_of(declarations) if before else Meaning()
-        if meaning == Meaning():
+        meaning = style_effect(declarations) if before else StyleEffect()
+        if meaning == StyleEffect():
             continue
         # An `@import ...;` or the start of an `@media` block may precede the selectors.
         for selector in before.rpartition("{")[2].rpartition(";")[2].split(","):
             match = _OF_A_CLASS.fullmatch(selector.strip())
             if match:
                 name = f"{(match[1] or '').lower()}.{match[2]}"
-                found[name] = _both(found.get(name, Meaning()), meaning)
+                found[name] = _merge(found.get(name, StyleEffect()), meaning)
     return found
 
 
-def together(sheets: Iterable[Sheet]) -> Sheet:
+def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
     """Merge sheets; later ones take precedence."""
-    found: dict[str, Meaning] = {}
+    found: dict[str, StyleEffect] = {}
     for sheet in sheets:
         for name, meaning in sheet.items():
-            found[name] = _both(found.get(name, Meaning()), meaning)
+            found[name] = _merge(found.get(name, StyleEffect()), meaning)
     return found
 
 
-def _both(earlier: Meaning, later: Meaning) -> Meaning:
-    return Meaning(earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes)
+def _merge(earlier: StyleEffect, later: StyleEffect) -> StyleEffect:
+    return StyleEffect(earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes)

@@ -11,7 +11,7 @@ COLUMN_END = " | "
 _LONGEST_CELL_CHARACTERS = 300
 
 
-def is_of_facts(table: etree._Element) -> bool:
+def is_data_table(table: etree._Element) -> bool:
     """Short cells, some with words, and no nested table."""
     found = False
     for element in table.iter():

@@ -13,15 +13,15 @@ from gistread.book import inline
 from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.inline_elements import (
     BY_NAME,
-    address_of,
     block_styles_of,
+    href_of,
     is_same_language,
     language_of,
     styles_of,
 )
 from gistread.book.formats.elements.list_markers import marker
-from gistread.book.formats.elements.markup import local_name, named, plain_text
-from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, inside, piece_of
+from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, classify, context_inside
 from gistread.book.formats.elements.pictures import (
     Picture,
     drawn_text,
@@ -33,8 +33,8 @@ from gistread.book.formats.elements.pictures import (
 from gistread.book.formats.elements.semantics import (
     BLOCKS,
     HEADINGS,
-    NOT_TEXT,
-    NOTES,
+    NON_TEXT_TYPES,
+    NOTES_TYPES,
     SKIPPED,
     is_caption,
     is_figure,
@@ -44,8 +44,8 @@ from gistread.book.formats.elements.semantics import (
     is_verse,
     types_of,
 )
-from gistread.book.formats.elements.stylesheets import Sheet, read_sheet, together
-from gistread.book.formats.elements.tables import COLUMN_END, cells_of, is_of_facts, rows_of
+from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
+from gistread.book.formats.elements.tables import COLUMN_END, cells_of, is_data_table, rows_of
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
@@ -55,7 +55,7 @@ BREAK_TEXT = "* * *"
 _DEEPEST = 150
 _MOST_HIDDEN_ANCHORS = 1000
 _DRAWN_REFERENCE = "*"
-_NO_SHEET: Sheet = {}
+_NO_SHEET: StyleSheet = {}
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -75,7 +75,7 @@ class XhtmlDocument:
     """Has words other than file names of pictures."""
 
 
-def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_SHEET) -> XhtmlDocument:
+def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
     """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is not changed.
 
     Formats translated to XHTML express verse as class "verse", notes as `epub:type="footnote"` with an id, and
@@ -87,7 +87,7 @@ def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_S
     title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
     language = _declared_language(root) or language
     walker.language = language
-    walker.sheet = together([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
+    walker.sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker.element(root, Context())
     walker.flush(Context())
     return XhtmlDocument(
@@ -103,7 +103,7 @@ def read_document(root: etree._Element, language: str = "", sheet: Sheet = _NO_S
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
     """Elements of that name in the document's <head>."""
-    return (each for head in root if local_name(head) == "head" for each in named(head, name))
+    return (each for head in root if local_name(head) == "head" for each in elements_named(head, name))
 
 
 def _declared_language(root: etree._Element) -> str:
@@ -122,7 +122,7 @@ class _Walker:
     has_words: bool = False
     language: str = ""
     """Of the current element."""
-    sheet: Sheet = field(default_factory=dict)
+    sheet: StyleSheet = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
     """Keys of `anchors` in order."""
     _collector: Collector = field(default_factory=Collector)
@@ -150,7 +150,7 @@ class _Walker:
 
     def _described(self, element: etree._Element, name: str, context: Context) -> None:
         types = types_of(element)
-        if types & NOT_TEXT or (is_hidden(element) and not types & NOTES):
+        if types & NON_TEXT_TYPES or (is_hidden(element) and not types & NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
             for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
                 self._anchor(inner)
@@ -188,7 +188,7 @@ class _Walker:
         if collected is None:
             return
         self.has_words = self.has_words or collected.has_words
-        self.pieces.append(piece_of(collected, context, self._marker))
+        self.pieces.append(classify(collected, context, self._marker))
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
@@ -217,7 +217,7 @@ class _Walker:
                 text(child.tail)
 
     def _block(self, element: etree._Element, name: str, types: frozenset[str], context: Context) -> None:
-        inner = inside(element, name, types, context)
+        inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
         elif name == "table":
@@ -247,7 +247,7 @@ class _Walker:
         self._marker = ""
 
     def _table(self, element: etree._Element, context: Context) -> None:
-        if self._in_cell or not is_of_facts(element):
+        if self._in_cell or not is_data_table(element):
             # A layout table, or cells with texts of their own: read cell by cell.
             self._children(element, context)
             self.flush(context)
@@ -291,10 +291,10 @@ class _Walker:
         marks: list[InlineMark] = []
         texts = []
         for piece in lines:
-            texts.append(inline.renumbered(piece.text, len(marks)) if piece.marks else piece.text)
+            texts.append(inline.renumber_marks(piece.text, len(marks)) if piece.marks else piece.text)
             marks += piece.marks
         self.pieces[first:] = [
-            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=tuple(marks[: inline.MOST_MARKS]))
+            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=tuple(marks[: inline.MAX_MARKS]))
         ]
         for name in self._ids[known:]:
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
@@ -331,7 +331,7 @@ class _Walker:
         for inner in element.iter():
             self._anchor(inner)
         text = plain_text(element) or _DRAWN_REFERENCE
-        address = next(filter(None, (address_of(each, local_name(each)) for each in element.iter())), "")
+        address = next(filter(None, (href_of(each, local_name(each)) for each in element.iter())), "")
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
         self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
@@ -363,7 +363,7 @@ class _Walker:
         elif name in ("a", "sup") and is_reference(element, name, types):
             self._reference(element)
         else:
-            if address := address_of(element, name):
+            if address := href_of(element, name):
                 marks = (InlineMark(href=address), *marks)
             collector.begin(marks)
             if name == "q":

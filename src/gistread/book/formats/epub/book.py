@@ -15,7 +15,7 @@ from gistread.book.formats.elements.inline_elements import is_same_language
 from gistread.book.formats.elements.linking import DocumentAnchor, resolve_links
 from gistread.book.formats.elements.markup import parse
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
-from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, Sheet, read_sheet, together
+from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub.package import (
     ContentsEntry,
@@ -23,7 +23,7 @@ from gistread.book.formats.epub.package import (
     PackageError,
     encrypted_paths,
     read_package,
-    resolved,
+    resolve_reference,
 )
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
@@ -76,8 +76,8 @@ def read_epub(archive: Archive, name: str) -> Book:
     documents = dict(_documents(archive, package, report))
     if not any(document.has_words for document in documents.values()):
         raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
-    documents = _with_languages(documents, package.language)
-    references = _References(archive)
+    documents = _mark_other_languages(documents, package.language)
+    references = _ReferenceResolver(archive)
     builder = BookBuilder()
     begins = _chapters(archive, package, documents)
     resolve = assemble(
@@ -98,40 +98,40 @@ def read_epub(archive: Archive, name: str) -> Book:
 
 
 @dataclass(frozen=True, slots=True)
-class _References:
+class _ReferenceResolver:
     """Resolves references inside an archive."""
 
     archive: Archive
 
     def place(self, path: str, href: str) -> DocumentAnchor | None:
-        target, fragment = resolved(href, posixpath.dirname(path))
+        target, fragment = resolve_reference(href, posixpath.dirname(path))
         if not target and not fragment:
             return None
         return DocumentAnchor(self.archive.find(target) or target if target else path, fragment)
 
     def picture(self, path: str, source: str) -> str:
-        target, _ = resolved(source, posixpath.dirname(path))
+        target, _ = resolve_reference(source, posixpath.dirname(path))
         return self.archive.find(target) or target if target else source
 
 
 @dataclass(slots=True)
-class _Sheets:
+class _SheetCache:
     """The style sheets of an archive, each read once."""
 
     archive: Archive
-    _read: dict[str, Sheet] = field(default_factory=dict)
-    _together: dict[tuple[str, ...], Sheet] = field(default_factory=dict)
+    _read: dict[str, StyleSheet] = field(default_factory=dict)
+    _together: dict[tuple[str, ...], StyleSheet] = field(default_factory=dict)
 
-    def of(self, path: str, root: etree._Element) -> Sheet:
+    def of(self, path: str, root: etree._Element) -> StyleSheet:
         """The style sheets that a document links to; unreadable ones are skipped."""
         named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
-        paths = [resolved(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
+        paths = [resolve_reference(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
         key = tuple(filter(None, (self.archive.find(each) for each in paths if each)))
         if key not in self._together:
-            self._together[key] = together([self._sheet(each) for each in key])
+            self._together[key] = merge_sheets([self._sheet(each) for each in key])
         return self._together[key]
 
-    def _sheet(self, path: str) -> Sheet:
+    def _sheet(self, path: str) -> StyleSheet:
         if path not in self._read:
             try:
                 self._read[path] = read_sheet(self.archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace"))
@@ -140,7 +140,7 @@ class _Sheets:
         return self._read[path]
 
 
-def _with_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
+def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
     """Mark the pages of a bilingual book that are in the other language.
 
     If most pages contradict the package, nothing is marked.
@@ -148,10 +148,10 @@ def _with_languages(documents: Mapping[str, XhtmlDocument], language: str) -> di
     others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
     if len(others) * 2 > len(documents):
         others = set()
-    return {path: _in_its_language(each) if path in others else each for path, each in documents.items()}
+    return {path: _mark_language(each) if path in others else each for path, each in documents.items()}
 
 
-def _in_its_language(document: XhtmlDocument) -> XhtmlDocument:
+def _mark_language(document: XhtmlDocument) -> XhtmlDocument:
     mark = InlineMark(language=document.language)
     return replace(document, pieces=tuple(piece.under(mark) for piece in document.pieces))
 
@@ -166,7 +166,7 @@ def _chapters(
     level = 1
     found = {}
     for path, document in documents.items():
-        begins = dict(_begins(document, entries.get(path, []), level, has_contents=bool(package.contents)))
+        begins = dict(_chapter_starts(document, entries.get(path, []), level, has_contents=bool(package.contents)))
         if begins:
             level = begins[max(begins)][-1][1]
         found[path] = begins
@@ -175,7 +175,7 @@ def _chapters(
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
     read: Counter[str] = Counter()
-    sheets = _Sheets(archive)
+    sheets = _SheetCache(archive)
     for path in package.spine:
         try:
             tree = parse(archive.read(path))
@@ -194,7 +194,7 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
         yield name if read[name] == 1 else f"{name} ({read[name]})", document
 
 
-def _begins(
+def _chapter_starts(
     document: XhtmlDocument, entries: list[ContentsEntry], level: int, *, has_contents: bool
 ) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Index and (title, level) of the chapters that start in a document."""
@@ -213,10 +213,10 @@ def _begins(
         if heading:
             yield 0, [(heading.words, level)]
     else:
-        yield from _headed(document.pieces)
+        yield from _chapters_by_headings(document.pieces)
 
 
-def _headed(pieces: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+def _chapters_by_headings(pieces: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Chapters by headings alone; consecutive headings are one."""
     index = 0
     while index < len(pieces):

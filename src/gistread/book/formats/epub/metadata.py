@@ -4,7 +4,7 @@ import re
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import first, named, plain_text
+from gistread.book.formats.elements.markup import elements_named, first_named, plain_text
 from gistread.book.normalise import language_tag
 
 _UUID = re.compile(r"(?:urn:)?(?:uuid:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
@@ -13,8 +13,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    metadata = first(root, "metadata")
-    return [element for element in named(metadata, name) if plain_text(element)] if metadata is not None else []
+    metadata = first_named(root, "metadata")
+    return (
+        [element for element in elements_named(metadata, name) if plain_text(element)] if metadata is not None else []
+    )
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:
@@ -89,5 +91,5 @@ def _is_isbn(number: str) -> bool:
 
 def cover_id(root: etree._Element) -> str:
     """Manifest id of an EPUB 2 cover: `<meta name="cover" content="id"/>`."""
-    metas = (meta for meta in named(root, "meta") if meta.get("name", "").lower() == "cover")
+    metas = (meta for meta in elements_named(root, "meta") if meta.get("name", "").lower() == "cover")
     return next((meta.get("content", "") for meta in metas), "")

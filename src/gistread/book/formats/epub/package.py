@@ -8,8 +8,15 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from gistread.book.formats.archive import Archive, ArchiveError, normalised
-from gistread.book.formats.elements.markup import first, local_name, named, parse, parse_lenient, plain_text
+from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    first_named,
+    local_name,
+    parse,
+    parse_recovering,
+    plain_text,
+)
 from gistread.book.formats.elements.pictures import picture_of
 from gistread.book.formats.epub.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
 
@@ -74,7 +81,7 @@ def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises PackageError."""
     path = _package_path(archive)
     try:
-        root = parse_lenient(archive.read(path))
+        root = parse_recovering(archive.read(path))
     except ArchiveError as error:
         raise PackageError(f"its package file {path} {error}") from error
     if root is None:
@@ -99,27 +106,27 @@ def read_package(archive: Archive) -> Package:
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
     try:
-        root = parse_lenient(archive.read(ENCRYPTION))
+        root = parse_recovering(archive.read(ENCRYPTION))
     except ArchiveError:
         return frozenset()
     if root is None:
         return frozenset()
     found = set()
-    for data in named(root, "encrypteddata"):
-        methods = {method.get("Algorithm", "") for method in named(data, "encryptionmethod")}
+    for data in elements_named(root, "encrypteddata"):
+        methods = {method.get("Algorithm", "") for method in elements_named(data, "encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {normalised(unquote(ref.get("URI", ""))) for ref in named(data, "cipherreference")}
+            found |= {normalise_path(unquote(ref.get("URI", ""))) for ref in elements_named(data, "cipherreference")}
     return frozenset(found)
 
 
 def _package_path(archive: Archive) -> str:
     try:
-        root = parse_lenient(archive.read(CONTAINER))
+        root = parse_recovering(archive.read(CONTAINER))
     except ArchiveError:
         root = None
     if root is not None:
-        for rootfile in named(root, "rootfile"):
-            path = normalised(rootfile.get("full-path", ""))
+        for rootfile in elements_named(root, "rootfile"):
+            path = normalise_path(rootfile.get("full-path", ""))
             if archive.find(path):
                 return path
     # Broken archives often still contain the package.
@@ -130,15 +137,15 @@ def _package_path(archive: Archive) -> str:
 
 
 def _manifest(root: etree._Element, folder: str) -> Iterator[tuple[str, _Item]]:
-    manifest = first(root, "manifest")
-    for item in named(manifest, "item") if manifest is not None else ():
-        path = resolved(item.get("href", ""), folder)[0]
+    manifest = first_named(root, "manifest")
+    for item in elements_named(manifest, "item") if manifest is not None else ():
+        path = resolve_reference(item.get("href", ""), folder)[0]
         properties = frozenset(item.get("properties", "").split())
         media_type = item.get("media-type", "").strip().lower()
         yield item.get("id", ""), _Item(path, media_type, properties, item.get("fallback", ""))
 
 
-def resolved(reference: str, folder: str) -> tuple[str, str]:
+def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
     """Path in the archive and fragment of a reference from `folder`; an empty path if it is external."""
     try:
         parts = urlsplit(reference.strip())
@@ -146,7 +153,7 @@ def resolved(reference: str, folder: str) -> tuple[str, str]:
         return "", ""
     if parts.scheme or parts.netloc:
         return "", ""
-    path = normalised(posixpath.join(folder, unquote(parts.path))) if parts.path else ""
+    path = normalise_path(posixpath.join(folder, unquote(parts.path))) if parts.path else ""
     return path, unquote(parts.fragment)
 
 
@@ -156,8 +163,8 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: list[str] = []
-    spine = first(root, "spine")
-    for reference in islice(named(spine, "itemref"), _MOST_ENTRIES) if spine is not None else ():
+    spine = first_named(root, "spine")
+    for reference in islice(elements_named(spine, "itemref"), _MOST_ENTRIES) if spine is not None else ():
         item = items.get(reference.get("idref", ""))
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
@@ -184,9 +191,9 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
         path = archive.find(item.path)
         if path and item.media_type.startswith("image/"):
             return path
-    for reference in named(root, "reference"):
+    for reference in elements_named(root, "reference"):
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
-            path = archive.find(resolved(reference.get("href", ""), folder)[0])
+            path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
                 return path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
     return ""
@@ -199,7 +206,7 @@ def _first_picture(archive: Archive, path: str) -> str:
         return ""
     pictures = tree.root.iter(etree.Element) if tree else ()
     source = next((picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), "")
-    return archive.find(resolved(source, posixpath.dirname(path))[0]) or "" if source else ""
+    return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
 
 
 def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
@@ -213,13 +220,13 @@ def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
 
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
     """The table of contents: EPUB 3's navigation document, otherwise EPUB 2's NCX."""
-    spine = first(root, "spine")
+    spine = first_named(root, "spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
     for item in (*navigation[:1], *older[:1]):
         try:
-            tree = parse_lenient(archive.read(item.path))
+            tree = parse_recovering(archive.read(item.path))
         except ArchiveError:
             continue
         if tree is None:
@@ -232,7 +239,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
 
 
 def _navigation(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
-    navs = list(named(root, "nav"))
+    navs = list(elements_named(root, "nav"))
     marked = [nav for nav in navs if "toc" in nav.get(_EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
     for nav in (marked or navs)[:1]:
         for child in nav:
@@ -256,7 +263,7 @@ def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator
 
 
 def _ncx(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
-    top = first(root, "navmap")
+    top = first_named(root, "navmap")
     if top is not None:
         yield from _ncx_points(top, path, 1)
 
@@ -274,5 +281,5 @@ def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[Conte
 
 
 def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
-    target, fragment = resolved(reference, posixpath.dirname(path))
+    target, fragment = resolve_reference(reference, posixpath.dirname(path))
     return ContentsEntry(title, target or (path if fragment else ""), fragment, level)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import Tree, local_name, parse_foreign, plain_text
-from gistread.book.formats.elements.single_document import Metadata, read_tree
+from gistread.book.formats.elements.markup import Tree, local_name, parse_xml, plain_text
+from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
-from gistread.book.formats.fb2.tree import FictionBook, reference, tree_of
+from gistread.book.formats.fb2.tree import FictionBook, href_of, translate
 from gistread.book.model import Book
 from gistread.book.normalise import language_tag
 from gistread.errors import BookError
@@ -24,11 +24,11 @@ _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 def read_fb2(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data, _DECLARATION)
-    tree = parse_foreign(_BINARY.sub("", decoded.text)) if decoded else None
+    tree = parse_xml(_BINARY.sub("", decoded.text)) if decoded else None
     if decoded is None or tree is None:
         raise BookError(f"{name} cannot be read: it is no FictionBook that anything can be made of.")
-    book = tree_of(tree.root)
-    return read_tree(
+    book = translate(tree.root)
+    return book_from_tree(
         book.root,
         name,
         "fb2",
@@ -38,7 +38,7 @@ def read_fb2(data: bytes, name: str) -> Book:
     )
 
 
-def binary(data: bytes, name: str) -> bytes | None:
+def read_binary(data: bytes, name: str) -> bytes | None:
     """The picture named `name`; None if it is missing or damaged."""
     decoded = decode_declared(data, _DECLARATION)
     for match in _BINARY.finditer(decoded.text if decoded else ""):
@@ -72,7 +72,7 @@ def _metadata(root: etree._Element) -> Metadata:
         authors=tuple(dict.fromkeys(filter(None, (_person(e) for e in info if local_name(e) == "author")))),
         language=language_tag(_text(info, "lang")),
         identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", own))),
-        cover=reference(image).removeprefix("#") if image is not None else "",
+        cover=href_of(image).removeprefix("#") if image is not None else "",
     )
 
 

@@ -46,7 +46,7 @@ class FictionBook:
     has_body: bool
 
 
-def tree_of(root: etree._Element) -> FictionBook:
+def translate(root: etree._Element) -> FictionBook:
     """Translate the bodies to one tree; every section with a title is a chapter."""
     bodies = [element for element in root if local_name(element) == "body"]
     translator = _Translator(_keeps_empty_lines(root))
@@ -59,7 +59,7 @@ def tree_of(root: etree._Element) -> FictionBook:
     return FictionBook(target, tuple(translator.sections), bool(bodies))
 
 
-def reference(element: etree._Element) -> str:
+def href_of(element: etree._Element) -> str:
     """The `href` of a link or picture, in any namespace."""
     return next(
         (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
@@ -77,7 +77,7 @@ def _keeps_empty_lines(root: etree._Element) -> bool:
 
 def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
     """Whether links of type "note" lead to a later body without a known name."""
-    wanted = {reference(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
+    wanted = {href_of(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
     return any(section.get("id") in wanted for section in body if local_name(section) == "section")
 
 
@@ -125,11 +125,11 @@ class _Translator:
         for child in section:
             if local_name(child) != "title":
                 self._element(child, note, _DEEPEST_HEADING)
-        _put_before(note, label)
+        _prepend_label(note, label)
 
     def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
         """Make a section with a title an entry of the contents."""
-        title = next((_line(child) for child in section if local_name(child) == "title"), "") or otherwise
+        title = next((_title_line(child) for child in section if local_name(child) == "title"), "") or otherwise
         if title:
             if not inner.get("id"):
                 inner.set("id", f"section {len(self.sections)}")
@@ -155,7 +155,7 @@ class _Translator:
             is_heading = depth and not is_break(plain_text(element))
             self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
         elif name == "empty-line":
-            if self.keeps_empty_lines and _parts_scenes(element):
+            if self.keeps_empty_lines and _is_scene_break(element):
                 etree.SubElement(target, "hr")
         elif name == "poem":
             self._poem(element, target, depth)
@@ -210,7 +210,7 @@ class _Translator:
                 self._paragraph(child, inner, "div", depth)
 
     def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        href = reference(element)
+        href = href_of(element)
         inner = etree.SubElement(target, "a")
         if href:
             inner.set("href", href)
@@ -236,7 +236,7 @@ def _append_text(target: etree._Element, text: str | None) -> None:
         target.text = (target.text or "") + text
 
 
-def _put_before(note: etree._Element, label: str) -> None:
+def _prepend_label(note: etree._Element, label: str) -> None:
     """Insert a note's number before its first paragraph."""
     if not label:
         return
@@ -248,7 +248,7 @@ def _put_before(note: etree._Element, label: str) -> None:
     first.text = label + (first.text or "")
 
 
-def _line(title: etree._Element) -> str:
+def _title_line(title: etree._Element) -> str:
     """Number and name of a title in one line."""
     parts = [text for text in (plain_text(child) for child in title) if text] or [plain_text(title)]
     text = parts[0]
@@ -257,7 +257,7 @@ def _line(title: etree._Element) -> str:
     return text
 
 
-def _parts_scenes(element: etree._Element) -> bool:
+def _is_scene_break(element: etree._Element) -> bool:
     """Whether an empty line stands between two paragraphs; elsewhere it is spacing."""
     before, after = element.getprevious(), element.getnext()
     return before is not None and after is not None and local_name(before) == "p" and local_name(after) == "p"
@@ -265,7 +265,7 @@ def _parts_scenes(element: etree._Element) -> bool:
 
 def _picture(element: etree._Element, target: etree._Element) -> None:
     inner = etree.SubElement(target, "img")
-    inner.set("src", reference(element).removeprefix("#"))
+    inner.set("src", href_of(element).removeprefix("#"))
     words = element.get("alt") or element.get("title")
     if words:
         inner.set("alt", words)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
-from gistread.book.builder import BookBuilder, Target
+from gistread.book.builder import BookBuilder, LinkTarget
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
@@ -14,15 +14,15 @@ from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, 
 from gistread.book.formats.pdf.pages import LinkArea, Page, PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
-from gistread.book.formats.pdf.text import plain, share_of_unreadable, text_of
-from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.formats.pdf.text import marked_text, plain_text_of, share_of_unreadable
+from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import clean, one_line
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
-_LETTERS_OF_A_SCAN = 10
+_SCAN_LETTERS_PER_PAGE = 10
 """Per page; with fewer, the page is a picture."""
 _UNREADABLE_SHARE = 0.3
 _SAME_GUTTER_POINTS = 8
@@ -47,14 +47,14 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
         ) from error
     except (DamagedError, OSError) as error:
         raise BookError(f"{name} cannot be read: it is damaged, or no PDF at all.", _FRESH_COPY) from error
-    return book_of(document, name)
+    return build_book(document, name)
 
 
-def book_of(document: PdfDocument, name: str) -> Book:
+def build_book(document: PdfDocument, name: str) -> Book:
     """Build the book of a parsed PDF. Raises BookError if it has no text."""
     letters = sum(len(piece.text.strip()) for page in document.pages for piece in page.pieces)
-    if letters < _LETTERS_OF_A_SCAN * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
-        raise _without_text(document, name)
+    if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
+        raise _no_text_error(document, name)
     page_rows = [rows(page) for page in document.pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     if share_of_unreadable(lines) > _UNREADABLE_SHARE:
@@ -65,15 +65,15 @@ def book_of(document: PdfDocument, name: str) -> Book:
     found = _columns(document.pages, find_furniture(page_rows))
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
-    words = Words(line.text for column in found for line in column.lines)
-    return _built(document, paragraphs, layout, words, name)
+    words = WordCounts(line.text for column in found for line in column.lines)
+    return _assemble(document, paragraphs, layout, words, name)
 
 
 def _is_scanned(pages: Sequence[Page]) -> bool:
     return sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
 
 
-def _without_text(document: PdfDocument, name: str) -> BookError:
+def _no_text_error(document: PdfDocument, name: str) -> BookError:
     if not document.pages:
         return BookError(f"{name} cannot be read: none of its pages can.", _FRESH_COPY)
     if any(page.has_pictures for page in document.pages):
@@ -98,8 +98,8 @@ def _columns(pages: Sequence[Page], gone: Sequence[Sequence[Line]]) -> list[Colu
     ]
 
 
-def _built(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, words: Words, name: str) -> Book:
-    texts = [plain(block, words) for block in paragraphs]
+def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, words: WordCounts, name: str) -> Book:
+    texts = [plain_text_of(block, words) for block in paragraphs]
     places = PositionIndex(paragraphs)
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
@@ -108,7 +108,7 @@ def _built(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, w
     for chapter in chapters:
         begins.setdefault(chapter.block, []).append((chapter.title, chapter.level))
     areas = {page.number: page.areas for page in document.pages if page.areas}
-    notes = _Notes(paragraphs)
+    notes = _NoteIndex(paragraphs)
     builder = BookBuilder()
     bounds: dict[int, tuple[int, int]] = {}
     level = 1
@@ -116,20 +116,20 @@ def _built(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, w
         for title, level in begins.get(index, ()):
             builder.chapter(title, level)
         own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
-        text, marks = text_of(block, layout, words, own_areas, _href, notes.href)
+        text, marks = marked_text(block, layout, words, own_areas, _href, notes.href)
         start = builder.next_start
         kind = ParagraphKind.HEADING if index in begins and len(texts[index]) < 200 else block.kind
         if builder.add(text, kind, level if kind is ParagraphKind.HEADING else 0, lines=block.keeps_lines, marks=marks):
             bounds[index] = start, builder.characters
     if not builder.characters:
-        raise _without_text(document, name)
+        raise _no_text_error(document, name)
 
-    def resolve(mark: InlineMark) -> Target | None:
+    def resolve(mark: InlineMark) -> LinkTarget | None:
         if mark.is_note:
-            return Target(*bounds[int(mark.href)]) if int(mark.href) in bounds else None
+            return LinkTarget(*bounds[int(mark.href)]) if int(mark.href) in bounds else None
         place = _place(mark.href)
         index = places.block_at(document.upright(place)) if place else None
-        return Target(bounds[index][0]) if index in bounds else None
+        return LinkTarget(bounds[index][0]) if index in bounds else None
 
     return builder.build(
         title=_title(document, paragraphs, texts) or PurePath(name).stem,
@@ -155,7 +155,7 @@ def _place(href: str) -> PagePosition | None:
     return PagePosition(int(page), None if x == "None" else float(x), None if y == "None" else float(y))
 
 
-class _Notes:
+class _NoteIndex:
     """Finds the note of a raised number: the only one with that label on its page."""
 
     def __init__(self, paragraphs: Sequence[Block]) -> None:
@@ -209,15 +209,15 @@ def _notices(document: PdfDocument) -> list[str]:
     notices = []
     if document.unread:
         were = "was" if len(set(document.unread)) == 1 else "were"
-        notices.append(f"{_pages(document.unread)} could not be read and {were} left out.")
+        notices.append(f"{_page_list(document.unread)} could not be read and {were} left out.")
     empty = [page.number for page in document.pages if not page.pieces and page.has_pictures]
     if empty:
         have = "is a picture" if len(empty) == 1 else "are pictures"
-        notices.append(f"{_pages(empty)} {have} without text.")
+        notices.append(f"{_page_list(empty)} {have} without text.")
     return notices
 
 
-def _pages(numbers: Sequence[int]) -> str:
+def _page_list(numbers: Sequence[int]) -> str:
     """Page numbers from 1, such as "Pages 3, 7–9"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):

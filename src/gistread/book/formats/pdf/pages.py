@@ -125,11 +125,11 @@ class PdfDocument:
         turn = self.turns.get(place.page, 0)
         if not turn or place.x is None or place.y is None:
             return place if not turn else PagePosition(place.page, None, None)
-        x, y, _, _ = turned((place.x, place.y, place.x, place.y), turn)
+        x, y, _, _ = rotate_box((place.x, place.y, place.x, place.y), turn)
         return PagePosition(place.page, x, y)
 
 
-def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
+def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
     """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to the right."""
     left, bottom, right, top = box
     if turn == 1:
@@ -145,7 +145,7 @@ def turned(box: tuple[float, float, float, float], turn: int) -> tuple[float, fl
 _STAMP_SHARE = 0.15
 
 
-def page_of(record: Mapping[str, Any], fonts: list[Font]) -> Page:
+def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
     """Decode a page record of the worker; `fonts` are those named so far."""
     raw = record["pieces"]
     letters = Counter[int]()
@@ -159,11 +159,11 @@ def page_of(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         if turn == main or keeps_all
     )
     areas = tuple(
-        LinkArea(*turned((left, bottom, right, top), main), target_of(target))
+        LinkArea(*rotate_box((left, bottom, right, top), main), decode_target(target))
         for left, bottom, right, top, target in record["links"]
     )
     return Page(record["page"], pieces, areas, max(main, 0), record["has_pictures"])
 
 
-def target_of(target: Any) -> PagePosition | str:
+def decode_target(target: Any) -> PagePosition | str:
     return target if isinstance(target, str) else PagePosition(*target)

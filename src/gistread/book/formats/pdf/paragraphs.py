@@ -61,7 +61,7 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
         foot = [Block(list(lines), ParagraphKind.NOTE, label, column.left, column.right) for label, lines in notes]
         if foot and not foot[0].label:
-            _join_note(found, foot)
+            _continue_note(found, foot)
         owner = own[-1] if own else None
         rest = _continuation(last, own, layout) if last else None
         if last and rest:
@@ -74,15 +74,15 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
             owner.notes += foot
         else:
             found += foot
-        last = _open(own, last, found, layout)
-    return [one for block in _with_verse(found, layout) for one in (block, *block.notes)]
+        last = _continuable(own, last, found, layout)
+    return [one for block in _merge_verse(found, layout) for one in (block, *block.notes)]
 
 
-def _open(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
+def _continuable(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
     """The paragraph that may continue in the next column: the last one here, or the one this column interrupts."""
-    cut = before if before and _is_cut(before) and _is_body(before.lines[-1], layout) else None
+    cut = before if before and _breaks_off(before) and _is_body(before.lines[-1], layout) else None
     for block in reversed(own):
-        if not _floats(block):
+        if not _is_float(block):
             if block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
                 return block
             break
@@ -93,7 +93,7 @@ def _is_body(line: Line, layout: PageLayout) -> bool:
     return abs(line.size - layout.size) <= _SIZE_STEP * layout.size
 
 
-def _is_cut(block: Block) -> bool:
+def _breaks_off(block: Block) -> bool:
     """Whether a paragraph breaks off in the middle of a sentence."""
     text = block.lines[-1].text
     return text.endswith(HYPHEN) or not _SENTENCE_END.search(text)
@@ -101,21 +101,21 @@ def _is_cut(block: Block) -> bool:
 
 def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
     """The block of a column that continues `last`: its first, or the first after a figure."""
-    running = [block for block in own if not _floats(block)]
+    running = [block for block in own if not _is_float(block)]
     for index, block in enumerate(running):
-        if _goes_on(last, block, layout):
+        if _continues(last, block, layout):
             fits = block.lines[0].text[0].islower() or last.lines[-1].text.endswith(HYPHEN)
-            return block if index == 0 or (fits and _is_cut(last)) else None
-        if not _is_cut(last) or block.lines[0].size > last.lines[-1].size:
+            return block if index == 0 or (fits and _breaks_off(last)) else None
+        if not _breaks_off(last) or block.lines[0].size > last.lines[-1].size:
             return None
     return None
 
 
-def _floats(block: Block) -> bool:
+def _is_float(block: Block) -> bool:
     return block.kind in (ParagraphKind.IMAGE, ParagraphKind.TABLE)
 
 
-def _join_note(found: list[Block], notes: list[Block]) -> None:
+def _continue_note(found: list[Block], notes: list[Block]) -> None:
     """Continue a note from the page before, which has no label here."""
     for block in reversed(found[-6:]):
         if block.notes:
@@ -123,7 +123,7 @@ def _join_note(found: list[Block], notes: list[Block]) -> None:
             return
 
 
-def _goes_on(last: Block, first: Block, layout: PageLayout) -> bool:
+def _continues(last: Block, first: Block, layout: PageLayout) -> bool:
     above, below = last.lines[-1], first.lines[0]
     if first.kind not in _RUNNING or abs(above.size - below.size) > _SIZE_STEP * above.size:
         return False
@@ -155,7 +155,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     for block in found:
         block.kind = _kind(block, layout)
         block.keeps_lines = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
-    return list(_merged(found, layout))
+    return list(_merge_rows(found, layout))
 
 
 def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
@@ -183,13 +183,13 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     if indent > 0.6 * line.size:
         if _is_centred(above, left, right) and _is_centred(line, left, right):
             return short and ended
-        if _hangs(lines, index, right):
+        if _has_hanging_indent(lines, index, right):
             return False
         return short or ended or line.text[0].isupper() or line.text[0] in "\"“‘'«„—–"
     if indent < -0.6 * line.size:
         if len(block.lines) == 1:  # the second line of an indented paragraph, as a rule
             return short and ended and not _is_centred(above, left, right)
-        return short or (ended and line.left < left + 0.6 * line.size) or _hangs(lines, index - 1, right)
+        return short or (ended and line.left < left + 0.6 * line.size) or _has_hanging_indent(lines, index - 1, right)
     if short:
         return True
     # Dialogue: a full line, and the next one indented like it.
@@ -203,7 +203,7 @@ def _is_short(above: Line, below: Line, right: float) -> bool:
     return room > first_word_width(below) * 1.1 + 0.9 * above.size
 
 
-def _hangs(lines: Sequence[Line], index: int, right: float) -> bool:
+def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool:
     """Whether indented lines nearby continue their paragraph (hanging indent), as in references."""
     on = anew = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
@@ -272,15 +272,15 @@ def is_heading(block: Block, layout: PageLayout) -> bool:
     )
 
 
-def _merged(found: list[Block], layout: PageLayout) -> Iterator[Block]:
+def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     """Join lines of code and table rows that the rules for prose separated."""
     before: Block | None = None
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
-        if before and before.kind is block.kind and rows and _close(before, block, layout):
+        if before and before.kind is block.kind and rows and _is_close(before, block, layout):
             before.lines += block.lines
-        elif before and single_row and before.lines[-1].cells and _close(before, block, layout):
+        elif before and single_row and before.lines[-1].cells and _is_close(before, block, layout):
             before.lines += block.lines
             before.kind, before.keeps_lines = ParagraphKind.TABLE, True
         else:
@@ -291,12 +291,12 @@ def _merged(found: list[Block], layout: PageLayout) -> Iterator[Block]:
         yield before
 
 
-def _close(above: Block, below: Block, layout: PageLayout) -> bool:
+def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
     gap = above.lines[-1].baseline - below.lines[0].baseline
     return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
 
 
-def _with_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
+def _merge_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     """Join runs of short, indented, close lines into verse."""
     run: list[Block] = []
     for block in [*found, None]:

@@ -15,16 +15,16 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, page_of
+from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
 _PAGE_S = 4.0
 """Per page, and for opening: a hundred times the usual."""
 _OPEN_S_PER_BYTE = 0.2 / 2**20
-_ALL_S = 120.0
-_MOST_STARTS = 6
-_MOST_PAGES = 20_000
+_TOTAL_S = 120.0
+_MAX_STARTS = 6
+_MAX_PAGES = 20_000
 
 
 class PdfError(Exception):
@@ -50,11 +50,11 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     """
     document = PdfDocument()
     with _as_file(stream) as file:
-        ends = time.monotonic() + _ALL_S
+        ends = time.monotonic() + _TOTAL_S
         opening_s = _PAGE_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
         page = 0
-        for _ in range(_MOST_STARTS):
-            page = _read_on(document, file, page, opening_s, ends, cancelled)
+        for _ in range(_MAX_STARTS):
+            page = _run_worker(document, file, page, opening_s, ends, cancelled)
             if page >= document.page_count or time.monotonic() > ends:
                 break
             document.unread.append(page)
@@ -68,7 +68,7 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
     if "page" not in record:
         if "error" in record:
             raise LockedError if record["error"] == "locked" else DamagedError
-        document.page_count = min(record["pages"], _MOST_PAGES)
+        document.page_count = min(record["pages"], _MAX_PAGES)
         document.metadata = record["metadata"]
         document.language = record["language"]
         document.outline = tuple(
@@ -79,12 +79,12 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
         document.unread.append(record["page"])
     else:
         fonts.extend(Font(*font) for font in record["fonts"])
-        page = page_of(record, fonts)
+        page = decode_page(record, fonts)
         document.turns[page.number] = page.turn
         document.pages.append(page)
 
 
-def _read_on(
+def _run_worker(
     document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
 ) -> int:
     """Read from a page until the worker ends; returns the next page."""
@@ -95,7 +95,7 @@ def _read_on(
     is_open = False
     fonts: list[Font] = []
     assert process.stdout is not None
-    with _Watch(process, ends, cancelled) as watch, process.stdout as output:
+    with _Watchdog(process, ends, cancelled) as watch, process.stdout as output:
         watch.expect_within(opening_s)
         for line in output:
             if not line.endswith(b"\n"):
@@ -114,7 +114,7 @@ def _read_on(
     return page
 
 
-class _Watch:
+class _Watchdog:
     """Kills a process that is silent for too long, and on exit."""
 
     def __init__(self, process: subprocess.Popen[bytes], ends: float, cancelled: Callable[[], bool]) -> None:
@@ -129,7 +129,7 @@ class _Watch:
     def expect_within(self, seconds: float) -> None:
         self._deadline = min(self._ends, time.monotonic() + seconds)
 
-    def __enter__(self) -> "_Watch":
+    def __enter__(self) -> "_Watchdog":
         self._thread.start()
         return self
 

@@ -9,7 +9,7 @@ from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.lines import Line, is_lowered, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, without_leaders
-from gistread.book.formats.pdf.word_repair import Words
+from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind, Style
 
@@ -23,7 +23,7 @@ References = Callable[[Line, TextRun], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class StyledText:
     """Words with the same style."""
 
     text: str
@@ -32,27 +32,29 @@ class Chunk:
     is_note: bool = False
 
 
-def text_of(
+def marked_text(
     block: Block,
     layout: PageLayout,
-    words: Words,
+    words: WordCounts,
     areas: Sequence[LinkArea],
     hrefs: Callable[[LinkArea], str],
     references: References,
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [list(_chunks(line, block.kind, layout, _near(line, areas), hrefs, references)) for line in block.lines]
+    lines = [
+        list(_chunks(line, block.kind, layout, _areas_near(line, areas), hrefs, references)) for line in block.lines
+    ]
     if block.keeps_lines:
         indents = _indents(block) if block.kind is ParagraphKind.CODE else [""] * len(lines)
-        joined: list[Chunk] = []
+        joined: list[StyledText] = []
         for indent, line in zip(indents, lines, strict=True):
-            joined += [Chunk(("\n" if joined else "") + indent, frozenset()), *_without_hyphen(line)]
+            joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *_without_hyphen(line)]
     else:
         joined = _joined(lines, words)
-    return _marked(joined, block.kind)
+    return _apply_marks(joined, block.kind)
 
 
-def plain(block: Block, words: Words) -> str:
+def plain_text_of(block: Block, words: WordCounts) -> str:
     """A paragraph's text in one line without marks."""
     text = ""
     for line in block.lines:
@@ -72,25 +74,25 @@ def _chunks(
     areas: Sequence[LinkArea],
     hrefs: Callable[[LinkArea], str],
     references: References,
-) -> list[Chunk]:
-    found: list[Chunk] = []
+) -> list[StyledText]:
+    found: list[StyledText] = []
     at = 0
     for index, piece in enumerate(line.pieces):
         # The line has the white space between runs.
         start = line.text.find(piece.text.strip(), at)
         if start > at:
             gap = "   " if index in line.cells and kind is ParagraphKind.TABLE else " "
-            found.append(Chunk(gap, frozenset()))
+            found.append(StyledText(gap, frozenset()))
         text = piece.text.strip()
         at = max(at, start) + len(text)
         styles = _styles(line, piece, kind, layout)
         href = references(line, piece) if Style.SUPERSCRIPT in styles else ""
         if href:
-            found.append(Chunk(text, styles, href, is_note=True))
+            found.append(StyledText(text, styles, href, is_note=True))
         elif areas:
-            found += [Chunk(part, styles, link) for part, link in _linked(piece, text, areas, hrefs)]
+            found += [StyledText(part, styles, link) for part, link in _linked(piece, text, areas, hrefs)]
         else:
-            found.append(Chunk(text, styles))
+            found.append(StyledText(text, styles))
     return found
 
 
@@ -105,7 +107,7 @@ def _styles(line: Line, piece: TextRun, kind: ParagraphKind, layout: PageLayout)
     return styles | {Style.SUBSCRIPT} if is_lowered(line, piece) else styles
 
 
-def _near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
+def _areas_near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
     middle = line.baseline + 0.3 * line.size
     return [
         area
@@ -130,8 +132,8 @@ def _linked(
     return found
 
 
-def _joined(lines: list[list[Chunk]], words: Words) -> list[Chunk]:
-    joined: list[Chunk] = []
+def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText]:
+    joined: list[StyledText] = []
     for line in lines:
         if not line:
             continue
@@ -143,16 +145,18 @@ def _joined(lines: list[list[Chunk]], words: Words) -> list[Chunk]:
             # A word across a line end stays one; the space belongs to the common style.
             same = (last.styles, last.href) == (line[0].styles, line[0].href)
             end = last.text[: len(last.text) - drop]
-            joined[-1] = Chunk(end + (between if same or between != " " else ""), last.styles, last.href, last.is_note)
+            joined[-1] = StyledText(
+                end + (between if same or between != " " else ""), last.styles, last.href, last.is_note
+            )
             if between == " " and not same:
-                joined.append(Chunk(" ", frozenset()))
+                joined.append(StyledText(" ", frozenset()))
         joined += line
     return _without_hyphen(joined)
 
 
-def _without_hyphen(chunks: list[Chunk]) -> list[Chunk]:
+def _without_hyphen(chunks: list[StyledText]) -> list[StyledText]:
     """Replace unresolved hyphenation by hyphens."""
-    return [Chunk(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
+    return [StyledText(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
 
 
 def _indents(block: Block) -> list[str]:
@@ -160,19 +164,19 @@ def _indents(block: Block) -> list[str]:
     return [" " * min(60, round((line.left - left) / (0.6 * line.size))) for line in block.lines]
 
 
-def _marked(chunks: list[Chunk], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
-    merged: list[Chunk] = []
+def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
+    merged: list[StyledText] = []
     for chunk in chunks:
         before = merged[-1] if merged else None
         if before and (before.styles, before.href, before.is_note) == (chunk.styles, chunk.href, chunk.is_note):
-            merged[-1] = Chunk(before.text + chunk.text, before.styles, before.href, before.is_note)
+            merged[-1] = StyledText(before.text + chunk.text, before.styles, before.href, before.is_note)
         else:
             merged.append(chunk)
-    merged = _over_spaces(merged)
+    merged = _merge_over_spaces(merged)
     parts: list[str] = []
     marks: list[InlineMark] = []
     for chunk in merged:
-        text = inline.without_marks(chunk.text.translate(_LIGATURES))
+        text = inline.strip_marks(chunk.text.translate(_LIGATURES))
         if kind is not ParagraphKind.CODE:
             text = without_leaders(text)
         opened = len(marks)
@@ -180,7 +184,7 @@ def _marked(chunks: list[Chunk], kind: ParagraphKind) -> tuple[str, list[InlineM
             marks += [InlineMark(style=style) for style in _ORDER if style in chunk.styles]
             if chunk.href:
                 marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
-        if len(marks) > inline.MOST_MARKS:
+        if len(marks) > inline.MAX_MARKS:
             del marks[opened:]
         opening = "".join(inline.opening(index) for index in range(opened, len(marks)))
         closing = "".join(inline.closing(index) for index in reversed(range(opened, len(marks))))
@@ -188,14 +192,16 @@ def _marked(chunks: list[Chunk], kind: ParagraphKind) -> tuple[str, list[InlineM
     return "".join(parts), marks
 
 
-def _over_spaces(chunks: list[Chunk]) -> list[Chunk]:
+def _merge_over_spaces(chunks: list[StyledText]) -> list[StyledText]:
     """Join words of one style across white space."""
-    found: list[Chunk] = []
+    found: list[StyledText] = []
     for chunk in chunks:
         if len(found) > 1 and not found[-1].text.strip() and "\n" not in found[-1].text:
             first = found[-2]
             if (first.styles, first.href, first.is_note) == (chunk.styles, chunk.href, chunk.is_note):
-                found[-2:] = [Chunk(first.text + found[-1].text + chunk.text, chunk.styles, chunk.href, chunk.is_note)]
+                found[-2:] = [
+                    StyledText(first.text + found[-1].text + chunk.text, chunk.styles, chunk.href, chunk.is_note)
+                ]
                 continue
         found.append(chunk)
     return found

@@ -37,7 +37,7 @@ _APART = _words("all cold cross five four good half high hot ill left long low n
 """Before words of at least four letters."""
 
 
-class Words:
+class WordCounts:
     """Counts a document's words, except those split at line ends."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -88,7 +88,7 @@ class Words:
         return bool(self._counts[word] or self._halves[word])
 
 
-WIDE = 1.25
+LIGATURE_WIDTH_RATIO = 1.25
 """Width of a ligature glyph relative to the narrowest f of its font."""
 
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
@@ -105,7 +105,7 @@ def lost_letter(behind: str, begins_word: bool) -> str:
     return "i"
 
 
-def restored(text: str, wide: set[int]) -> str:
+def restore_ligatures(text: str, wide: set[int]) -> str:
     """`text` with lost letters restored after the f at each index in `wide`."""
     pieces: list[str] = []
     at = 0

@@ -21,8 +21,8 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf.pages import HYPHEN, turned
-from gistread.book.formats.pdf.word_repair import WIDE, restored
+from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
+from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, restore_ligatures
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
@@ -67,7 +67,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        pieces = list(_pieces(text.raw, fonts, narrow_f))
+        pieces = list(_runs(text.raw, fonts, narrow_f))
         yield {
             "page": number,
             "size": page.get_size(),
@@ -146,16 +146,16 @@ class _Reader:
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
 
-def _pieces(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
+def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
     """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
     _find_lost_letters(page, narrow_f)
     for line in _LINE.finditer(page.characters):
-        for start, stop in _one_object_each(page, *line.span()):
+        for start, stop in _split_by_object(page, *line.span()):
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
-            for first, last in _without_gaps(page, start, stop, size, turn):
-                piece = _piece(page, first, last, size, font, turn)
+            for first, last in _split_at_gaps(page, start, stop, size, turn):
+                piece = _run(page, first, last, size, font, turn)
                 if all(abs(number) < _FARTHEST_POINTS for number in piece[1:5]):  # nor is NaN
                     yield piece
 
@@ -171,14 +171,14 @@ def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
         shared = any(page.box(other) == box for other in (index - 1, index + 1) if 0 <= other < page.count)
         if turn < 0 or scale <= 0 or shared:
             continue
-        left, _, right, _ = turned(box, turn)
+        left, _, right, _ = rotate_box(box, turn)
         font, width = page.font_object(index), (right - left) / scale
         narrowest[font] = min(width, narrowest.get(font, width))
-        if width >= WIDE * narrowest[font]:
+        if width >= LIGATURE_WIDTH_RATIO * narrowest[font]:
             page.lost_letters.add(index)
 
 
-def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     while start < stop and page.characters[start].isspace():
         start += 1
@@ -191,7 +191,7 @@ def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int
         return
     middle = (start + stop) // 2
     before: tuple[int, int] | None = None
-    for part in (*_one_object_each(page, start, middle), *_one_object_each(page, middle, stop)):
+    for part in (*_split_by_object(page, start, middle), *_split_by_object(page, middle, stop)):
         if before and page.text_object(before[0]) == page.text_object(part[0]):
             before = before[0], part[1]
         else:
@@ -202,29 +202,29 @@ def _one_object_each(page: _Reader, start: int, stop: int) -> Iterator[tuple[int
         yield before
 
 
-def _without_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
+def _split_at_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
     """Split at gaps as wide as those between columns, if the letters are spread out."""
-    left, right, end = turned(page.box(start), turn)[0], turned(page.box(stop - 1), turn)[2], stop
+    left, right, end = rotate_box(page.box(start), turn)[0], rotate_box(page.box(stop - 1), turn)[2], stop
     if right - left <= (stop - start) * size * _CLOSE_EMS:
         yield start, stop
         return
     for match in _WORD.finditer(page.characters, start, stop):
-        left = turned(page.box(match.start()), turn)[0]
+        left = rotate_box(page.box(match.start()), turn)[0]
         if match.start() > start and left - right > _WIDE_GAP_EMS * size:
             yield start, end
             start = match.start()
         end = match.end()
-        right = turned(page.box(end - 1), turn)[2]
+        right = rotate_box(page.box(end - 1), turn)[2]
     yield start, stop
 
 
-def _piece(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> RunRecord:
-    first = turned(page.box(start), turn)
-    last = turned(page.box(stop - 1), turn)
+def _run(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> RunRecord:
+    first = rotate_box(page.box(start), turn)
+    last = rotate_box(page.box(stop - 1), turn)
     x, y = page.origin(start)
-    baseline = turned((x, y, x, y), turn)[1]
+    baseline = rotate_box((x, y, x, y), turn)[1]
     wide = {index - start for index in page.lost_letters if start <= index < stop}
-    text = restored(page.characters[start:stop], wide)
+    text = restore_ligatures(page.characters[start:stop], wide)
     text = " ".join(text.replace("\x02", HYPHEN).split())
     if page.characters[stop : stop + 1].isspace():
         text += " "
