@@ -30,10 +30,10 @@ from gistread.engine.protocol import (
     StreamEvent,
     Usage,
 )
-from gistread.memory.model import MemoryEntry, ReadingMode
+from gistread.memory.model import MemoryEntry, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Value
 from tests.benchmarks.setting import Setting, engine_over
@@ -118,7 +118,9 @@ async def _memory(setting: Setting, book: Book) -> Table:
 async def _read(book: Book, engine: Engine) -> list[MemoryEntry]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, "any", "any", PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS) as kept,
+        MemoryStore(Path(folder)).open(
+            book, MemoryRequest("any", "any", PAGE_SIZES["quality"], ReadingMethod(ReadingMode.SINGLE_PASS))
+        ) as kept,
     ):
         async for _ in read_book(kept, engine):
             pass

@@ -25,11 +25,11 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract
 from gistread.memory.levels import page_by_page
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMode
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMethod, ReadingMode
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.events import AnswerDelta, Steering
 from gistread.readers.options import ReaderOptions
@@ -192,7 +192,8 @@ def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryStore(Path(folder)).open(
-            book, info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS
+            book,
+            MemoryRequest(info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMethod(ReadingMode.SINGLE_PASS)),
         ) as kept,
     ):
         yield kept

@@ -14,9 +14,9 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
-from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
+from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import PageGisted, read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target, Value
 from tests.benchmarks.setting import Setting, engine_over, idle
@@ -58,7 +58,9 @@ async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaE
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, info.name, info.fingerprint, size, reading) as kept,
+        MemoryStore(Path(folder)).open(
+            book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(reading))
+        ) as kept,
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0

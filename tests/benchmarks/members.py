@@ -35,7 +35,7 @@ from gistread.engine.protocol import (
     Sampling,
     Usage,
 )
-from gistread.memory.chunks import PART_TOKENS, prefetch
+from gistread.memory.chunks import MAX_CHUNK_TOKENS, prefetch
 from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
@@ -138,7 +138,7 @@ async def _book(engine: Engine, *, quick: bool) -> Book:
     if quick:
         return open_book(story_path())
     book = open_book(texts.NOVEL)
-    parts = await split_into_chunks(book, PART_TOKENS, engine.count)
+    parts = await split_into_chunks(book, MAX_CHUNK_TOKENS, engine.count)
     end = parts[_MEMBERS - 1][1]
     return replace(
         book,

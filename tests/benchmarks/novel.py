@@ -13,10 +13,10 @@ from statistics import median
 
 from gistread.book import open_book
 from gistread.engine.protocol import NO_USAGE
-from gistread.memory.model import ReadingMode
+from gistread.memory.model import ReadingMethod, ReadingMode
 from gistread.memory.reading import PageGisted, read_book
 from gistread.memory.sizes import PAGE_SIZES
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
@@ -101,7 +101,9 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
     usage, retries = NO_USAGE, 0
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(book, "counted", "counted", PAGE_SIZES["quality"], way.reading) as kept,
+        MemoryStore(Path(folder)).open(
+            book, MemoryRequest("counted", "counted", PAGE_SIZES["quality"], ReadingMethod(way.reading))
+        ) as kept,
     ):
         async for event in read_book(kept, engine):
             if isinstance(event, PageGisted):

@@ -12,10 +12,10 @@ from gistread.book.model import Book
 from gistread.engine.protocol import Priority
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
-from gistread.memory.model import ReadingMode
+from gistread.memory.model import ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.benchmarks.figures import Finding, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.engine.remote.server import Asked, Kind, Server
@@ -61,7 +61,9 @@ async def _seconds(setting: Setting, book: Book, reading: ReadingMode, connectio
             info = await engine.start()
             began = time.perf_counter()
             size = PAGE_SIZES["quality"]
-            with MemoryStore(folder).open(book, info.name, info.fingerprint, size, reading) as kept:
+            with MemoryStore(folder).open(
+                book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(reading))
+            ) as kept:
                 async for _ in read_book(kept, engine, priority=Priority.BACKGROUND):
                     pass
             return time.perf_counter() - began

@@ -93,7 +93,7 @@ def test_a_preset_of_ones_own_is_used(run: Run, book: Path, engine: FakeEngine, 
         (("--preset", "meetings"), "Did you mean meeting?"),
         (("--preset", "broken"), "Preset broken.toml"),
         (("--task", " "), "The task is empty."),
-        (("--task", "x" * 700), "600 is the most."),
+        (("--task", "x" * 700), "the limit is 600."),
     ],
 )
 def test_what_cannot_be_used_is_said_before_a_model_is_loaded(

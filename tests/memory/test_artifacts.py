@@ -38,12 +38,12 @@ def test_readers_name_only_needs_that_there_are() -> None:
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
 async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Artifact) -> None:
     memory, at_hand = make_memory(PAGES, PAGES), models()
-    before = await need.left(memory, at_hand)
+    before = await need.remaining(memory, at_hand)
     assert (before.done, before.complete) == (0, False)
     assert before.prefilled > before.total
     growth = await made(need, memory, at_hand)
     assert {grown.total for grown in growth} == {before.total}
-    after = await need.left(memory, at_hand)
+    after = await need.remaining(memory, at_hand)
     assert (after.done, after.total, after.prefilled, after.generated) == (before.total, before.total, 0, 0)
     again = models()
     await made(need, memory, again)
@@ -58,18 +58,18 @@ async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) 
     for _ in range(3):
         await anext(growing)
     await growing.aclose()
-    left = await need.left(memory, at_hand)
+    left = await need.remaining(memory, at_hand)
     assert 3 <= left.done < left.total
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
 async def test_pages_that_have_not_been_read_are_counted(need: Artifact) -> None:
     half, whole = make_memory(PAGES // 2, PAGES), make_memory(PAGES, PAGES)
-    expected = await need.left(whole, models())
-    told = await need.left(half, models())
+    expected = await need.remaining(whole, models())
+    told = await need.remaining(half, models())
     assert told.total == pytest.approx(expected.total, rel=0.4)
     assert told.prefilled == pytest.approx(expected.prefilled, rel=0.5)
-    nothing = await need.left(make_memory(0, PAGES), models())
+    nothing = await need.remaining(make_memory(0, PAGES), models())
     assert nothing.total > 1
 
 
@@ -83,7 +83,7 @@ async def test_it_is_background_work() -> None:
 async def test_without_an_embedding_model_there_are_no_vectors_to_make() -> None:
     alone = replace(models(), embedder=None)
     memory = make_memory()
-    assert (await ARTIFACTS["vectors"].left(memory, alone)).complete
+    assert (await ARTIFACTS["vectors"].remaining(memory, alone)).complete
     assert await made(ARTIFACTS["vectors"], memory, alone) == []
 
 
@@ -101,11 +101,11 @@ async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(c
     engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
     at_hand = ArtifactModels(engine)
     need = ARTIFACTS[LONG]
-    left = await need.left(memory, at_hand)
+    left = await need.remaining(memory, at_hand)
     assert (left.needless, left.complete) == (not needed, not needed)
-    grown = [grown async for grown in need.make(memory, at_hand, Priority.BACKGROUND)]
+    grown = [grown async for grown in need.build(memory, at_hand, Priority.BACKGROUND)]
     assert bool(grown) == needed
-    assert (await need.left(memory, at_hand)).complete
+    assert (await need.remaining(memory, at_hand)).complete
     assert current_tree(memory).made == needed
 
 
@@ -113,16 +113,16 @@ async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> N
     embedder = FakeEmbedder(tokens_per_s=50.0)
     at_hand = replace(models(), embedder=embedder)
     memory = make_memory()
-    left = await ARTIFACTS["vectors"].left(memory, at_hand)
+    left = await ARTIFACTS["vectors"].remaining(memory, at_hand)
     assert left.seconds(at_hand.engine.info) == pytest.approx(left.prefilled / 50.0)
     assert {text in memory.book.text for text in embedder.documents} == {True}
     tried = len(embedder.asked)
-    await ARTIFACTS["vectors"].left(memory, at_hand)
+    await ARTIFACTS["vectors"].remaining(memory, at_hand)
     assert len(embedder.asked) == tried, "once"
     await made(ARTIFACTS["vectors"], memory, at_hand)
-    assert (await ARTIFACTS["vectors"].left(memory, at_hand)).seconds(at_hand.engine.info) == 0.0
+    assert (await ARTIFACTS["vectors"].remaining(memory, at_hand)).seconds(at_hand.engine.info) == 0.0
 
 
 async def test_how_long_vectors_take_is_not_told_where_it_cannot_be_known() -> None:
     at_hand = replace(models(), embedder=FakeEmbedder())
-    assert (await ARTIFACTS["vectors"].left(make_memory(), at_hand)).seconds(at_hand.engine.info) is None
+    assert (await ARTIFACTS["vectors"].remaining(make_memory(), at_hand)).seconds(at_hand.engine.info) is None

@@ -19,7 +19,7 @@ EACH = 120
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "PART_TOKENS", EACH)
+    monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", EACH)
 
 
 def make_memory() -> GistMemory:
@@ -30,7 +30,7 @@ def make_memory() -> GistMemory:
 
 
 async def read_ahead(memory: GistMemory, models: ArtifactModels) -> list[ArtifactProgress]:
-    return [grown async for grown in MEMBERS.make(memory, models, Priority.BACKGROUND)]
+    return [grown async for grown in MEMBERS.build(memory, models, Priority.BACKGROUND)]
 
 
 def holding(tokens: int) -> FakeEngine:
@@ -52,12 +52,12 @@ async def asked_of(engine: FakeEngine, memory: GistMemory) -> list[str]:
 async def test_each_part_is_read_once_in_the_background_and_begins_what_its_member_is_asked() -> None:
     engine, memory = holding(100_000), make_memory()
     models = ArtifactModels(engine, answers=True)
-    before = await MEMBERS.left(memory, models)
+    before = await MEMBERS.remaining(memory, models)
     assert (before.done, before.complete, before.needless) == (0, False, False)
     growth = await read_ahead(memory, models)
     assert [grown.done for grown in growth] == list(range(1, before.total + 1))
     assert {call.priority for call in engine.calls} == {Priority.BACKGROUND}
-    left = await MEMBERS.left(memory, models)
+    left = await MEMBERS.remaining(memory, models)
     assert (left.done, left.total, left.prefilled) == (before.total, before.total, 0)
     assert await read_ahead(memory, models) == []
     assert await asked_of(engine, memory) == held_of(engine)
@@ -65,10 +65,10 @@ async def test_each_part_is_read_once_in_the_background_and_begins_what_its_memb
 
 async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
     memory = make_memory()
-    every = (await MEMBERS.left(memory, ArtifactModels(holding(100_000), answers=True))).total
+    every = (await MEMBERS.remaining(memory, ArtifactModels(holding(100_000), answers=True))).total
     engine = holding(3 * EACH + 50)
     models = ArtifactModels(engine, answers=True)
-    left = await MEMBERS.left(memory, models)
+    left = await MEMBERS.remaining(memory, models)
     assert (left.total, left.prefilled) == (3, 3 * EACH)
     assert every > 6
     await read_ahead(memory, models)
@@ -97,17 +97,17 @@ async def test_members_whose_parts_are_there_are_asked_first() -> None:
 async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_once() -> None:
     engine, memory = holding(100_000), make_memory()
     models = ArtifactModels(engine, answers=True)
-    reading = MEMBERS.make(memory, models, Priority.BACKGROUND)
+    reading = MEMBERS.build(memory, models, Priority.BACKGROUND)
     for _ in range(3):
         await anext(reading)
     await reading.aclose()
-    assert (await MEMBERS.left(memory, models)).done == 3
-    reading = MEMBERS.make(memory, models, Priority.BACKGROUND)
+    assert (await MEMBERS.remaining(memory, models)).done == 3
+    reading = MEMBERS.build(memory, models, Priority.BACKGROUND)
     await anext(reading)
     engine.holding.clear()
     async for _ in reading:
         pass
-    left = await MEMBERS.left(memory, models)
+    left = await MEMBERS.remaining(memory, models)
     assert left.complete
     assert len(held_of(engine)) == left.total + 4
 
@@ -122,12 +122,12 @@ async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
             FakeEngine(pinnable_tokens=100_000, context_tokens=500), answers=True
         ),  # no team can be asked in it
     ):
-        assert (await MEMBERS.left(memory, models)).needless
+        assert (await MEMBERS.remaining(memory, models)).needless
         assert await read_ahead(memory, models) == []
 
 
 def test_parts_are_the_same_for_any_usual_question_whatever_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "PART_TOKENS", 2000)
+    monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", 2000)
     for window in (2048, 2600, 8192):
         assert len({chunks.chunk_tokens(window, question) for question in (0, 5, 20, 60)}) == 1
     assert chunks.chunk_tokens(2048, 400) < chunks.chunk_tokens(2048)

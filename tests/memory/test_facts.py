@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion
-from gistread.memory.derived import ArtifactProgress, DerivedRecords
-from gistread.memory.facts import Fact, Facts, build, elements_in
+from gistread.memory.derived import DerivedRecords
+from gistread.memory.facts import Fact, build, elements_in, known_facts
 from gistread.memory.graph import build_graph
 from gistread.memory.model import GistMemory
 from tests.fake_engine import FakeEngine, Say
@@ -20,11 +20,9 @@ def listing(text: str) -> Say:
 
 
 async def facts_of(memory: GistMemory, fake: FakeEngine) -> tuple[Fact, ...]:
-    events = [event async for event in build(memory, fake)]
-    last = events.pop()
-    assert isinstance(last, Facts)
-    assert all(isinstance(event, ArtifactProgress) for event in events)
-    return last.facts
+    async for _ in build(memory, fake):
+        pass
+    return known_facts(memory)
 
 
 async def test_every_page_tells_something_in_the_order_of_the_book() -> None:

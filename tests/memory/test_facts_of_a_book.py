@@ -27,7 +27,7 @@ import asyncio, sys
 from pathlib import Path
 from gistread.engine.llama.client import LlamaEngine
 from gistread.memory.derived import DerivedRecords
-from gistread.memory.facts import Facts, build
+from gistread.memory.facts import build, known_facts
 from tests.memory.test_facts_of_a_book import beginning
 from tests.models import starter_path
 
@@ -38,10 +38,9 @@ async def main():
     await engine.start()
     print("begun", flush=True)
     async for grown in build(memory, engine):
-        if isinstance(grown, Facts):
-            print("pages with facts:", len({fact.page for fact in grown.facts}), "facts:", len(grown.facts), flush=True)
-        else:
-            print(grown.done, grown.usage.prefilled, grown.usage.generated, flush=True)
+        print(grown.done, grown.usage.prefilled, grown.usage.generated, flush=True)
+    facts = known_facts(memory)
+    print("pages with facts:", len({fact.page for fact in facts}), "facts:", len(facts), flush=True)
     await engine.close()
 
 asyncio.run(main())

@@ -11,9 +11,9 @@ from gistread.journal import Journal
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task
 from gistread.memory.gisting import careful_attempts, gist_page
 from gistread.memory.guard import Fault
-from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
+from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -31,7 +31,7 @@ def prompts_of(engine: FakeEngine) -> list[str]:
 async def read(focus: GistFocus, reading: ReadingMode, folder: Path) -> FakeEngine:
     engine = FakeEngine(says=lambda _: "")
     book = make_book([prose(100, seed=seed) for seed in range(4)])
-    with MemoryStore(folder).open(book, "fake", "f", SIZE, reading, focus=focus) as kept:
+    with MemoryStore(folder).open(book, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading), focus=focus)) as kept:
         async for _ in read_book(kept, engine):
             pass
     return engine
@@ -112,7 +112,7 @@ def test_another_aim_is_another_memory_and_is_known_again(tmp_path: Path, memory
         GistFocus(own),
     ]
     for number, focus in enumerate(focuses):
-        with store.open(memory.book, "fake", "f", SIZE, focus=focus) as kept:
+        with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)) as kept:
             assert (kept.memory.entries, kept.memory.focus) == ([], focus)
             for entry in memory.entries[: 1 + number % 3]:
                 kept.add(entry)
@@ -121,13 +121,13 @@ def test_another_aim_is_another_memory_and_is_known_again(tmp_path: Path, memory
     for header in found:
         assert store.load(memory.book, header).focus == header.focus
         # Read on by what its header says, be the preset's file there or not.
-        with store.open(memory.book, "fake", "f", SIZE, focus=header.focus) as kept:
+        with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=header.focus)) as kept:
             assert len(kept.memory.entries) == header.pages
 
 
 def test_a_memory_of_the_time_before_presets_is_found_and_read_on(tmp_path: Path, memory: GistMemory) -> None:
     store = MemoryStore(tmp_path)
-    with store.open(memory.book, "fake", "f", SIZE) as kept:
+    with store.open(memory.book, MemoryRequest("fake", "f", SIZE)) as kept:
         kept.add(memory.entries[0])
     (header,) = store.find(memory.book)
     assert b"preset" not in header.path.read_bytes()
@@ -140,7 +140,9 @@ def test_a_header_with_an_aim_that_cannot_be_is_no_memory(
     tmp_path: Path, memory: GistMemory, damage: dict[str, object]
 ) -> None:
     store = MemoryStore(tmp_path)
-    with store.open(memory.book, "fake", "f", SIZE, focus=GistFocus(built_in_presets()["paper"], TASK)) as kept:
+    with store.open(
+        memory.book, MemoryRequest("fake", "f", SIZE, focus=GistFocus(built_in_presets()["paper"], TASK))
+    ) as kept:
         kept.add(memory.entries[0])
     path = store.find(memory.book)[0].path
     with Journal(path) as file:
@@ -154,7 +156,9 @@ async def test_a_long_task_makes_pages_shorter_rather_than_prompts_too_long(tmp_
     book = make_book([prose(60, seed=seed) for seed in range(8)])
     for reading in ReadingMode:
         engine = FakeEngine(says=lambda _: "", context_tokens=700)
-        with MemoryStore(tmp_path).open(book, "fake", "f", PageSize(100, 400), reading, focus=focus) as kept:
+        with MemoryStore(tmp_path).open(
+            book, MemoryRequest("fake", "f", PageSize(100, 400), ReadingMethod(reading), focus=focus)
+        ) as kept:
             async for _ in read_book(kept, engine):
                 pass
         assert kept.memory.complete

@@ -20,7 +20,7 @@ READER = """
 import asyncio, sys
 from pathlib import Path
 from gistread.memory.reading import read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.memory.test_kill import CHAPTERS, SIZE
@@ -35,7 +35,7 @@ async def main():
         says=lambda prompt: " ".join(prompt.removeprefix("Passage:\\n\\n").split()[:20]),
         chooses=lambda prompt, options: len(prompt) % len(options),
     )
-    with MemoryStore(Path(sys.argv[1])).open(make_book(*CHAPTERS), "fake", "f", SIZE) as kept:
+    with MemoryStore(Path(sys.argv[1])).open(make_book(*CHAPTERS), MemoryRequest("fake", "f", SIZE)) as kept:
         print("open", flush=True)
         async for event in read_book(kept, engine):
             print(event.__class__.__name__, flush=True)

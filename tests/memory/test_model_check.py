@@ -56,7 +56,7 @@ async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> N
     verdict = await check_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
     assert verdict.worth is Worth.EXTRACTIVE
     assert verdict.line == (
-        "gists will be extractive; it chooses by the place of an option, not by what it says; "
+        "gists will be extractive; it chooses by the position of an option, not by its content; "
         "its answers do not end by themselves"
     )
     assert verdict.by_place
@@ -85,8 +85,8 @@ async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: py
             await asyncio.sleep(60)
             raise AssertionError
 
-    monkeypatch.setattr(model_check, "WITHIN_S", 0.05)
-    with pytest.raises(EngineError, match="could not be tried within"):
+    monkeypatch.setattr(model_check, "TIME_LIMIT_S", 0.05)
+    with pytest.raises(EngineError, match="could not be checked within"):
         await check_model(Slow())
 
 
@@ -106,7 +106,7 @@ def test_the_share_of_gists_of_its_own_decides(gisted: list[GistResult], worth: 
 
 
 def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
-    assert assess(FIRST, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the place")
+    assert assess(FIRST, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the position")
     assert assess(ANYHOW, ENDED, [OWN, OWN]).line == "its gists are good; it chooses little better than by chance"
     assert assess(ANYHOW, ENDED, [OWN, OWN]).worth is Worth.SOME
 

@@ -6,7 +6,7 @@ import pytest
 
 from gistread.book.normalise import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.memory.outline import MOST_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
+from gistread.memory.outline import MAX_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
 from tests.memory.books import make_book, prose
 
 
@@ -72,7 +72,7 @@ def test_every_page_is_there_once_and_nothing_has_too_many_children(chapters: li
         return [n for child in stretch.children for n in pages(child)] if stretch.children else [stretch.first]
 
     assert pages(top) == [entry.page.number for entry in memory.entries]
-    assert all(2 <= len(stretch.children) <= MOST_CHILDREN for stretch in inner_ranges(top))
+    assert all(2 <= len(stretch.children) <= MAX_CHILDREN for stretch in inner_ranges(top))
     assert all((s.first, s.last) == (s.children[0].first, s.children[-1].last) for s in inner_ranges(top))
 
 
@@ -80,6 +80,6 @@ def test_every_page_is_there_once_and_nothing_has_too_many_children(chapters: li
 def test_children_are_spread_evenly_over_the_fewest_parents(count: int) -> None:
     sizes = group_sizes(count)
     assert sum(sizes) == count
-    assert max(sizes) <= MOST_CHILDREN
+    assert max(sizes) <= MAX_CHILDREN
     assert max(sizes) - min(sizes) <= 1
-    assert count <= MOST_CHILDREN or min(sizes) >= 4
+    assert count <= MAX_CHILDREN or min(sizes) >= 4

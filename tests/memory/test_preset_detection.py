@@ -7,13 +7,7 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
-from gistread.memory.choosing import choose_preset
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import PageSize
 from gistread.memory.preset_detection import detect_preset
-from gistread.memory.store import MemoryStore
-from gistread.presets import AUTO, built_in_presets
-from tests.memory.test_model import make_memory
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -124,25 +118,3 @@ def test_a_novel_that_somebody_made_preformatted_is_no_code() -> None:
 @pytest.mark.parametrize("words", ["One.", "a: b\n\nc: d"])
 def test_what_is_too_short_to_show_a_form_is_fiction(words: str) -> None:
     assert detect_preset(text(words)) == "fiction"
-
-
-def test_a_named_preset_is_taken_whatever_the_book_looks_like(tmp_path: Path) -> None:
-    book = make_memory(2).book
-    store = MemoryStore(tmp_path)
-    assert choose_preset("paper", tmp_path, book, store, "f").name == "paper"
-    assert choose_preset(AUTO, tmp_path, book, store, "f").name == "fiction"
-
-
-def test_auto_goes_on_with_a_book_as_this_model_began_it(tmp_path: Path) -> None:
-    memory = make_memory(2)
-    store, size = MemoryStore(tmp_path / "memories"), PageSize(50, 150)
-    for fingerprint, focus in (
-        ("f", GistFocus(built_in_presets()["paper"])),
-        ("other", GistFocus(built_in_presets()["code"])),
-        ("g", GistFocus(task="x")),
-    ):
-        with store.open(memory.book, "fake", fingerprint, size, focus=focus) as kept:
-            kept.add(memory.entries[0])
-    chosen = [choose_preset(AUTO, tmp_path, memory.book, store, *who).name for who in (("f",), ("f", "x"), ("other",))]
-    assert chosen == ["paper", "paper", "code"]
-    assert choose_preset(AUTO, tmp_path, memory.book, store, "nobody").name == "fiction"

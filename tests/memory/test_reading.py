@@ -7,9 +7,9 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.model import GistMemory, PageSize, Pauses, ReadingMode
+from gistread.memory.model import GistMemory, PageSize, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.reading import Finished, PageFound, PageGisted, Resumed, read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
 
@@ -36,14 +36,14 @@ def store(tmp_path: Path) -> MemoryStore:
 
 
 async def read_through(store: MemoryStore, model: FakeEngine) -> GistMemory:
-    with store.open(BOOK, "fake", "f", SIZE) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
 
 
 async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: MemoryStore) -> None:
-    with store.open(BOOK, "fake", "f", SIZE) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
     assert isinstance(events.pop(), Finished)
     found, gisted = events[::2], events[1::2]
@@ -55,7 +55,7 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
 
 
 async def test_a_page_is_kept_before_it_is_told(store: MemoryStore) -> None:
-    with store.open(BOOK, "fake", "f", SIZE) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         async for event in read_book(kept, engine()):
             if isinstance(event, PageGisted):
                 assert store.find(BOOK)[0].pages == event.entry.page.number
@@ -90,7 +90,7 @@ async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_t
 async def test_reading_on_says_how_much_was_there(store: MemoryStore) -> None:
     await read_through(store, engine())
     model = engine()
-    with store.open(BOOK, "fake", "f", SIZE) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, model)]
     assert isinstance(events[0], Resumed)
     assert events[0].pages == len(kept.memory.entries)
@@ -100,7 +100,7 @@ async def test_reading_on_says_how_much_was_there(store: MemoryStore) -> None:
 
 async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
     failing = FakeEngine(says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")])
-    with store.open(BOOK, "fake", "f", SIZE) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         with pytest.raises(EngineError):
             async for _ in read_book(kept, failing):
                 pass
@@ -117,7 +117,7 @@ async def test_pagination_and_gisting_share_the_beginning_of_the_passage(store: 
 
 async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
     empty = make_book([])
-    with store.open(empty, "fake", "f", SIZE) as kept:
+    with store.open(empty, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
     assert [type(event) for event in events] == [Finished]
 
@@ -125,7 +125,9 @@ async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
 @pytest.mark.parametrize("reading", ReadingMode)
 async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: MemoryStore, reading: ReadingMode) -> None:
     model = FakeEngine(says=lambda _: "boat " * 40)
-    with store.open(BOOK, "fake", "f", SIZE, reading, pauses=Pauses.UNIFORM, guarded=False) as kept:
+    with store.open(
+        BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading, pauses=Pauses.UNIFORM, guarded=False))
+    ) as kept:
         async for _ in read_book(kept, model):
             pass
     assert kept.memory.complete

@@ -12,11 +12,20 @@ from gistread.book.model import Book
 from gistread.book.series import join_books
 from gistread.memory import facts, tree
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, GistSource, MemoryEntry, PageSize, PageSizes, Pauses, ReadingMode
+from gistread.memory.model import (
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    PageSize,
+    PageSizes,
+    Pauses,
+    ReadingMethod,
+    ReadingMode,
+)
 from gistread.memory.outline import PageRange, outline
 from gistread.memory.reading import Finished, PageFound, PageGisted, Resumed, read_book
 from gistread.memory.sizes import choose_size, choose_sizes
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -52,7 +61,7 @@ def store(tmp_path: Path) -> MemoryStore:
 
 
 async def read(store: MemoryStore, book: Book, model: FakeEngine, size: PageSizes = SIZE, **how: object) -> GistMemory:
-    with store.open(book, "fake", "f", size, **how) as kept:  # type: ignore[arg-type]
+    with store.open(book, MemoryRequest("fake", "f", size, **how)) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, model):
             pass
         return kept.memory
@@ -75,10 +84,10 @@ def of_volume(memory: GistMemory, index: int) -> list[tuple[int, int, str, GistS
 async def test_a_series_is_read_as_its_volumes_are_each_for_itself(
     tmp_path: Path, reading: ReadingMode, pauses: Pauses
 ) -> None:
-    series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), reading=reading, pauses=pauses)
+    series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), method=ReadingMethod(reading, pauses))
     assert series.complete
     for index, book in enumerate((ONE, TWO)):
-        alone = await read(MemoryStore(tmp_path / "alone"), book, engine(), reading=reading, pauses=pauses)
+        alone = await read(MemoryStore(tmp_path / "alone"), book, engine(), method=ReadingMethod(reading, pauses))
         assert of_volume(series, index) == told(alone.entries)
 
 
@@ -107,7 +116,7 @@ async def test_what_was_read_of_the_volumes_alone_is_not_read_again(store: Memor
 async def test_a_second_volume_that_was_read_first_waits_for_the_first(store: MemoryStore) -> None:
     alone = await read(store, TWO, engine())
     model = engine()
-    with store.open(SAGA, "fake", "f", SIZE) as kept:
+    with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
         assert kept.memory.entries == []
         events = [event async for event in read_book(kept, model)]
     assert events[0] == Resumed(len(alone.entries) + 1)
@@ -148,7 +157,7 @@ async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothin
     store = MemoryStore(tmp_path / "stopped")
     gisted = 0
     while True:
-        with store.open(SAGA, "fake", "f", SIZE) as kept:
+        with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
             events = read_book(kept, engine())
             async for event in events:
                 gisted += isinstance(event, PageGisted)
@@ -162,7 +171,7 @@ async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothin
 
 
 async def test_every_page_is_told_once_and_its_number_is_known_when_it_is_found(store: MemoryStore) -> None:
-    with store.open(SAGA, "fake", "f", SIZE) as kept:
+    with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
     assert isinstance(events.pop(), Finished)
     gisted = [event.entry.page for event in events if isinstance(event, PageGisted)]
@@ -232,7 +241,7 @@ class TestItsMemories:
 
 
 async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_session(store: MemoryStore) -> None:
-    with store.open(TWO, "fake", "f", SIZE), store.open(SAGA, "fake", "f", SIZE) as kept:
+    with store.open(TWO, MemoryRequest("fake", "f", SIZE)), store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
         assert kept.notice.startswith("Volume 2: ")
         assert not kept.is_saved
         async for _ in read_book(kept, engine()):
@@ -303,7 +312,7 @@ async def test_what_is_not_read_cannot_be_told_nor_what_a_volume_is_called(store
 
 
 async def test_a_series_can_be_cancelled_while_it_is_read(store: MemoryStore) -> None:
-    kept: MemoryWriter = store.open(SAGA, "fake", "f", SIZE)
+    kept: MemoryWriter = store.open(SAGA, MemoryRequest("fake", "f", SIZE))
     with kept:
         task = asyncio.create_task(anext(read_book(kept, engine())))
         await asyncio.sleep(0)

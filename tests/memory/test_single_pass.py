@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread.memory.model import GistMemory, PageSize, ReadingMode
+from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.fake_engine import Call, FakeEngine, tokens_in
 from tests.memory.books import make_book, prose
 
@@ -33,7 +33,7 @@ def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
 
 
 async def read(directory: Path, model: FakeEngine, reading: ReadingMode = ReadingMode.SINGLE_PASS) -> GistMemory:
-    with MemoryStore(directory).open(BOOK, "fake", "f", SIZE, reading) as kept:
+    with MemoryStore(directory).open(BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading))) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
@@ -87,7 +87,9 @@ async def test_a_page_is_shortened_where_its_text_ends(tmp_path: Path) -> None:
 async def test_a_stopped_reading_goes_on_with_the_same_prompts(tmp_path: Path, pages: int) -> None:
     whole_engine = engine()
     whole = await read(tmp_path / "whole", whole_engine)
-    with MemoryStore(tmp_path / "stopped").open(BOOK, "fake", "f", SIZE, ReadingMode.SINGLE_PASS) as kept:
+    with MemoryStore(tmp_path / "stopped").open(
+        BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(ReadingMode.SINGLE_PASS))
+    ) as kept:
         for entry in whole.entries[:pages]:
             kept.add(entry)
     model = engine()
@@ -134,5 +136,5 @@ async def test_careful_and_single_pass_are_two_memories(tmp_path: Path) -> None:
     await read(tmp_path, engine())
     await read(tmp_path, engine(), ReadingMode.CAREFUL)
     headers = MemoryStore(tmp_path).find(BOOK)
-    assert sorted(header.reading_mode for header in headers) == ["careful", "single-pass"]
-    assert {MemoryStore(tmp_path).load(BOOK, header).reading_mode for header in headers} == set(ReadingMode)
+    assert sorted(header.method.mode for header in headers) == ["careful", "single-pass"]
+    assert {MemoryStore(tmp_path).load(BOOK, header).method.mode for header in headers} == set(ReadingMode)

@@ -8,11 +8,9 @@ import pytest
 
 from gistread import journal
 from gistread.book.model import Book
-from gistread.engine.protocol import EngineInfo
 from gistread.errors import StorageError
-from gistread.memory.choosing import begun_as
-from gistread.memory.model import GistMemory, MemoryEntry, PageSize, Pauses
-from gistread.memory.store import MemoryStore
+from gistread.memory.model import GistMemory, MemoryEntry, PageSize, Pauses, ReadingMethod
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from tests.memory.test_model import make_memory
 
@@ -30,7 +28,7 @@ def store(tmp_path: Path) -> MemoryStore:
 
 
 def open_it(store: MemoryStore, book: Book, fingerprint: str = "f1", size: PageSize = SIZE) -> MemoryWriter:
-    return store.open(book, "fake", fingerprint, size)
+    return store.open(book, MemoryRequest("fake", fingerprint, size))
 
 
 def write_all(store: MemoryStore, memory: GistMemory, fingerprint: str = "f1") -> Path:
@@ -268,23 +266,15 @@ def test_opening_a_memory_keeps_all_of_them_within_their_limit(
 
 def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
     write_all(store, memory)
-    for pauses, guarded in ((Pauses.UNIFORM, True), (Pauses.CHOSEN, False), (Pauses.UNIFORM, False)):
-        with store.open(memory.book, "fake", "f1", SIZE, pauses=pauses, guarded=guarded) as kept:
-            assert (kept.memory.entries, kept.memory.pauses, kept.memory.guarded) == ([], pauses, guarded)
+    methods = [ReadingMethod(pauses=pauses, guarded=guarded) for pauses in Pauses for guarded in (True, False)]
+    for method in methods[1:]:
+        with store.open(memory.book, MemoryRequest("fake", "f1", SIZE, method)) as kept:
+            assert (kept.memory.entries, kept.memory.method) == ([], method)
             kept.add(memory.entries[0])
     loaded = [store.load(memory.book, header) for header in store.find(memory.book)]
-    assert {(one.pauses, one.guarded) for one in loaded} == {(p, g) for p in Pauses for g in (True, False)}
+    assert {one.method for one in loaded} == set(methods)
 
 
 def test_a_memory_made_in_the_usual_manner_says_nothing_of_it(store: MemoryStore, memory: GistMemory) -> None:
     header = journal.read_records(write_all(store, memory))[0][0]
     assert not {"pauses", "guarded"} & header.keys()
-
-
-def test_a_model_goes_on_under_the_name_by_which_a_server_knows_it(store: MemoryStore, memory: GistMemory) -> None:
-    here = EngineInfo("Model", "weights", 4096, "CPU", aliases=("name",))
-    assert begun_as(memory.book, store, here) == "weights"
-    write_all(store, memory, "name")
-    assert begun_as(memory.book, store, here) == "name"
-    write_all(store, memory, "weights")
-    assert begun_as(memory.book, store, here) == "weights"

@@ -7,7 +7,7 @@ import pytest
 from gistread.engine.protocol import Priority
 from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.outline import MOST_CHILDREN, inner_ranges, outline
+from gistread.memory.outline import MAX_CHILDREN, inner_ranges, outline
 from gistread.memory.tree import Node, build, current_tree
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
@@ -19,11 +19,8 @@ def engine(**changes: object) -> FakeEngine:
 
 
 async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[ArtifactProgress]]:
-    events = [event async for event in build(memory, fake)]
-    top = events.pop()
-    assert isinstance(top, Node)
-    assert all(isinstance(event, ArtifactProgress) for event in events)
-    return top, [event for event in events if isinstance(event, ArtifactProgress)]
+    progress = [event async for event in build(memory, fake)]
+    return current_tree(memory), progress
 
 
 def leaves(node: Node) -> list[int]:
@@ -39,7 +36,7 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
     top, grown = await tree_of(make_memory(pages, pages), engine())
     assert leaves(top) == list(range(1, pages + 1))
     for node in all_nodes(top):
-        assert len(node.children) <= MOST_CHILDREN
+        assert len(node.children) <= MAX_CHILDREN
         if node.children:
             assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
             assert max(child.level for child in node.children) == node.level - 1
@@ -105,11 +102,9 @@ async def test_the_summary_of_the_whole_book_is_made_where_it_is_wanted() -> Non
     memory = make_memory(40, 40)
     without, _ = await tree_of(memory, engine())
     assert not without.made
-    events = [event async for event in build(memory, engine(), whole=True)]
-    top = events.pop()
-    assert isinstance(top, Node)
-    assert top.made
-    assert [event.total for event in events if isinstance(event, ArtifactProgress)] == [6] * 6
+    progress = [event async for event in build(memory, engine(), whole=True)]
+    assert current_tree(memory).made
+    assert [event.total for event in progress] == [6] * 6
 
 
 async def test_before_a_summary_is_made_sentences_of_those_below_stand_in_for_it() -> None:

@@ -7,33 +7,29 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.derived import ArtifactProgress, DerivedRecords
+from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.vectors import Unit, Vectors, build, query_vector
+from gistread.memory.vectors import Vectors, build, known_vectors, query_vector
 from tests.fake_embedder import FakeEmbedder
 from tests.readers.memories import FACTS, make_memory
 
 
-async def vectors_of(memory: GistMemory, fake: FakeEmbedder, unit: Unit = Unit.PASSAGE) -> Vectors:
-    events = [event async for event in build(memory, fake, unit)]
-    last = events.pop()
-    assert isinstance(last, Vectors)
-    assert all(isinstance(event, ArtifactProgress) for event in events)
-    return last
+async def vectors_of(memory: GistMemory, fake: FakeEmbedder) -> Vectors:
+    async for _ in build(memory, fake):
+        pass
+    return known_vectors(memory, fake.info)
 
 
-@pytest.mark.parametrize("unit", Unit)
-async def test_every_page_has_vectors_of_length_one_in_the_order_of_the_book(unit: Unit) -> None:
-    vectors = await vectors_of(make_memory(), FakeEmbedder(), unit)
+async def test_every_page_has_vectors_of_length_one_in_the_order_of_the_book() -> None:
+    vectors = await vectors_of(make_memory(), FakeEmbedder())
     assert list(dict.fromkeys(vectors.pages)) == list(range(1, 9))
     assert list(vectors.places) == sorted(vectors.places)
     assert np.linalg.norm(vectors.matrix, axis=1) == pytest.approx(1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("unit", [Unit.PASSAGE, Unit.PAGE])
-async def test_a_page_is_as_near_as_its_nearest_place(unit: Unit) -> None:
+async def test_a_page_is_as_near_as_its_nearest_passage() -> None:
     memory, fake = make_memory(), FakeEmbedder()
-    vectors = await vectors_of(memory, fake, unit)
+    vectors = await vectors_of(memory, fake)
     for number, fact in enumerate(FACTS, start=1):
         scores = vectors.page_scores(await query_vector(fact, fake))
         assert max(scores, key=scores.__getitem__) == number
@@ -46,12 +42,6 @@ async def test_passages_are_places_on_their_page() -> None:
     for (start, end), number in zip(vectors.places, vectors.pages, strict=True):
         page = memory.entry(number).page
         assert page.start <= start < end <= page.end
-
-
-async def test_gists_are_embedded_in_place_of_pages() -> None:
-    memory, fake = make_memory(), FakeEmbedder()
-    await vectors_of(memory, fake, Unit.GIST)
-    assert fake.documents == [entry.gist.text for entry in memory.entries]
 
 
 async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
@@ -78,7 +68,7 @@ async def test_a_memory_that_grows_embeds_only_its_new_pages() -> None:
 
 
 async def test_a_build_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gistread.memory.vectors._TEXTS_AT_ONCE", 3)
+    monkeypatch.setattr("gistread.memory.vectors._BATCH_TEXTS", 3)
     memory = make_memory()
     memory.derived = DerivedRecords(tmp_path / "memory.derived")
     with pytest.raises(EngineError):
@@ -127,10 +117,8 @@ async def test_a_memory_without_pages_has_no_vectors() -> None:
     assert vectors.page_scores(np.ones(512, np.float32)) == {}
 
 
-async def test_pages_are_embedded_as_urgently_as_asked_and_texts_too_long_are_counted() -> None:
-    fake = FakeEmbedder(max_words=5)
-    memory = make_memory()
-    events = [event async for event in build(memory, fake, Unit.PAGE, Priority.BACKGROUND)]
+async def test_pages_are_embedded_as_urgently_as_asked() -> None:
+    fake = FakeEmbedder()
+    async for _ in build(make_memory(), fake, Priority.BACKGROUND):
+        pass
     assert {priority for _, _, priority in fake.asked} == {Priority.BACKGROUND}
-    assert isinstance(events[-1], Vectors)
-    assert events[-1].cut == 8

@@ -12,7 +12,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.memory.guard import Draft, find_fault
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.readers.events import Answered, LookedUp, Steering, Stopped
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -52,7 +52,7 @@ async def engine() -> AsyncIterator[LlamaEngine]:
 
 async def read(book: Book, engine: LlamaEngine, directory: Path) -> GistMemory:
     info = engine.info
-    with MemoryStore(directory).open(book, info.name, info.fingerprint, SIZE) as kept:
+    with MemoryStore(directory).open(book, MemoryRequest(info.name, info.fingerprint, SIZE)) as kept:
         async for _ in read_book(kept, engine):
             pass
         return kept.memory

@@ -29,11 +29,8 @@ async def ask(
     question: str = QUESTION,
     max_pages: int = 2,
     budget_tokens: int = 0,
-    gists: bool = False,
 ) -> list[ReaderEvent]:
-    options = ReaderOptions(
-        max_pages=max_pages, budget_tokens=budget_tokens, embedder=fake, dense_gists=gists, answer_tokens=64
-    )
+    options = ReaderOptions(max_pages=max_pages, budget_tokens=budget_tokens, embedder=fake, answer_tokens=64)
     engine = engine or FakeEngine(says=lambda _: ANSWER)
     reader = METHODS["dense"].reader()
     return [event async for event in reader(question, memory or make_memory(), engine, steering or Steering(), options)]
@@ -71,13 +68,6 @@ async def test_vectors_are_made_while_the_person_waits_told_of_and_kept() -> Non
     events = await ask(second, memory=memory)
     assert not any(isinstance(event, Prepared) for event in events)
     assert [kind for _, kind, _ in second.asked] == [TextKind.QUERY]
-
-
-async def test_the_question_may_be_held_against_gists() -> None:
-    fake = FakeEmbedder()
-    events = await ask(fake, question="Ferrand came ashore (gist 3).", gists=True)
-    assert fake.documents == [entry.gist.text for entry in make_memory().entries]
-    assert answered(events).lookups[0] == 3
 
 
 async def test_refused_pages_stay_closed_and_pinned_ones_are_opened_by_the_person() -> None:

@@ -29,7 +29,7 @@ from tests.tiny_gguf import write_tiny_gguf
 QUESTION = "Who stole the brass key?"
 CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
 LETTERED = f"{QUESTION}\nA. Martha Quill\nB. Ferrand\nC. the fishermen\nD. nobody"
-OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, reasons=False, embedder=FakeEmbedder())
+OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder())
 
 STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
 WITHOUT_TEXT = {"gists", "closed-book"}

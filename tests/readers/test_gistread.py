@@ -30,7 +30,7 @@ ANSWER = "Ferrand stole the key."
 NOTHING = "The book does not say."
 SMALL_TOKENS = 220
 """Room for two or three of the memory's passages."""
-SMALL = ReaderOptions(reasons=False)
+SMALL = ReaderOptions()
 
 
 @pytest.fixture(autouse=True)

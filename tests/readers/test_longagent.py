@@ -32,7 +32,7 @@ QUESTION = "Who stole the brass key?"
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chapter a part."""
-    monkeypatch.setattr(member_chunks, "PART_TOKENS", 120)
+    monkeypatch.setattr(member_chunks, "MAX_CHUNK_TOKENS", 120)
 
 
 def choosing(*mention: str, ask: Sequence[bool] = ()) -> Callable[[str, Sequence[str]], str]:
@@ -149,7 +149,7 @@ async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> 
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
-    members = len(await split_into_chunks(make_memory().book, member_chunks.PART_TOKENS, fake.count))
+    members = len(await split_into_chunks(make_memory().book, member_chunks.MAX_CHUNK_TOKENS, fake.count))
     assert sum(call.options == ("yes", "no") for call in fake.calls) == members
     numbers = iter(range(100))
     endless = FakeEngine(

@@ -77,7 +77,7 @@ class Accounted:
 async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
+    monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", PART_TOKENS)
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), options=LoadOptions(context_tokens=WINDOW))
     await engine.start()
     try:
@@ -100,7 +100,7 @@ async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
 async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_were_read_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PART_TOKENS", PART_TOKENS)
+    monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", PART_TOKENS)
     wishes = LoadOptions(context_tokens=WINDOW)
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), options=wishes, snapshots=tmp_path / "snapshots")
     memory = make_memory(20, 20)

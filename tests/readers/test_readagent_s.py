@@ -113,13 +113,6 @@ async def test_a_reason_goes_on_with_the_models_own_choice() -> None:
     assert reason.sampling.max_tokens <= 24
 
 
-async def test_without_reasons_nobody_is_asked_for_one() -> None:
-    engine = FakeEngine(says=says, chooses=["Page 6", "STOP"])
-    events = await ask(engine, options=ReaderOptions(reasons=False))
-    assert LookedUp(6, 1, "") in events
-    assert [call.kind for call in engine.calls] == ["choose", "choose", "complete"]
-
-
 async def test_no_more_pages_than_allowed() -> None:
     events = await ask(FakeEngine(says=says), options=ReaderOptions(max_pages=3))
     assert stopped(events) is StopReason.LIMIT
@@ -318,8 +311,10 @@ async def test_an_answer_that_turns_in_circles_is_ended() -> None:
 
 
 async def test_page_numbers_that_were_not_shown_are_removed_from_the_answer() -> None:
-    engine = FakeEngine(says=["Ferrand stole the key [8], as he confessed [99]."], chooses=["Page 8", "STOP"])
-    events = await ask(engine, options=ReaderOptions(reasons=False))
+    engine = FakeEngine(
+        says=["it tells", "Ferrand stole the key [8], as he confessed [99]."], chooses=["Page 8", "STOP"]
+    )
+    events = await ask(engine)
     assert answered(events).answer == "Ferrand stole the key [8], as he confessed."
     assert {citation.page for citation in answered(events).citations} == {8}
 

@@ -224,7 +224,7 @@ async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> No
         await chooser(pilot, "Q", MemoriesScreen)
         app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
         await pilot.press("enter")
-        await until(pilot, lambda: "600 is the most" in text_of(app))
+        await until(pilot, lambda: "the limit is 600" in text_of(app))
         assert focus_on(screen) == DEFAULT_FOCUS
 
 

@@ -30,7 +30,7 @@ async def estimate_needs(
 ) -> None:
     """Say how long each will take, before any has begun."""
     for need in needs:
-        left = await need.left(memory, models)
+        left = await need.remaining(memory, models)
         if not left.needless:
             line.say(f"{need.name.capitalize()}: {_estimate(left, models.engine.info)}.")
 
@@ -50,7 +50,7 @@ async def make_needs(
     """
     document: Json = {}
     for need in needs:
-        left = await need.left(memory, models)
+        left = await need.remaining(memory, models)
         if left.needless:
             continue
         done, begun = left.done, time.monotonic()

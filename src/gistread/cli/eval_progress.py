@@ -44,7 +44,7 @@ class RunProgress:
         """Documents that were told of."""
         self._now: Callable[[], str] = lambda: ""
         """What the line says at this moment."""
-        self._pace = expected_pace(engine.info, plan.config.mode)
+        self._pace = expected_pace(engine.info, plan.config.method.mode)
         self._measured()
 
     async def follow(self, store: MemoryStore) -> None:

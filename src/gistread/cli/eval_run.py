@@ -30,7 +30,7 @@ from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, se
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
 from gistread.memory.focus import parse_task
-from gistread.memory.model import DEFAULT_READING_MODE, PageSize, Pauses, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, PageSize, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
@@ -132,9 +132,9 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
         readers=readers,
         options=ReaderOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens),
         config=RunConfig(
-            mode=ReadingMode(config.reading or DEFAULT_READING_MODE),
-            pauses=Pauses(arguments.pages),
-            guarded=not arguments.no_guard,
+            ReadingMethod(
+                ReadingMode(config.reading or DEFAULT_READING_MODE), Pauses(arguments.pages), not arguments.no_guard
+            ),
             size=_page_size(arguments.page_size, Pauses(arguments.pages)),
             preset=find_preset(arguments.preset, default_paths().user_presets) if arguments.preset else None,
             task=parse_task(arguments.gist_task) if arguments.gist_task else "",
@@ -191,10 +191,10 @@ def _settings(
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
         weighs=plan.options.is_reliable,
-        reading=plan.config.mode.value,
-        pages=plan.config.pauses.value,
+        reading=plan.config.method.mode.value,
+        pages=plan.config.method.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
-        guard=plan.config.guarded,
+        guard=plan.config.method.guarded,
         preset=plan.config.preset.name if plan.config.preset else "",
         gist_task=plan.config.task,
         lengths=list(arguments.lengths or ()),

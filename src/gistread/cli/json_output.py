@@ -140,7 +140,7 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
         "memories": [
             {
                 "model": {"name": header.model_name, "fingerprint": header.fingerprint},
-                "reading": header.reading_mode,
+                "reading": header.method.mode,
                 "min_words": header.size.min_words,
                 "max_words": header.size.max_words,
                 **_focus(header.focus),

@@ -16,10 +16,7 @@ from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source, new_engine
 from gistread.engine.protocol import Engine, Phase
 from gistread.errors import EngineError
-from gistread.memory.choosing import begun_as, choose_preset
-from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, ReadingMode
-from gistread.memory.sizes import choose_sizes
+from gistread.memory.resolve import resolve_memory
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.paths import default_paths
@@ -116,15 +113,9 @@ async def _started(model: ModelSource, config: Config, line: ProgressLine, other
 
 async def open_memory(book: Book, engine: Engine, config: Config, line: ProgressLine, task: str = "") -> MemoryWriter:
     """The memory that this model has of the book, begun or empty. Raises StorageError, EngineError, UsageError."""
-    info = engine.info
-    store, own = memory_store(), default_paths().user_presets
-    fingerprint = await asyncio.to_thread(begun_as, book, store, info)
-    preset = await asyncio.to_thread(choose_preset, config.preset, own, book, store, fingerprint, task)
-    sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
-    reading = ReadingMode(config.reading or DEFAULT_READING_MODE)
-    kept = await asyncio.to_thread(
-        store.open, book, info.name, fingerprint, sizes, reading, focus=GistFocus(preset, task)
-    )
+    store, presets = memory_store(), default_paths().user_presets
+    request = await asyncio.to_thread(resolve_memory, book, store, engine.info, config, presets, task)
+    kept = await asyncio.to_thread(store.open, book, request)
     if kept.notice:
         line.say(f"Note: {kept.notice}")
     return kept

@@ -27,7 +27,7 @@ async def read_to_end(kept: MemoryWriter, engine: Engine, line: ProgressLine, bo
     memory = kept.memory
     notice = kept.notice
     resumed_pages = 0
-    expected = expected_pace(engine.info, memory.reading_mode, await measure_tokens_per_word(memory.book, engine))
+    expected = expected_pace(engine.info, memory.method.mode, await measure_tokens_per_word(memory.book, engine))
     left_s = estimate(memory, pace_of(memory, expected)).seconds_left
     if left_s:
         left = " left" if memory.entries else ""

@@ -21,10 +21,10 @@ from gistread.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile
 from gistread.evaluation.tasks.task import Task
 from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, Pauses, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, ReadingMethod
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import FICTION, Preset, built_in_presets
 from gistread.readers.lookups import prepare
 from gistread.readers.options import ReaderOptions
@@ -41,9 +41,7 @@ _TAG_TOKENS = 16
 class RunConfig:
     """How memories are made."""
 
-    mode: ReadingMode = DEFAULT_READING_MODE
-    pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True
+    method: ReadingMethod = field(default_factory=lambda: ReadingMethod(DEFAULT_READING_MODE))
     size: PageSize | None = None
     """None: by the length of each text and the window."""
     preset: Preset | None = None
@@ -73,7 +71,7 @@ class Plan:
     """With the questions of the sample alone."""
     readers: Sequence[str]
     options: ReaderOptions = field(default_factory=ReaderOptions)
-    config: RunConfig = RunConfig()
+    config: RunConfig = field(default_factory=RunConfig)
     timeout_s: float = 0.0
     """Of a question; 0: none."""
     retry: bool = False
@@ -291,17 +289,8 @@ class _Text:
         """Read the document to its end, from where its memory was left."""
         document, config, info = self._document, self._plan.config, self._engine.info
         size = _size(document, self._engine, config)
-        kept = await asyncio.to_thread(
-            self._store.open,
-            document.book,
-            info.name,
-            info.fingerprint,
-            size,
-            config.mode,
-            pauses=config.pauses,
-            guarded=config.guarded,
-            focus=config.focus(document),
-        )
+        request = MemoryRequest(info.name, info.fingerprint, size, config.method, config.focus(document))
+        kept = await asyncio.to_thread(self._store.open, document.book, request)
         with kept:
             self._memory, notice = kept.memory, kept.notice
             yield MemoryProgress(document, kept.memory, notice)

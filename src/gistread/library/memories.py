@@ -38,7 +38,7 @@ def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str
     facts = (
         pages,
         f"{header.size.min_words} to {header.size.max_words} words a page",
-        header.reading_mode,
+        header.method.mode,
         relative_time(header.modified_s, now_s),
     )
     return f"{header.model_name}, {header.focus.description}", " · ".join(facts)

@@ -1,1 +1,1 @@
-"""A book and an engine become a gist memory: pagination, gisting, the guard; `store.py` keeps it on disk."""
+"""Builds and stores the gist memory of a book: pagination, gisting, the guard, and what is derived from them."""

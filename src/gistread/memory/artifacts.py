@@ -1,9 +1,7 @@
-"""What readers need of a memory beside its gists, by name: how it is made, and how much of it is left to make.
+"""Artifacts derived from a memory (summaries, facts, vectors): how each is built and how much remains.
 
-One description for all who make it: a reader when it is first asked, the command line ahead of questions, the screen
-while nobody asks. What is made is kept by what it was made of (`derived.py`), so it makes no difference who began; but
-for what an engine has read, which only those have a use for who ask the same engine (`chunks.py`).
-Which reader needs what, this does not know.
+Readers, the command line and the screen all build them from here, and `derived.py` stores the results, so work done by
+one is found by the others. Chunks are the exception: they stay in the engine that evaluated them (`chunks.py`).
 """
 
 import asyncio
@@ -20,154 +18,145 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
 ALL_SUMMARIES = "coarser gists"
-"""The summaries, that of the whole book with them: what a person sees who looks at the memory from further away."""
+"""Every summary, that of the whole book included: the person zooms through them."""
 
 VECTORS = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactModels:
-    """Those at hand."""
+    """The models that build artifacts."""
 
     engine: Engine
     embedder: Embedder | None = None
     answers: bool = False
-    """Questions are put to this very engine, later in this process."""
+    """This engine also answers questions, later in this process."""
+
+
+async def _always(memory: GistMemory, models: ArtifactModels) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One thing that is made of a memory."""
+    """One kind of artifact."""
 
     name: str
-    """For people: what is made, in the plural."""
-    make: Callable[[GistMemory, ArtifactModels, Priority], AsyncGenerator[ArtifactProgress, None]]
-    """Make what is not there yet of the pages that have been read, at least one. Raises EngineError."""
-    left: Callable[[GistMemory, ArtifactModels], Awaitable[RemainingWork]]
-    """What is left to make, of pages that have not been read too as far as can be told. Asks no model that writes."""
+    """For people, in the plural."""
+    _build: Callable[[GistMemory, ArtifactModels, Priority], AsyncGenerator[ArtifactProgress, None]]
+    _remaining: Callable[[GistMemory, ArtifactModels], Awaitable[RemainingWork]]
+    _is_needed: Callable[[GistMemory, ArtifactModels], Awaitable[bool]] = _always
+
+    async def build(
+        self, memory: GistMemory, models: ArtifactModels, priority: Priority = Priority.BACKGROUND
+    ) -> AsyncGenerator[ArtifactProgress, None]:
+        """Build what is missing for the pages read so far, at least one. Raises EngineError."""
+        if await self._is_needed(memory, models):
+            async with aclosing(self._build(memory, models, priority)) as building:
+                async for progress in building:
+                    yield progress
+
+    async def remaining(self, memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+        """Estimate the work left, unread pages included. Generates no text. Raises EngineError."""
+        if await self._is_needed(memory, models):
+            return await self._remaining(memory, models)
+        return RemainingWork(0, 0, needless=True)
 
 
-async def _summaries(
-    memory: GistMemory, models: ArtifactModels, priority: Priority
-) -> AsyncGenerator[ArtifactProgress, None]:
-    async with aclosing(tree.build(memory, models.engine, priority)) as growing:
-        async for grown in growing:
-            if isinstance(grown, ArtifactProgress):
-                yield grown
-
-
-async def _summaries_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+async def _remaining_summaries(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
     return await asyncio.to_thread(tree.remaining, memory)
 
 
-async def _coarser(
-    memory: GistMemory, models: ArtifactModels, priority: Priority
-) -> AsyncGenerator[ArtifactProgress, None]:
-    async with aclosing(tree.build(memory, models.engine, priority, whole=True)) as growing:
-        async for grown in growing:
-            if isinstance(grown, ArtifactProgress):
-                yield grown
-
-
-async def _coarser_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+async def _remaining_with_book(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
     return await asyncio.to_thread(tree.remaining, memory, whole=True)
 
 
-async def _long(
-    memory: GistMemory, models: ArtifactModels, priority: Priority
-) -> AsyncGenerator[ArtifactProgress, None]:
-    if await _outgrows(memory, models.engine):
-        async with aclosing(_coarser(memory, models, priority)) as growing:
-            async for grown in growing:
-                yield grown
-
-
-async def _long_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    outgrows = memory.entries and await _outgrows(memory, models.engine)
-    return await _coarser_left(memory, models) if outgrows else RemainingWork(0, 0, needless=True)
-
-
-async def _outgrows(memory: GistMemory, engine: Engine) -> bool:
+async def _outgrows_window(memory: GistMemory, models: ArtifactModels) -> bool:
     """Whether the gists leave no room in the engine's window for open pages and an answer."""
+    if not memory.entries:
+        return False
+    engine = models.engine
     page_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
     open_pages = PAGES_OPEN * page_words * TOKENS_PER_WORD
     room = engine.info.context_tokens - PROMPT_TOKENS - ANSWER_TOKENS - open_pages
-    # Two words a token is more than any vocabulary does: a long memory need not be counted to be known as long.
+    # No vocabulary reaches two words a token, so a very long memory need not be counted.
     if memory.gist_words / 2 > room:
         return True
     return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
 
 
-async def _facts(
-    memory: GistMemory, models: ArtifactModels, priority: Priority
-) -> AsyncGenerator[ArtifactProgress, None]:
-    async with aclosing(facts.build(memory, models.engine, priority)) as growing:
-        async for grown in growing:
-            if isinstance(grown, ArtifactProgress):
-                yield grown
-
-
-async def _facts_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+async def _remaining_facts(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
     return await asyncio.to_thread(facts.remaining, memory)
 
 
-async def _vectors(
+async def _build_vectors(
     memory: GistMemory, models: ArtifactModels, priority: Priority
 ) -> AsyncGenerator[ArtifactProgress, None]:
-    if models.embedder is None:
-        return
-    async with aclosing(vectors.build(memory, models.embedder, priority=priority)) as growing:
-        async for grown in growing:
-            if isinstance(grown, ArtifactProgress):
-                yield grown
+    if models.embedder is not None:
+        async with aclosing(vectors.build(memory, models.embedder, priority)) as building:
+            async for progress in building:
+                yield progress
 
 
-async def _vectors_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    """Nothing where there is no embedding model: then nothing can be made. Loads it, and tries how fast it is; raises
-    EngineError."""
+async def _remaining_vectors(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    """Loads the embedding model and measures its speed. Without one there is nothing to build."""
     if models.embedder is None:
         return RemainingWork(0, 0)
     info = await models.embedder.start()
-    left = await asyncio.to_thread(vectors.remaining, memory, info)
-    if left.complete or not (pace := await vectors.tokens_per_second(memory, models.embedder)):
-        return left
-    return replace(left, elsewhere_s=left.prefilled / pace)
+    work = await asyncio.to_thread(vectors.remaining, memory, info)
+    if work.complete or not (speed := await vectors.tokens_per_second(memory, models.embedder)):
+        return work
+    return replace(work, elsewhere_s=work.prefilled / speed)
 
 
-async def _members(
+async def _remaining_chunks(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
+    return await chunks.remaining(memory.book, models.engine)
+
+
+async def _engine_answers(memory: GistMemory, models: ArtifactModels) -> bool:
+    return models.answers
+
+
+def _build_all_summaries(
     memory: GistMemory, models: ArtifactModels, priority: Priority
 ) -> AsyncGenerator[ArtifactProgress, None]:
-    if models.answers:
-        async with aclosing(chunks.prefetch(memory.book, models.engine, priority)) as reading:
-            async for grown in reading:
-                yield grown
-
-
-async def _members_left(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    return await chunks.remaining(memory.book, models.engine) if models.answers else RemainingWork(0, 0, needless=True)
+    return tree.build(memory, models.engine, priority, whole=True)
 
 
 ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
     {
-        need.name: need
-        for need in (
-            Artifact("summaries", _summaries, _summaries_left),
-            Artifact(ALL_SUMMARIES, _coarser, _coarser_left),
-            Artifact("summaries of a long memory", _long, _long_left),
-            Artifact("facts", _facts, _facts_left),
-            Artifact(VECTORS, _vectors, _vectors_left),
-            Artifact("members", _members, _members_left),
+        artifact.name: artifact
+        for artifact in (
+            Artifact(
+                "summaries",
+                lambda memory, models, priority: tree.build(memory, models.engine, priority),
+                _remaining_summaries,
+            ),
+            Artifact(ALL_SUMMARIES, _build_all_summaries, _remaining_with_book),
+            Artifact("summaries of a long memory", _build_all_summaries, _remaining_with_book, _outgrows_window),
+            Artifact(
+                "facts",
+                lambda memory, models, priority: facts.build(memory, models.engine, priority),
+                _remaining_facts,
+            ),
+            Artifact(VECTORS, _build_vectors, _remaining_vectors),
+            Artifact(
+                "members",
+                lambda memory, models, priority: chunks.prefetch(memory.book, models.engine, priority),
+                _remaining_chunks,
+                _engine_answers,
+            ),
         )
     }
 )
-"""Everything that a reader may name as its need."""
+"""Every artifact by the name that readers use (`readers/registry.py`)."""
 
 
 async def build_artifacts(
-    names: Iterable[str], memory: GistMemory, models: ArtifactModels, priority: Priority = Priority.BACKGROUND
+    names: Iterable[str], memory: GistMemory, models: ArtifactModels
 ) -> AsyncGenerator[tuple[Artifact, ArtifactProgress], None]:
-    """Make these things one after the other. There must be a page. Raises EngineError, KeyError for unknown names."""
-    for need in [ARTIFACTS[name] for name in names]:
-        async with aclosing(need.make(memory, models, priority)) as growing:
-            async for grown in growing:
-                yield need, grown
+    """Build these artifacts one after the other. Raises EngineError, KeyError for unknown names."""
+    for artifact in [ARTIFACTS[name] for name in names]:
+        async with aclosing(artifact.build(memory, models)) as building:
+            async for progress in building:
+                yield artifact, progress

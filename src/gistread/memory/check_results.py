@@ -1,8 +1,7 @@
-"""What was found of models when they were tried, kept so that each is tried once on this machine.
+"""Saves the results of model checks, so that each model is checked once on this machine.
 
-One small JSON file in the cache. A convenience: what is missing, damaged or of another format is not there. A model is
-known by its fingerprint; where its file lies, and how large it is, is kept beside it, so that a list of models need not
-read weights to say what is known of them.
+They lie in one small JSON file in the cache; damaged entries are ignored. Models are identified by fingerprint. Path
+and size of a model's file are stored too, so that listing models does not read their weights.
 """
 
 import contextlib
@@ -18,49 +17,49 @@ from gistread.atomic_write import replace_file
 
 FORMAT = 1
 RIGHT = 0.75
-"""Of the choices have to be right in a model that is_reliable; a third of them are by chance."""
-_MOST_ENTRIES = 200
-"""The oldest go first."""
+"""Share of right choices of a reliable model; a third are right by chance."""
+_MAX_ENTRIES = 200
+"""The oldest are dropped first."""
 
 
 class Worth(StrEnum):
-    """What a model is good for."""
+    """How well a model is suited to reading books."""
 
     READING = "reading"
-    """Its gists are its own, and it chooses by what it read."""
+    """Its gists pass the guard, and it chooses by what it has read."""
     SOME = "some"
-    """Some of its gists are its own, or it chooses by where an option stands."""
+    """Only some of its gists pass the guard, or its choices are unreliable."""
     EXTRACTIVE = "extractive"
-    """Hardly any gist of its own is kept: sentences of the pages stand in their place."""
+    """Most of its gists are rejected and replaced by sentences of the pages."""
     NONE = "none"
     """It cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What came of trying a model."""
+    """The result of checking a model."""
 
     worth: Worth
     line: str
-    """For people: `good for reading`, `cannot be used: it writes nothing`."""
+    """For people, such as `good for reading` or `cannot be used: it writes nothing`."""
     chosen: int = 0
-    """Choices that were right, of `choices`."""
+    """Right choices, of `choices`."""
     choices: int = 0
     by_place: bool = False
-    """Most were the option at one place, whatever it said."""
+    """It chose by the position of the option."""
     ends_turns: bool = True
-    """What it writes ends by itself, and nothing of its chat template stands in it."""
+    """Its text ends by itself and contains nothing of its chat template."""
     gists: int = 0
-    """That passed the guard, of `passages`."""
+    """Gists that passed the guard, of `passages`."""
     passages: int = 0
     faults: tuple[str, ...] = ()
-    """Of the others, each once."""
+    """Distinct faults of the others."""
     seconds: float = 0.0
-    """That it took to find out."""
+    """Duration of the check."""
 
     @property
     def is_reliable(self) -> bool:
-        """Whether it chooses by what it has read."""
+        """Whether the model chooses by what it has read."""
         return self.chosen >= RIGHT * self.choices
 
 
@@ -68,7 +67,7 @@ class CheckResult:
 class _Entry:
     fingerprint: str
     library: str
-    """Version of the engine: another may do other things with a model, or know it at all."""
+    """Version of llama.cpp's bindings: another may run the model differently, or at all."""
     path: str
     size: int
     modified_ns: int
@@ -76,33 +75,33 @@ class _Entry:
 
 
 class CheckResults:
-    """The file. Read anew for every question: another process may have tried a model meanwhile."""
+    """The file of results, read anew each time: another process may have added some."""
 
     def __init__(self, path: Path, library: str) -> None:
-        """`library`: version of the engine in use. What was found with another is not told."""
+        """`library` is the version of the engine; results of other versions are ignored."""
         self._path = path
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        """What is known of this model, if anything."""
-        return next((entry.verdict for entry in self._read() if self._holds(entry, fingerprint)), None)
+        """The result for this model, or None."""
+        return next((entry.verdict for entry in self._read() if self._is_for(entry, fingerprint)), None)
 
     def is_reliable(self, fingerprint: str) -> bool:
-        """Whether this model chooses by what it has read. Of one that was not tried, that is supposed."""
+        """Whether this model chooses by what it has read; True until it is checked."""
         verdict = self.get(fingerprint)
         return verdict is None or verdict.is_reliable
 
     def by_file(self) -> "FileCheckResults":
-        """What is known of every file, looked up without reading models."""
+        """The results by model file."""
         known = {(e.path, e.size, e.modified_ns): e.verdict for e in self._read() if e.library == self._library}
         return FileCheckResults(known)
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        """`path`: of the model's file, if it is one."""
+        """Save a result; `path` is that of the model's file, if any."""
         entry = _Entry(fingerprint, self._library, *_file_of(path), verdict)
-        self._write([*(other for other in self._read() if not self._holds(other, fingerprint)), entry])
+        self._write([*(other for other in self._read() if not self._is_for(other, fingerprint)), entry])
 
-    def _holds(self, entry: _Entry, fingerprint: str) -> bool:
+    def _is_for(self, entry: _Entry, fingerprint: str) -> bool:
         return (entry.fingerprint, entry.library) == (fingerprint, self._library)
 
     def _read(self) -> list[_Entry]:
@@ -118,20 +117,20 @@ class CheckResults:
         return entries
 
     def _write(self, entries: list[_Entry]) -> None:
-        document = {"format": FORMAT, "entries": [asdict(entry) for entry in entries[-_MOST_ENTRIES:]]}
+        document = {"format": FORMAT, "entries": [asdict(entry) for entry in entries[-_MAX_ENTRIES:]]}
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
 
 class FileCheckResults:
-    """What is known, by file."""
+    """Results by model file."""
 
     def __init__(self, known: Mapping[tuple[str, int, int], CheckResult]) -> None:
         self._known = known
 
     def get(self, path: Path) -> CheckResult | None:
-        """None: it was not tried, or has changed since."""
+        """The result for this file; None if it was not checked or has changed since."""
         return self._known.get(_file_of(path)) if self._known else None
 
 
@@ -147,7 +146,7 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
 
 
 def _entry(shape: Any) -> _Entry:
-    """One entry of the file. Raises ValueError, TypeError or KeyError for what is none."""
+    """Parse an entry. Raises ValueError, TypeError or KeyError."""
     told = shape["verdict"]
     verdict = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
     if not all(isinstance(count, int) for count in (verdict.chosen, verdict.choices, verdict.gists, verdict.passages)):

@@ -1,9 +1,7 @@
-"""A book in the parts that members of a team have read, one each (LongAgent, sections 2.1 and 2.2).
+"""The chunks of a book that LongAgent's members read, one each (sections 2.1 and 2.2).
 
-A member has read its part once the engine has evaluated it. What a member is asked begins with its part, so this can
-be done before anybody asks, and the engine holds in memory what it did: of as many parts as it has room for, those at
-the beginning of the book. Nothing of it is kept on disk: it would be gigabytes. What is there, the engine knows. What
-members are asked, and what becomes of their answers, is the affair of the reader.
+Every question to a member begins with its chunk, so the engine can evaluate chunks before a question is asked and keep
+as many as it can pin, from the beginning of the book on. They are never written to disk: that would take gigabytes.
 """
 
 import asyncio
@@ -18,69 +16,69 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.passages import Passage, join, render, split_into_chunks
 from gistread.memory.sizes import ANSWER_TOKENS
 
-PART_TOKENS = 2000
-"""Of a part, at most (section 2.1: 1,024 or 2,048)."""
+MAX_CHUNK_TOKENS = 2000
+"""Section 2.1: 1,024 or 2,048."""
 TASK_TOKENS = 160
-"""Words of the longest prompt and of the chat template, rather more than less."""
+"""Upper bound for the longest prompt and the chat template."""
 _QUESTION_TOKENS = 96
-"""Room for any usual question: for all of these a book has the same parts."""
+"""Upper bound for a usual question: all of these share the same chunks."""
 _ROUNDS = 2
-"""An engine that is lost holds nothing any more; once, all is read again."""
+"""A crashed engine loses its pinned chunks; they are evaluated once more."""
 
 
 def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:
-    """Tokens of a part, at most, so that two of them fit the window together with a question and its answer.
+    """Most tokens of a chunk, so that two of them fit the window with a question and its answer.
 
     Raises PromptTooLongError when none would.
     """
     room = (window - answer_tokens - TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
     if room < TASK_TOKENS:
         raise PromptTooLongError(window - 2 * room + 2 * TASK_TOKENS, answer_tokens, window)
-    return min(PART_TOKENS, room)
+    return min(MAX_CHUNK_TOKENS, room)
 
 
-def chunk_text(parts: Iterable[Passage], book: Book) -> str:
-    """What stands before a member that has read these."""
-    return render(join(parts, book), book)
+def chunk_text(chunks: Iterable[Passage], book: Book) -> str:
+    """The text of these chunks as a member sees it."""
+    return render(join(chunks, book), book)
 
 
-def chunk_prompt(part: Passage, book: Book) -> Prompt:
-    """What every question to the member that has read this part begins with."""
-    text = chunk_text([part], book)
+def chunk_prompt(chunk: Passage, book: Book) -> Prompt:
+    """The common beginning of every question to the member with this chunk."""
+    text = chunk_text([chunk], book)
     return (Message("user", prompts.load("member_mention").fill(text=text, question=""), stable=len(text)),)
 
 
-async def pinned(parts: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
-    """Of each part whether the engine has read it, and need not again."""
+async def pinned(chunks: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
+    """For each chunk, whether the engine still has it evaluated."""
     if not engine.info.pinnable_tokens:
-        return [False for _ in parts]
-    return await engine.pinned(await asyncio.to_thread(lambda: [chunk_prompt(part, book) for part in parts]))
+        return [False for _ in chunks]
+    return await engine.pinned(await asyncio.to_thread(lambda: [chunk_prompt(chunk, book) for chunk in chunks]))
 
 
 async def prefetch(book: Book, engine: Engine, priority: Priority) -> AsyncGenerator[ArtifactProgress, None]:
-    """Let the engine read as many parts as it can hold. What it holds is not read again. Raises EngineError."""
-    parts = await _first(book, engine)
+    """Let the engine evaluate as many chunks as it can pin, skipping those it has. Raises EngineError."""
+    chunks = await _pinnable(book, engine)
     for _ in range(_ROUNDS):
-        there = await pinned(parts, book, engine)
-        done = sum(there)
-        for part in (part for part, known in zip(parts, there, strict=True) if not known):
-            usage = await engine.pin(chunk_prompt(part, book), priority)
+        are_pinned = await pinned(chunks, book, engine)
+        done = sum(are_pinned)
+        for chunk in (chunk for chunk, is_pinned in zip(chunks, are_pinned, strict=True) if not is_pinned):
+            usage = await engine.pin(chunk_prompt(chunk, book), priority)
             if usage is None:
-                return  # There is less memory than there was.
+                return  # less memory than announced
             done += 1
-            yield ArtifactProgress(done, len(parts), usage)
+            yield ArtifactProgress(done, len(chunks), usage)
 
 
 async def remaining(book: Book, engine: Engine) -> RemainingWork:
-    """How many of these parts are to be read."""
-    parts = await _first(book, engine)
-    done = sum(await pinned(parts, book, engine))
-    each = _usual_tokens(engine.info) if parts else 0
-    return RemainingWork(done, len(parts), (len(parts) - done) * each, needless=not parts)
+    """How many of the pinnable chunks are still to be evaluated."""
+    chunks = await _pinnable(book, engine)
+    done = sum(await pinned(chunks, book, engine))
+    each = _usual_tokens(engine.info) if chunks else 0
+    return RemainingWork(done, len(chunks), (len(chunks) - done) * each, needless=not chunks)
 
 
-async def _first(book: Book, engine: Engine) -> list[Passage]:
-    """The parts that the engine has room for, as the reader will have them."""
+async def _pinnable(book: Book, engine: Engine) -> list[Passage]:
+    """The first chunks of the book, as many as the engine can pin."""
     try:
         each = _usual_tokens(engine.info)
     except PromptTooLongError:

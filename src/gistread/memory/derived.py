@@ -1,9 +1,8 @@
-"""What is made of a memory beside its gists (summaries of a tree, facts, vectors), kept by what it was made of.
+"""Stores what is derived from a memory (summaries, facts, vectors), keyed by what it was made of.
 
-A record is known by its kind and by a hash of the text and the prompts that it came from. So it is right for as long
-as it is there: a memory that grows, or one that ends at the spoiler bound, finds what still holds and makes the rest.
-One journal beside the memory's own file, that several processes may add to; what the disk refuses is kept for this
-session only.
+A record's key hashes the text and the prompts it came from, so a record is valid for as long as it exists: a memory
+that grows, or that ends at the spoiler bound, finds what still holds. Records lie in one journal beside the memory,
+which several processes may append to. What cannot be written is kept in this process.
 """
 
 import contextlib
@@ -20,7 +19,7 @@ SUFFIX = ".derived"
 
 @dataclass(frozen=True, slots=True)
 class ArtifactProgress:
-    """So many of the things that are made of a memory are there."""
+    """How much of an artifact is built."""
 
     done: int
     total: int
@@ -28,7 +27,7 @@ class ArtifactProgress:
 
 
 def key_of(*parts: str) -> str:
-    """The name of what is made of these texts, in this order."""
+    """A key for what is made of these texts, in this order."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
@@ -36,22 +35,22 @@ def key_of(*parts: str) -> str:
 
 
 class DerivedRecords:
-    """Records by kind and key. Read when first asked for; `path` None keeps them in this process alone."""
+    """Records by kind and key, read on first use. Without a `path` they are kept in this process alone."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
 
     def at(self, offset: int) -> "DerivedRecords":
-        """Where that is kept which is made of the book's text from `offset` on: for a series, with its volume."""
+        """The records for text at this offset of the book; in a series, those of its volume."""
         return self
 
     def get(self, kind: str, key: str) -> Record | None:
-        """What was put there, by this process or another one before."""
+        """The record that this or an earlier process stored."""
         return self._records().get((kind, key))
 
     def put(self, kind: str, key: str, record: Record) -> None:
-        """Keep a record, on disk where that is possible."""
+        """Store a record, on disk where possible."""
         self._records()[kind, key] = record
         if self._path is not None:
             with contextlib.suppress(StorageError):

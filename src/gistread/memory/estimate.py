@@ -1,37 +1,32 @@
-"""How long the rest of the book will take, from the pace so far; and how long what is made beside its gists.
+"""Estimates how long the rest of the book will take, and the artifacts derived from its memory. Pure arithmetic.
 
-Before the first page is read the pace is one to be expected, from what was measured of the engine. Pure arithmetic.
-The clock, the screen and the progress line are the affair of those who ask.
+The pace comes from the latest pages; before the first page is read, from the engine's measured rates.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
 from gistread.memory.model import GistMemory, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-_MEMORY_OF_PACE = 0.8
-"""How much of the pace so far stays when another page is read: about the last five pages count."""
+_DECAY = 0.8
+"""Weight of the pace so far when a page is added: about the last five pages count."""
 _EXPECTED_WORDS = 100
-"""What an expectation weighs: less than any page that was really read."""
+"""Weight of the expected pace in words: less than any page that was really read."""
 _PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Words of the book read in a second, smoothed over the latest pages."""
+    """Words of the book read and seconds taken, with a decaying weight."""
 
     words: float = 0.0
     seconds: float = 0.0
 
     def after(self, words: int, seconds: float) -> "Pace":
-        """The pace when one more page of so many words has taken so long."""
-        return replace(
-            self,
-            words=self.words * _MEMORY_OF_PACE + words,
-            seconds=self.seconds * _MEMORY_OF_PACE + max(0.0, seconds),
-        )
+        """The pace after one more page."""
+        return Pace(self.words * _DECAY + words, self.seconds * _DECAY + max(0.0, seconds))
 
     @property
     def words_per_s(self) -> float | None:
@@ -53,28 +48,28 @@ UNKNOWN_PACE = Pace()
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """What is left to make of something that a memory is to have beside its gists."""
+    """What is left to build of an artifact."""
 
     done: int
     total: int
-    """In all; an estimate while the book is still being read."""
+    """An estimate while the book is still being read."""
     prefilled: int = 0
-    """Tokens that the model will have to evaluate for what is left."""
+    """Prompt tokens of the work left."""
     generated: int = 0
-    """Tokens that it will have to write."""
+    """Tokens to generate for it."""
     by_engine: bool = True
-    """False: another model makes it."""
+    """False: another model does it."""
     elsewhere_s: float | None = None
-    """How long that takes the other model; None where it is not known."""
+    """Seconds that the other model needs; None if unknown."""
     needless: bool = False
-    """This memory does not need it."""
+    """This memory does not need the artifact."""
 
     @property
     def complete(self) -> bool:
         return self.done >= self.total
 
     def seconds(self, info: EngineInfo) -> float | None:
-        """How long it will take this engine, or the other model; None where its rates are unknown."""
+        """Seconds with this engine, or with the other model; None if their rates are unknown."""
         if self.complete:
             return 0.0
         if not self.by_engine:
@@ -84,19 +79,19 @@ class RemainingWork:
         return self.prefilled / info.rates.prefill + self.generated / decode_rate(info.rates, info.parallel)
 
 
-def expected_pace(info: EngineInfo, reading: ReadingMode, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
-    """The pace to expect of an engine that reads in this way; unknown where its rates are.
+def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
+    """The pace to expect of an engine in this mode; unknown if its rates are.
 
-    `tokens_per_word`: of the book (`sizes.measure_tokens_per_word`); without it, of English prose.
+    `tokens_per_word` is that of the book (`sizes.measure_tokens_per_word`), by default that of English prose.
     """
     if info.rates is None:
         return UNKNOWN_PACE
-    per_word = tokens_per_word * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[reading])
+    per_word = tokens_per_word * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[mode])
     return UNKNOWN_PACE.after(_EXPECTED_WORDS, _EXPECTED_WORDS * per_word)
 
 
 def pace_of(memory: GistMemory, expected: Pace = UNKNOWN_PACE) -> Pace:
-    """The pace at which the pages of a memory were read, as far as it was kept with them; at first what is expected."""
+    """The pace at which the latest pages of a memory were read, starting from the expected one."""
     pace = expected
     for entry in memory.entries[-10:]:
         if entry.usage.seconds > 0:
@@ -108,16 +103,18 @@ def estimate(memory: GistMemory, pace: Pace) -> Estimate:
     """What is left of this memory's book at this pace."""
     if memory.complete:
         return Estimate(0, 0.0)
-    share_left = 1 - memory.read_until / len(memory.book.text)
     speed = pace.words_per_s
-    seconds = None if speed is None else memory.book.words * share_left / speed
+    seconds = None if speed is None else memory.book.words * _share_left(memory) / speed
     return Estimate(memory.estimated_pages - len(memory.entries), seconds)
 
 
 def unread(memory: GistMemory) -> list[int]:
-    """Words of each page that has not been read yet, as far as can be told."""
+    """Estimated words of each page that has not been read yet."""
     if memory.complete:
         return []
-    share_left = 1 - memory.read_until / len(memory.book.text)
     pages = memory.estimated_pages - len(memory.entries)
-    return [round(memory.book.words * share_left / pages)] * pages
+    return [round(memory.book.words * _share_left(memory) / pages)] * pages
+
+
+def _share_left(memory: GistMemory) -> float:
+    return 1 - memory.read_until / len(memory.book.text)

@@ -1,8 +1,7 @@
-"""A gist made of the page's own sentences, for when the model's own words cannot be kept (design D6).
+"""Makes a gist from the page's own sentences when the model's gist is rejected (design D6).
 
-The sentences that stand for the most of the page are taken, in their order, within a budget of words. A
-sentence stands for a page by the words that it shares with the rest of it; what has been said by a sentence
-already taken counts no more. No model, no dictionary, any script.
+It takes the sentences that represent most of the page, in their order, within a budget of words: those that share
+words with the rest of the page which no chosen sentence has yet. It needs no model and no dictionary, in any script.
 """
 
 import re
@@ -15,24 +14,23 @@ from gistread.book.sentences import sentence_spans
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 CHARACTERS_PER_WORD = 16
-"""More than this a word, and a text is taken for one without spaces: its length counts instead."""
-_CHARACTERS_OF_A_WORD = 6
-"""As many as a word has in the mean, its space included."""
+"""A text with longer words than this is taken to have no spaces; its characters count instead."""
+_MEAN_WORD_CHARACTERS = 6
+"""Space included."""
 _SHORTEST_STEM = 4
-_FEWEST_WORDS = 4
-"""A shorter sentence tells nothing without the one before it."""
-_OF_THE_TASK = 1000.0
-"""What a word of the task counts for beside one of the page: more than all of those together."""
+_MIN_SENTENCE_WORDS = 4
+"""A shorter sentence says nothing without the one before it."""
+_TASK_WEIGHT = 1000.0
+"""Weight of a word of the task: more than all words of the page together."""
 _LONG_WORD = 8
 _LEADING_BONUS = 1.25
-"""The first sentence of a page says where we are."""
+"""The first sentence of a page sets the scene."""
 
 
 def extract(text: str, budget_words: int, task: str = "") -> str:
-    """Sentences of `text`, in order, of about `budget_words` words together; all of it when it is that short.
+    """Sentences of `text` in order, about `budget_words` words in all; the whole text if it is that short.
 
-    With a `task`, those that share words with it come before all others. A sentence that alone is much longer than
-    the budget is cut between words, with an ellipsis.
+    Sentences that share words with the `task` are preferred. A single sentence far over the budget is cut.
     """
     sentences = _sentences(text)
     if not sentences or _length(text) <= budget_words:
@@ -56,7 +54,7 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
             for index, sentence in enumerate(sentences)
             if index not in chosen
             and scores[index] > 0
-            and _FEWEST_WORDS <= _length(sentence) <= budget_words * 1.1 - words
+            and _MIN_SENTENCE_WORDS <= _length(sentence) <= budget_words * 1.1 - words
         ]
         if not fitting:
             break
@@ -70,7 +68,6 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Sentences of every paragraph, each on one line."""
     return [
         " ".join(paragraph[start:end].split())
         for paragraph in text.split("\n\n")
@@ -80,37 +77,35 @@ def _sentences(text: str) -> list[str]:
 
 
 def shared_terms(text: str) -> list[str]:
-    """What two texts can share: the beginnings of words, and pairs of characters where no spaces stand."""
+    """Terms to compare texts by: crude stems, or pairs of characters in scripts without spaces."""
     terms: list[str] = []
     for run in _UNSPACED.findall(text):
         terms += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
     for word in _WORD.findall(_UNSPACED.sub(" ", text)):
         folded = word.casefold()
-        # A crude stem serves every language: what is shared matters here, not what it means.
         terms.append(folded[: max(_SHORTEST_STEM, len(folded) - 2)])
     return terms
 
 
 def _weights(terms: list[Counter[str]]) -> dict[str, float]:
-    """How much a term says of the page: in how many sentences it stands, the commonest (articles …) not counted."""
+    """Weight of each term: the number of its sentences, or 0 for the commonest (articles …)."""
     spread = Counter(term for found in terms for term in found)
     common = max(3.0, 0.25 * len(terms))
     return {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
 
 
 def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
-    """How much of a task each sentence speaks of: its terms, the more the fewer sentences have them."""
+    """How much of the task each sentence shares: rare terms count more."""
     spread = Counter(term for found in terms for term in found)
-    # Long words are those of the matter; short ones (what, about) stand in every question, and no list of them
-    # would do for every language.
+    # Long words carry the meaning; short ones (what, about) are in every question, in every language.
     asked = {term: min(1.0, len(word) / _LONG_WORD) ** 2 for word in task.split() for term in shared_terms(word)}
     telling = {term: share * log(1 + len(terms) / spread[term]) for term, share in asked.items() if spread[term]}
-    return [_OF_THE_TASK * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values())) for found in terms]
+    return [_TASK_WEIGHT * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values())) for found in terms]
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    """The first sentences, for a page where none stands for the rest more than any other. Headings are passed over."""
-    telling = [sentence for sentence in sentences if _length(sentence) >= _FEWEST_WORDS] or sentences
+    """The first sentences, headings skipped, for a page without a representative sentence."""
+    telling = [sentence for sentence in sentences if _length(sentence) >= _MIN_SENTENCE_WORDS] or sentences
     words, taken = 0, 0
     while taken < len(telling) and words + _length(telling[taken]) <= budget_words * 1.1:
         words += _length(telling[taken])
@@ -119,16 +114,15 @@ def _beginning(sentences: list[str], budget_words: int) -> str:
 
 
 def _cut(sentence: str, budget_words: int) -> str:
-    """The beginning of a sentence."""
     words = sentence.split()
     if len(words) > budget_words:
         return " ".join(words[:budget_words]) + " …"
     if _length(sentence) <= 2 * budget_words:
         return sentence
-    characters = budget_words if count_words(sentence) > 2 * budget_words else budget_words * _CHARACTERS_OF_A_WORD
+    characters = budget_words if count_words(sentence) > 2 * budget_words else budget_words * _MEAN_WORD_CHARACTERS
     return sentence[:characters] + "…"
 
 
 def _length(text: str) -> int:
-    """Words, or what would be as long in a text that has hardly any."""
+    """Length in words, or in units of `CHARACTERS_PER_WORD` for a text without spaces."""
     return max(count_words(text), len(text) // CHARACTERS_PER_WORD)

@@ -1,7 +1,6 @@
-"""What the gists of a memory are made for: a kind of book (ReadAgent, Appendix F.2) and perhaps a task (F.1).
+"""What the gists of a memory keep: a preset for the kind of book (ReadAgent, Appendix F.2) and perhaps a task (F.1).
 
-Prompts have places for both. An focus fills them, and so is part of what a memory is known by: gists with another focus
-are another memory. Knows neither books nor engines.
+Gisting prompts have placeholders for both. The focus is part of a memory's identity: another focus is another memory.
 """
 
 from collections.abc import Mapping
@@ -14,17 +13,17 @@ from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 
-MOST_TASK_CHARACTERS = 600
-"""The task stands in the prompt of every gist: a page is to be longer than it."""
+MAX_TASK_CHARACTERS = 600
+"""The task is part of every gisting prompt, so it must stay short beside a page."""
 
 
 @dataclass(frozen=True)
 class GistFocus:
-    """What to keep of a book."""
+    """What the gists of a book keep."""
 
     preset: Preset = FICTION
     task: str = ""
-    """What the person looks for, on one line; empty: gists for whatever may be asked."""
+    """What the person looks for, in one line; empty for gists that serve any question."""
 
     @property
     def description(self) -> str:
@@ -32,29 +31,28 @@ class GistFocus:
         return f"as {self.preset.title}{f', to find out: {self.task}' if self.task else ''}"
 
     @cached_property
-    def words(self) -> Mapping[str, str]:
-        """What stands in the places of the gisting prompts."""
-        focus = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
-        return {"aim": focus, "keep": self.preset.keep, "ask": self.preset.ask}
+    def placeholders(self) -> Mapping[str, str]:
+        """Values of the focus placeholders in gisting prompts."""
+        task = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
+        return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask}
 
     def template(self, name: str) -> PromptTemplate:
-        """This prompt with the words of the focus in their places."""
-        return prompts.load(name).given(self.words)
+        """This prompt with the focus filled in."""
+        return prompts.load(name).given(self.placeholders)
 
     def version(self, *names: str) -> str:
-        """A hash of these prompts with the words of the focus in their places."""
-        return prompts.version(*names, given=self.words)
+        """A hash of these prompts with the focus filled in."""
+        return prompts.version(*names, given=self.placeholders)
 
 
 DEFAULT_FOCUS = GistFocus()
-"""The focus of every memory that names none."""
 
 
 def focus_record(focus: GistFocus) -> Record:
-    """What the header of a memory says of its focus: nothing of the usual, as before there were any."""
+    """The focus for the header of a memory; the defaults are left out."""
     record: Record = {}
     if focus.preset != FICTION:
-        # Its words too: they hold where its file is gone or says something else by now.
+        # The preset's words too: its file may be deleted or edited.
         record["preset"] = asdict(focus.preset)
     if focus.task:
         record["task"] = focus.task
@@ -62,7 +60,7 @@ def focus_record(focus: GistFocus) -> Record:
 
 
 def focus_from_record(header: Record) -> GistFocus:
-    """The focus in the header of a memory. Raises ValueError for one that cannot be."""
+    """The focus in the header of a memory. Raises ValueError for an invalid one."""
     preset, task = header.get("preset"), header.get("task", "")
     try:
         focus = GistFocus(FICTION if preset is None else Preset(**preset), task)
@@ -74,15 +72,14 @@ def focus_from_record(header: Record) -> GistFocus:
 
 
 def parse_task(text: str) -> str:
-    """The task in what a person typed. Raises UsageError when it is empty or too long."""
+    """The task that a person typed, on one line. Raises UsageError when it is empty or too long."""
     task = " ".join(text.split())
     if not task:
         raise UsageError(
             "The task is empty.", 'Say what you look for, as in --task "what is decided about the budget".'
         )
-    if len(task) > MOST_TASK_CHARACTERS:
+    if len(task) > MAX_TASK_CHARACTERS:
         raise UsageError(
-            f"The task has {len(task)} characters; {MOST_TASK_CHARACTERS} is the most.",
-            "Say what you look for in short.",
+            f"The task has {len(task)} characters; the limit is {MAX_TASK_CHARACTERS}.", "Shorten the task."
         )
     return task

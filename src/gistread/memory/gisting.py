@@ -1,8 +1,7 @@
-"""Memory gisting: a page is shortened (ReadAgent, section 3.1, Figure 3), and what comes out is guarded (D6).
+"""Memory gisting: shortens a page (ReadAgent, section 3.1, Figure 3) and guards the result (D6).
 
-The model is asked once, and once again with other sampling (and in other words) if the guard finds a fault. If
-that fails too, the gist is made of the page's own sentences, and marked so. A page too short to be shortened
-is its own gist, and no model is asked.
+If the guard finds a fault, the model is asked once more with other sampling and another prompt. If that fails too, the
+gist is made of the page's own sentences and marked so. A very short page is its own gist.
 """
 
 import math
@@ -26,7 +25,7 @@ from gistread.engine.protocol import (
 )
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.guard import Draft, Fault, clean, find_fault, hopeless
+from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
 
@@ -34,57 +33,54 @@ PROMPTS = ("gist", "gist_again")
 """The prompts that decide what gists say."""
 
 VERBATIM_WORDS = 60
-"""A page shorter than this (a title page, a last few lines) is its own gist."""
+"""A shorter page (a title page, a few last lines) is its own gist."""
 
-_LOOKED_AT_EVERY = 120
-"""Characters: some twenty words."""
+_CHECKED_EVERY = 120
+"""Characters between checks of an unfinished gist; some twenty words."""
 _ROOM = 1.8
-"""Tokens allowed for a gist, for one token of the length asked for."""
+"""Tokens allowed for each token of the length asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class GistResult:
-    """A gist that can be kept, and how it came about."""
+    """A gist and how it came about."""
 
     gist: Gist
     faults: tuple[Fault, ...]
-    """Of the attempts that were not kept, in order."""
+    """Faults of the rejected attempts, in order."""
     usage: Usage
 
 
 def wanted_words(page_words: int) -> int:
-    """How long a gist should be: three twentieths of its page, at most 160 words.
+    """Length of a gist: 15% of its page, at most 160 words.
 
-    QuALITY's pages are shortened to 14.5% in the paper and the long pages of novels to 3.2% (sections 4.3, 4.4).
+    The paper shortens QuALITY's pages to 14.5% and the long pages of novels to 3.2% (sections 4.3, 4.4).
     """
     return min(160, max(20, round(page_words * 0.015) * 10))
 
 
 def merged_words(gist_words: int) -> int:
-    """How long the gist of gists should be: three tenths of them, at least 40 and at most 160 words.
-
-    They have been shortened before: by the same share again, a chapter would be told in twenty words and a book, too.
-    """
+    """Length of a summary of gists: 30% of them, between 40 and 160 words, since gists are short already."""
     return min(160, max(40, round(gist_words * 0.03) * 10))
 
 
 def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
-    """The most tokens that a gist of `wanted` words (0: as usual) may take, for a page of so many words and tokens."""
+    """Most tokens of a gist of `wanted` words (0: the usual length) for a page of this many words and tokens."""
     tokens = (wanted or wanted_words(page_words)) * page_tokens / max(1, page_words)
-    # A page without spaces is one long word, and its gist is not to be twenty of them.
+    # The second bound is for pages without spaces, which count as one long word.
     return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way to ask for a gist."""
+    """A prompt for a gist, and what the guard needs to know of it."""
 
     prompt: Prompt
     sampling: Sampling
     own_words: str
-    """What the prompt says beside the page: a gist that says it too is no gist."""
+    """The prompt without the page; a gist must not repeat it."""
     before: str = ""
-    """Text of the book in front of the page that the prompt shows."""
+    """Text before the page that the prompt shows too."""
 
 
 async def gist_page(
@@ -97,11 +93,10 @@ async def gist_page(
     guarded: bool = True,
     wanted: int = 0,
 ) -> GistResult:
-    """The gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
+    """Make the gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
 
-    Sentences that stand in for a gist are those nearest to the `task`, where there is one, and `wanted` words together;
-    0: as many as the gist of a page. Not `guarded`, the gist is what the model writes at the first attempt, unless that
-    is nothing.
+    The fallback takes sentences near the `task`, `wanted` words in all (0: the usual length). Without the guard, the
+    first attempt is the gist unless it is empty.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -125,21 +120,21 @@ async def gist_page(
 
 
 async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority) -> tuple[str, Fault | None, Usage]:
-    """What the model writes, its fault if it has one, and what it cost. Ended early where no word could mend it."""
-    written, looked_at = "", 0
+    """What the model writes, its fault if any, and the cost. Stopped early once no more words could mend it."""
+    written, checked = "", 0
     usage = NO_USAGE
     async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
         async for event in stream:
             match event:
                 case TextDelta(piece, usage):
                     written += piece
-                    if len(written) >= looked_at + _LOOKED_AT_EVERY:
-                        looked_at = len(written)
+                    if len(written) >= checked + _CHECKED_EVERY:
+                        checked = len(written)
                         so_far, _ = clean(written)
-                        if fault := hopeless(Draft(so_far, text, attempt.own_words, before=attempt.before)):
+                        if fault := find_final_fault(Draft(so_far, text, attempt.own_words, before=attempt.before)):
                             return so_far, fault, usage
                 case Restarted():
-                    written, looked_at = "", 0
+                    written, checked = "", 0
                 case Completion():
                     gist, cut_off = clean(event.text, cut_off=event.finish == "length")
                     draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
@@ -155,9 +150,9 @@ def is_short(text: str) -> bool:
 async def careful_attempts(
     text: str, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
 ) -> tuple[Attempt, ...]:
-    """The page alone before the model, as in the paper (Figure 3); and once again in other words.
+    """Attempts with the page alone in the prompt, as in the paper (Figure 3); the second in other words.
 
-    It is asked for `wanted` words; 0: as many as the gist of a page has.
+    `wanted` is the length in words; 0: the usual length.
     """
     words = wanted or wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
@@ -168,18 +163,18 @@ async def careful_attempts(
 
 
 async def longer_task(engine: Engine, gist: PromptTemplate, other: str, least: int) -> int:
-    """Tokens by which the task of this gisting prompt is longer than that of the prompt `other`; `least` or more."""
+    """Tokens by which the task of this gisting prompt exceeds that of the prompt `other`; at least `least`."""
     mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
     return max(least, mine - others)
 
 
 def _task(template: PromptTemplate) -> str:
-    """What the prompt says after the text."""
+    """The part of a prompt after the text."""
     return template.own_words.partition("---")[2]
 
 
 def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
-    """Of the first attempt and of the second, which is to come out otherwise."""
+    """For the first attempt, and for the second, which should differ."""
     return (
         Sampling(room_tokens, repeat_penalty=1.1),
         Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8),
@@ -187,6 +182,6 @@ def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
 
 
 def attempt(template: PromptTemplate, filled: str, sampling: Sampling, before: str = "") -> Attempt:
-    """To ask with this prompt. A weak model that has ended its gist goes on with the prompt again: it is stopped."""
+    """An attempt with this prompt. Stops a weak model that repeats the prompt after its gist."""
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
     return Attempt((Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)

@@ -1,8 +1,7 @@
-"""The graph of key elements (GraphReader, section 3.2): nodes are what facts are about, edges join what one fact names.
+"""The graph of key elements (GraphReader, section 3.2): an edge joins elements that one fact names.
 
-Elements are normalised: case, articles, possessives and inflection (stems by language) do not part them, names that
-differ in a letter or two are one, and a surname alone belongs to the one full name that ends with it. Built from
-facts in a moment, so nothing of it is kept. Knows no model.
+Elements are normalised by case, articles, possessives and stems; names that differ in a letter or two are merged, and
+a surname joins the only full name that ends with it. The graph is built in a moment from the facts and never saved.
 """
 
 from collections import Counter, defaultdict
@@ -13,25 +12,24 @@ from difflib import SequenceMatcher
 from gistread.memory.facts import Fact
 from gistread.search.tokens import ARTICLES, Terms, folded
 
-_NEAR = 0.88
-"""Names of at least `_LONG` letters that are so much alike are one."""
+_SIMILAR = 0.88
+"""Similarity from which names of at least `_LONG` letters are merged."""
 _LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A node: a key element, the facts that name it, and its neighbours, those named with it most often first."""
+    """A key element, the facts that name it, and the keys of its neighbours, most frequent first."""
 
     key: str
     name: str
-    """As it is written most often, of its longest form."""
+    """Its most frequent written form."""
     facts: tuple[Fact, ...]
     neighbours: tuple[str, ...]
-    """Keys."""
 
 
 def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Element]:
-    """The graph, by key, in the order in which the elements first appear. `language` in BCP 47."""
+    """The graph by key, in order of first appearance. `language` is a BCP 47 tag."""
     keys = _Keys(language)
     written: dict[str, Counter[str]] = defaultdict(Counter)
     named: list[tuple[Fact, list[str]]] = []
@@ -62,25 +60,25 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
 
 
 def _usual_form(forms: Counter[str]) -> str:
-    """The one that is written most often; of equals one with a capital, then the shortest."""
+    """The most frequent form; of equals one with a capital, then the shortest."""
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
 
 class _Keys:
-    """What all forms of an element have in common."""
+    """Normalised keys of elements."""
 
     def __init__(self, language: str) -> None:
         self._terms = Terms(language)
 
     def of(self, element: str) -> str:
-        """Empty when nothing of it counts."""
+        """The key of an element; empty if nothing of it counts."""
         words = [word.removesuffix("'s").strip("'") for word in self._terms.words(element)]
         counted = [word for word in words if word not in ARTICLES] or words
         return " ".join(folded(self._terms.stem(word)) for word in counted if word)
 
 
 def _merged(counts: Mapping[str, int]) -> dict[str, str]:
-    """For each key the one that it belongs to: near-equal names, and a last name with the one full name it ends."""
+    """Maps each key to the one it is merged into."""
     ends: dict[str, list[str]] = defaultdict(list)
     for key in counts:
         first, _, last = key.rpartition(" ")
@@ -103,7 +101,7 @@ def _merged(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _near(one: str, other: str) -> bool:
-    # 1809 and 1890 are as near as a misspelt name, and not one.
+    # 1809 and 1890 are as similar as a misspelt name, but differ.
     if abs(len(one) - len(other)) > 2 or any(char.isdigit() for char in one + other):
         return False
-    return SequenceMatcher(None, one, other).ratio() >= _NEAR
+    return SequenceMatcher(None, one, other).ratio() >= _SIMILAR

@@ -1,8 +1,8 @@
-"""Is this a gist? What a model wrote is cleaned, then held against its page (design D6).
+"""The guard: cleans what a model wrote as a gist and checks it against its page (design D6).
 
-Cleaning removes what surrounds a gist (a polite opening, a label, a sentence said twice, a sentence that was
-cut off). What is left must pass every rule: each is a small function that names a fault or says nothing. The
-rules look at form and at words shared with the page. Whether the gist tells the right things, they do not know.
+Cleaning removes polite openings, labels, repeated sentences and a sentence cut off at the end. The rest must pass
+every rule, each a small function that returns a fault or None. Rules check form and the words shared with the page;
+they cannot tell whether the gist says the right things.
 """
 
 import re
@@ -17,7 +17,7 @@ from gistread.book.sentences import sentence_spans
 
 
 class Fault(StrEnum):
-    """Why a text is not kept as a gist."""
+    """Why a text is rejected as a gist."""
 
     EMPTY = "empty"
     REFUSAL = "a refusal"
@@ -34,23 +34,23 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A cleaned text, and what it is held against."""
+    """A cleaned text, and what it is checked against."""
 
     text: str
     page: str
     prompt_words: str = ""
-    """What the prompt itself said, without the page."""
+    """The prompt without the page."""
     cut_off: bool = False
-    """The model was stopped, and no whole sentence of any length was left."""
+    """The model was stopped in mid-sentence, and too little is left without that sentence."""
     before: str = ""
-    """Text of the book in front of the page that the model has seen too: names in it are known."""
+    """Text before the page that the model saw too; names in it are allowed."""
 
 
 _FEW = 24
-"""Words in which neither a loop nor a copy can be told from chance."""
+"""Fewer words are not checked for loops and copies."""
 
-_FOREIGN_IN_A_GIST = 3
-"""More foreign names than this are more than one in ten of all that a gist has room for."""
+_MAX_FOREIGN_NAMES = 3
+"""More can no longer be a tenth of the names in a finished gist."""
 
 Rule = Callable[[Draft], Fault | None]
 
@@ -83,7 +83,7 @@ _OPENING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")
-"""Places to pause are marked so in prompts."""
+"""A pause label of a prompt."""
 _REFUSAL = re.compile(
     r"""
         \bas\ an?\ (?:ai|artificial|language\ model|assistant)\b
@@ -101,10 +101,9 @@ _REFUSAL = re.compile(
 
 
 def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
-    """The gist in what a model wrote, on one line a paragraph; and whether it is still cut off in mid-sentence.
+    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence.
 
-    Openings, labels and marks around it are removed, a sentence said a second time is said once, and of a text
-    that was stopped the last, unfinished sentence is left out when the rest is at least half of it.
+    The unfinished last sentence of a stopped text is dropped if the rest is at least half of it.
     """
     text = "".join(
         c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
@@ -119,20 +118,20 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
         whole = _whole_sentences(text)
         if count_words(whole) >= count_words(text) / 2:
             text, cut_off = whole, False
-    return _once(text), cut_off
+    return _without_repetition(text), cut_off
 
 
 def find_fault(draft: Draft) -> Fault | None:
-    """The first fault of a draft, or None when it can be kept."""
+    """The first fault of a draft, or None."""
     return next((fault for rule in RULES if (fault := rule(draft))), None)
 
 
-def hopeless(draft: Draft) -> Fault | None:
-    """A fault of an unfinished draft that no further words would mend, so that nobody need wait for them."""
+def find_final_fault(draft: Draft) -> Fault | None:
+    """A fault of an unfinished draft that further words cannot mend, or None."""
     for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
         if fault := rule(draft):
             return fault
-    if len(foreign_names(draft)[0]) > _FOREIGN_IN_A_GIST:
+    if len(foreign_names(draft)[0]) > _MAX_FOREIGN_NAMES:
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > 0.8:
         return Fault.COPIED
@@ -140,7 +139,7 @@ def hopeless(draft: Draft) -> Fault | None:
 
 
 def not_empty(draft: Draft) -> Fault | None:
-    """At least four words, and one for every twenty of the page up to thirty: a quarter of what was asked for."""
+    """A gist has at least 4 words, and up to 30 at a twentieth of its page: a quarter of what was asked for."""
     least = max(4, min(30, count_words(draft.page) // 20))
     return Fault.EMPTY if count_words(draft.text) < least else None
 
@@ -150,27 +149,26 @@ def not_cut_off(draft: Draft) -> Fault | None:
 
 
 def not_a_refusal(draft: Draft) -> Fault | None:
-    """What an assistant says about itself. A page may say it too: then it is the story's."""
+    """No talk of an assistant about itself, unless the page has it too."""
     found = _REFUSAL.search(draft.text)
     return Fault.REFUSAL if found and found[0].casefold() not in draft.page.casefold() else None
 
 
 def not_the_prompt(draft: Draft) -> Fault | None:
-    """Six words on end that stand in the prompt and not on the page."""
+    """No six consecutive words of the prompt, unless the page has them too."""
     task = _runs(draft.prompt_words, 6)
     return Fault.PROMPT if task & _runs(draft.text, 6) - _runs(draft.page, 6) else None
 
 
 def not_too_long(draft: Draft) -> Fault | None:
-    """A gist has half the words of its page at most."""
+    """A gist has at most half the words of its page."""
     return Fault.TOO_LONG if count_words(draft.text) > 0.5 * count_words(draft.page) else None
 
 
 def not_copied(draft: Draft) -> Fault | None:
-    """Half of a gist or more is its model's own: not runs of eight words (sixteen characters) from the page.
+    """At most half of a gist is copied from the page, in runs of eight words (sixteen characters without spaces).
 
-    A weak model copies the beginning of a page until it is stopped. Sentences chosen from the whole page tell
-    more, and it is said whose they are.
+    A weak model copies the beginning of a page; sentences chosen from the whole page say more.
     """
     return Fault.COPIED if _copied_share(draft) > 0.5 else None
 
@@ -189,18 +187,18 @@ def _copied_share(draft: Draft) -> float:
 
 
 def not_about_itself(draft: Draft) -> Fault | None:
-    """Tells the story, not what was done to it. Where the page itself speaks so, the gist may."""
+    """No talk about the text or the task, unless the page has it too."""
     found = _ABOUT_ITSELF.search(draft.text)
     return Fault.ABOUT_ITSELF if found and found[0].casefold().strip() not in draft.page.casefold() else None
 
 
 def not_a_loop(draft: Draft) -> Fault | None:
-    """Few different words for so many, or the same four on end again and again, more than on the page itself."""
+    """Enough distinct words for its length, and few repeated runs of four."""
     words = _tokens(draft.text)
     if len(words) < _FEW:
         return None
     distinct = len(set(words)) / len(words)
-    # The longer a text, the fewer of its words are new: a square root is near to what prose does.
+    # The share of distinct words in prose falls about as the square root of its length.
     if distinct < min(0.45, 3.2 / len(words) ** 0.5):
         return Fault.LOOP
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
@@ -209,7 +207,7 @@ def not_a_loop(draft: Draft) -> Fault | None:
 
 
 def same_script(draft: Draft) -> Fault | None:
-    """The script that the gist is mostly in makes up a tenth of the page's letters at least."""
+    """The main script of the gist makes up at least a tenth of the page's letters."""
     written, page = _scripts(draft.text), _scripts(draft.page)
     if not written or not page:
         return None
@@ -218,14 +216,14 @@ def same_script(draft: Draft) -> Fault | None:
 
 
 def no_foreign_names(draft: Draft) -> Fault | None:
-    """Names and numbers stand on the page or before it in some form, all but one in ten."""
+    """At least nine in ten names and numbers occur on the page or before it in some form."""
     foreign, named = foreign_names(draft)
     return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) else None
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """Names and numbers of a draft that the model cannot have from the book, and all of them."""
-    names = _names(draft.text) if _capitals_tell(draft.page) else set()
+    """Names and numbers of a draft that the book does not contain; and all of them."""
+    names = _names(draft.text) if _capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = f"{draft.before}\n{draft.page}"
     words = " ".join(["", *(word.casefold() for word in _WORD.findall(seen))])
@@ -235,7 +233,7 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
 
 
 def about_the_page(draft: Draft) -> Fault | None:
-    """At least four in ten of the longer words stand on the page in some form."""
+    """At least four in ten of the longer words occur on the page in some form."""
     if _UNSPACED.search(draft.text):
         written = set(_UNSPACED.findall(draft.text))
         shared = written & set(draft.page)
@@ -268,8 +266,8 @@ def _whole_sentences(text: str) -> str:
     return text[:last]
 
 
-def _once(text: str) -> str:
-    """The text without the sentences that it has said before, its paragraphs one line each."""
+def _without_repetition(text: str) -> str:
+    """The text without repeated sentences, one line a paragraph."""
     said: set[str] = set()
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):
@@ -300,7 +298,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    """Every `length` words on end."""
+    """Every run of `length` consecutive words."""
     words = _tokens(text)
     return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
 
@@ -316,15 +314,15 @@ def _names(text: str) -> set[str]:
     return names
 
 
-def _capitals_tell(page: str) -> bool:
-    """Whether capitals mark names in this language: in German they mark every noun."""
+def _capitals_mark_names(page: str) -> bool:
+    """Whether capitals mark names in this language; in German they mark every noun."""
     words = len(_WORD.findall(page))
     capitalised = sum(1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper())
     return capitalised < 0.16 * words
 
 
 def _stem(word: str) -> str:
-    """Enough of a word to know it again with another ending."""
+    """A crude stem, to match a word with other endings."""
     word = re.sub(r"['’]s$", "", word)
     return word[: max(3, len(word) - 2)] if len(word) > 3 else word
 
@@ -333,7 +331,7 @@ _KANA_AND_HAN = {"CJK": "HAN", "HIRAGANA": "HAN", "KATAKANA": "HAN"}
 
 
 def _scripts(text: str) -> Counter[str]:
-    """How many letters of each script."""
+    """Number of letters by script."""
     counts: Counter[str] = Counter()
     for character, number in Counter(text).items():
         if character.isalpha():

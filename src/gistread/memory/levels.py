@@ -1,14 +1,13 @@
-"""Which level each part of a memory is told at, when all of its gists are more than there is room for. Pure.
+"""Chooses the level of detail for each part of a memory whose gists do not all fit. Pure.
 
-Iterative gisting (ReadAgent, Appendix F.3) and the merging of pages (Appendix I), over the memory tree: what is near is
-told page by page, what is far in the summary of its chapter or of the part around it, or in one line of that. It begins
-with one line for the whole book and gives every further word to where it is needed most. So what is told covers every
-page at every moment, whatever the room; a chapter is told by its own summary or by its pages, never by some of them.
+Iterative gisting (ReadAgent, Appendix F.3) and the merging of pages (Appendix I), over the memory tree: near pages are
+shown by their gists, far ones by the summary of their chapter or part, or one line of it. It starts with one line for
+the whole book and refines where that matters most, so every page is always covered.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
@@ -16,85 +15,86 @@ from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node
 
 _LINE_WORDS = 14
-"""Of a part that is told in one line."""
-_LATELY = 0.5
-"""Weight of where the person reads, beside that of the page nearest to the question (1)."""
-_STEP_PAGES = 6.0
-"""So many pages away from where the person reads, a page matters half as much."""
+_POSITION_WEIGHT = 0.5
+"""Weight of the page where the person reads; that of the page nearest to the question is 1."""
+_HALF_WEIGHT_PAGES = 6.0
+"""This many pages away, the weight of the person's position is halved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What stands for a page, or for neighbours."""
+    """The text shown for a page, or for neighbouring pages."""
 
     first: int
     """Number of its first page."""
     last: int
     level: int
-    """Of the tree; 0: a page, told by its own gist."""
+    """In the tree; 0 for the gist of a page."""
     text: str
     words: int
     made: bool = True
-    """False: sentences of the gists below stand in for a summary that has not been made."""
+    """False while sentences of the gists below stand in for the summary."""
     line: bool = False
-    """No more than one line of it."""
+    """Only one line of the summary is shown."""
 
 
 def page_by_page(memory: GistMemory) -> list[Segment]:
-    """Every page by its own gist."""
+    """Every page, shown by its own gist."""
     return [
         Segment(entry.page.number, entry.page.number, 0, entry.gist.text, entry.gist.words) for entry in memory.entries
     ]
 
 
 def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
-    """How much each page matters: by its score for the question, and by how near it is to page `here`."""
+    """How much each page matters, by its score for the question and its distance from page `here`."""
     best = max(scores, default=0.0) or 1.0
-    near = [score / best for score in scores]
+    weights = [score / best for score in scores]
     if here is not None:
-        near = [value + _LATELY / (1 + abs(page - here) / _STEP_PAGES) for page, value in enumerate(near, start=1)]
-    return near
+        for page in range(len(weights)):
+            weights[page] += _POSITION_WEIGHT / (1 + abs(page + 1 - here) / _HALF_WEIGHT_PAGES)
+    return weights
 
 
 def coarsest(top: Node) -> Segment:
-    """The least that can be told of a memory: one line for the whole of it."""
+    """One line for the whole memory, the least that can be shown."""
     return _line(top)
 
 
-def choose_segments(top: Node, near: Sequence[float], room: float, cost: Callable[[Segment], float]) -> list[Segment]:
-    """Pieces that together tell of every page, in the order of the book; they cost at most `room`.
+def choose_segments(
+    top: Node, weights: Sequence[float], room: float, cost: Callable[[Segment], float]
+) -> list[Segment]:
+    """Segments that cover every page, in the order of the book, at a total cost of at most `room`.
 
-    None where not even one line fits. `near` is of each page how much it matters, page 1 first.
+    Empty if not even one line fits. `weights` says how much each page matters, page 1 first.
     """
-    told = {(top.first, top.last): coarsest(top)}
-    spent = sum(map(cost, told.values()))
+    chosen = {(top.first, top.last): coarsest(top)}
+    spent = sum(map(cost, chosen.values()))
     if spent > room:
         return []
-    waiting = [_place(top, near)]
-    heapify(waiting)
-    while waiting:
-        node = heappop(waiting)[-1]
-        piece = told[node.first, node.last]
-        finer = _finer(node, piece)
-        grown = spent + sum(cost(part) for _, part in finer) - cost(piece)
-        if not finer or grown > room:
+    queue = [_priority(top, weights)]
+    while queue:
+        node = heappop(queue)[-1]
+        segment = chosen[node.first, node.last]
+        finer = _finer(node, segment)
+        refined = spent + sum(cost(part) for _, part in finer) - cost(segment)
+        if not finer or refined > room:
             continue
-        spent = grown
-        del told[node.first, node.last]
-        for part, its_piece in finer:
-            told[part.first, part.last] = its_piece
-            heappush(waiting, _place(part, near))
-    return sorted(told.values(), key=lambda piece: piece.first)
+        spent = refined
+        del chosen[node.first, node.last]
+        for child, its_segment in finer:
+            chosen[child.first, child.last] = its_segment
+            heappush(queue, _priority(child, weights))
+    return sorted(chosen.values(), key=lambda segment: segment.first)
 
 
-def _place(node: Node, near: Sequence[float]) -> tuple[float, int, int, int, Node]:
-    """Who is given words first: who holds the page that matters most; of equals the larger, then the earlier."""
-    return -max(near[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
+def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
+    """Nodes with the page that matters most are refined first; of equals the larger, then the earlier."""
+    return -max(weights[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
 
 
-def _finer(node: Node, piece: Segment) -> list[tuple[Node, Segment]]:
-    """The next closer look at what this piece tells; empty where there is none."""
-    if piece.line:
+def _finer(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
+    """The next finer segments; empty if there are none."""
+    if segment.line:
         return [(node, _whole(node))]
     closer = _whole if all(not child.children for child in node.children) else _line
     return [(child, closer(child)) for child in node.children]
@@ -105,7 +105,7 @@ def _whole(node: Node) -> Segment:
 
 
 def _line(node: Node) -> Segment:
-    """One line of the summary; all of it where it is no longer than that."""
+    """One line of the summary, or all of a summary that short."""
     text = extract(node.summary.text, _LINE_WORDS)
     words = count_words(text)
     if words >= node.summary.words:

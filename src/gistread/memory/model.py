@@ -1,7 +1,6 @@
-"""What a gist memory is: the pages of a book and the gist of each (ReadAgent, section 3.1).
+"""The gist memory: the pages of a book and the gist of each (ReadAgent, section 3.1).
 
-Pure data and arithmetic over it. How pages and gists are made is in `reading.py`, how they are kept in
-`store.py`.
+Pure data and arithmetic; `reading.py` builds it and `store.py` saves it.
 """
 
 from bisect import bisect_right
@@ -18,13 +17,13 @@ from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 
 
 class GistSource(StrEnum):
-    """Where the words of a gist come from. Shown to the person."""
+    """Where the words of a gist come from."""
 
     MODEL = "model"
     EXTRACTIVE = "extractive"
-    """The model's attempts failed the guard (D6); these are sentences of the page itself."""
+    """Sentences of the page itself, because the model's attempts failed the guard (D6)."""
     VERBATIM = "verbatim"
-    """The page is too short to be shortened: it is its own gist."""
+    """The page itself, too short to be shortened."""
 
 
 class ReadingMode(StrEnum):
@@ -33,7 +32,7 @@ class ReadingMode(StrEnum):
     CAREFUL = "careful"
     """Pagination and gisting as two passes over the text, as in the paper."""
     SINGLE_PASS = "single-pass"
-    """Both over one growing text, of which each token is evaluated about once (design D4)."""
+    """Both over one growing text, evaluating each token about once (design D4)."""
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
@@ -43,9 +42,22 @@ class Pauses(StrEnum):
     """Where pages end."""
 
     CHOSEN = "chosen"
-    """Where the model pauses."""
+    """Where the model chooses."""
     UNIFORM = "uniform"
-    """After the same number of words each, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5)."""
+    """After equal numbers of words, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingMethod:
+    """How pages and gists are made. Evaluations vary the last two to measure what they contribute."""
+
+    mode: ReadingMode = ReadingMode.CAREFUL
+    pauses: Pauses = Pauses.CHOSEN
+    guarded: bool = True
+    """False: gists are kept as the model wrote them, without the guard (D6), as in ReadAgent."""
+
+
+CAREFUL = ReadingMethod()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +65,7 @@ class Page:
     """The text between two pause points: `book.text[start:end]`."""
 
     number: int
-    """From 1, the same for people and for models. 0: not known yet, since the pages before it are not all read."""
+    """From 1; 0 while pages before it are still unread."""
     start: int
     end: int
     words: int
@@ -84,32 +96,27 @@ class PageSize:
 
 
 PageSizes = PageSize | tuple[PageSize, ...]
-"""How large the pages of a book are; of a series those of each volume, where they are not all alike."""
+"""The page size of a book; for a series, one for all volumes or one each."""
 
-_PAGES_OF_DOUBT = 4
-"""So many pages of the usual length are thought of beside those that were read."""
+_PRIOR_PAGES = 4
+"""Pages of the usual length that count beside those read when the total is estimated."""
 
 
 @dataclass(slots=True)
 class GistMemory:
-    """What has been read of a book so far. Grows at its end, never changes otherwise."""
+    """What has been read of a book so far. It only grows, at its end."""
 
     book: Book
     size: PageSize
     model_name: str
     entries: list[MemoryEntry] = field(default_factory=list)
-    reading_mode: ReadingMode = ReadingMode.CAREFUL
     derived: DerivedRecords = field(default_factory=DerivedRecords)
-    """What was made of it beside the gists."""
-    pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True
-    """False: what the model wrote is kept as it wrote it (ReadAgent's own way; D6 is the guard)."""
+    method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
-    """What its gists are made for."""
 
     @property
     def read_until(self) -> int:
-        """Offset up to which the book has been read."""
+        """Offset in the book where the next page begins."""
         return self.entries[-1].page.end if self.entries else 0
 
     @property
@@ -122,38 +129,35 @@ class GistMemory:
 
     @property
     def estimated_pages(self) -> int:
-        """Pages in the whole book, as far as can be told from those read."""
+        """Pages in the whole book; an estimate until it is complete."""
         if self.complete:
             return len(self.entries)
-        # A book begins with a title and a dedication: its first pages say little of the length of the others.
+        # First pages (title, dedication) are short, so a few usual pages count beside them.
         usual = (self.size.min_words + self.size.max_words) / 2
         read_words = sum(entry.page.words for entry in self.entries)
-        mean = (read_words + _PAGES_OF_DOUBT * usual) / (len(self.entries) + _PAGES_OF_DOUBT)
+        mean = (read_words + _PRIOR_PAGES * usual) / (len(self.entries) + _PRIOR_PAGES)
         share = self.read_until / len(self.book.text)
         return len(self.entries) + max(1, round(self.book.words * (1 - share) / mean))
 
     def entry(self, number: int) -> MemoryEntry:
-        """The page with this number, from 1. Raises IndexError when it is not read yet."""
+        """The page with this number, from 1. Raises IndexError for an unread page."""
         if not 1 <= number <= len(self.entries):
             raise IndexError(number)
         return self.entries[number - 1]
 
     def page_at(self, offset: int) -> Page | None:
-        """The page that holds `offset`, or None when it is not read yet."""
+        """The page that contains `offset`, or None if unread."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.page.start) - 1
         if index < 0 or offset >= self.entries[index].page.end:
             return None
         return self.entries[index].page
 
     def text_of(self, page: Page) -> str:
-        """The page's own words."""
+        """The text of a page."""
         return self.book.text[page.start : page.end].strip()
 
     def compression_rate(self, expanded: Iterable[int] = ()) -> float:
-        """100·(1 − words in context ÷ words read), with these pages expanded in place of their gists.
-
-        ReadAgent, section 4.1. Of a memory that is not complete: of the part that has been read.
-        """
+        """100·(1 − words in context ÷ words read), with these pages expanded (ReadAgent, section 4.1)."""
         opened = set(expanded)
         read = sum(entry.page.words for entry in self.entries)
         if not read:
@@ -162,12 +166,11 @@ class GistMemory:
         return 100.0 * (1.0 - context / read)
 
     def until(self, offset: int) -> "GistMemory":
-        """The memory of a person who has read up to `offset`: what may be told under the spoiler bound (D8).
+        """The memory up to the spoiler bound `offset` (D8).
 
-        Nothing past `offset` is in it, the book's text included, and neither are title and author, by which a
-        model could recall the rest. A page across the bound is cut there; its gist, which tells of the whole
-        page, is replaced by sentences of what is left. Offsets stay those of the whole book. In a series the
-        numbers of volumes stand for their titles.
+        It contains nothing of the book past `offset`, nor title and author, by which a model could recall the rest;
+        in a series, numbers replace the titles of volumes. A page across the bound is cut there, and sentences of what
+        is left replace its gist. Offsets stay those of the whole book.
         """
         offset = max(0, min(offset, len(self.book.text)))
         book = _book_until(self.book, offset)
@@ -181,11 +184,11 @@ class GistMemory:
 
 
 CUT_PAGE_WORDS = 80
-"""Length of what stands for a page that is cut at the spoiler bound."""
+"""Length of the gist of a page cut at the spoiler bound."""
 
 
 def _book_until(book: Book, offset: int) -> Book:
-    """The beginning of a book, without its title and authors; without those of its volumes."""
+    """The beginning of a book, without title, authors and the titles of its volumes."""
     text = book.text[:offset]
     volumes = tuple(replace(one, title="", end=min(one.end, offset)) for one in book.volumes if one.heading < offset)
     for number, volume in enumerate(volumes, start=1):
@@ -203,7 +206,7 @@ def _book_until(book: Book, offset: int) -> Book:
 
 
 def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:
-    """A page that is the title of a volume tells no more than the book that has lost it; others stay as they are."""
+    """The entry, with the gist of a volume's title page replaced by the text that is left of it."""
     page = entry.page
     if not book.is_title(page.start):
         return entry

@@ -1,10 +1,9 @@
-"""Whether a model is good enough to read with: a few tasks whose outcome is known, and a verdict in one line.
+"""Checks whether a model is good enough to read with, on a few tasks with known outcomes.
 
-Everything a model returns here has the right form, whatever it is (design D3, D6), so a bad one is not noticed by
-failing: its choices are arbitrary and its gists are sentences of the pages. So it is tried: it chooses among lines in
-two orders (right by chance, or by where a line stands?), it writes one sentence (does its chat template end the turn,
-and stay out of the text?), and it shortens passages of the story that comes with gistread, held against the same guard
-as every gist. Knows an engine; keeps nothing (`check_results.py`).
+A bad model never fails visibly: its choices are constrained (design D3) and its gists fall back to sentences (D6). So
+the check lets it choose among options in two orders (by content, or by position?), write one sentence (does the turn
+end, without pieces of the chat template?) and gist passages of the sample story under the usual guard.
+`check_results.py` saves the outcome.
 """
 
 import asyncio
@@ -23,17 +22,18 @@ from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.model import GistSource
 from gistread.sample import story_path
 
-WITHIN_S = 120.0
-"""What is not known by then is not found out: the model is too slow to be tried."""
-_AIMED_S = 8.0
-"""For so long passages are shortened; two are in any case."""
+TIME_LIMIT_S = 120.0
+"""A slower model is not checked."""
+_GISTING_S = 8.0
+"""Time for gisting; two passages are gisted in any case."""
 _TURN_TOKENS = 48
 _PASSAGE_WORDS = 150
-_MOST_PASSAGES = 6
+_MAX_PASSAGES = 6
 _LETTERS = "ABC"
-_AT_ONE_PLACE = 0.8
+_SAME_POSITION = 0.8
+"""Share of choices at one position that shows a model which ignores content."""
 _MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
-"""What chat templates are made of."""
+"""Markers of chat templates."""
 
 _TEXT = (
     "Ines keeps bees behind the mill. On Monday she sold two jars of honey to the doctor and put the money into a blue "
@@ -57,21 +57,21 @@ _QUESTIONS = (
 
 
 class TooSlowError(EngineError):
-    """Nothing was found out in the time there is."""
+    """The check did not finish within the time limit."""
 
 
 async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> CheckResult:
-    """Try a loaded model. Takes a few seconds, on a slow machine up to `WITHIN_S`. Raises TooSlowError, EngineError."""
+    """Check a loaded model, in a few seconds or up to `TIME_LIMIT_S`. Raises TooSlowError, EngineError."""
     began = time.monotonic()
     try:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(TIME_LIMIT_S):
             chosen = await _choose(engine, priority)
             turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
     except TimeoutError:
         raise TooSlowError(
-            f"{engine.info.name} could not be tried within {WITHIN_S:.0f} s: it is slow here, or the machine is busy.",
-            "It is tried again at its next start, or with `gistread models check`.",
+            f"{engine.info.name} could not be checked within {TIME_LIMIT_S:.0f} s: it is slow, or the machine is busy.",
+            "It is checked again at its next start, or with `gistread models check`.",
         ) from None
     seconds = time.monotonic() - began
     return assess(chosen, turn, gisted, seconds, has_template=engine.info.has_template)
@@ -85,14 +85,14 @@ def assess(
     *,
     has_template: bool = True,
 ) -> CheckResult:
-    """The verdict. `chosen`: of each choice the place that was taken and the place of what was right."""
+    """The result. `chosen` has the position chosen and the right position for each choice."""
     right = sum(place == wanted for place, wanted in chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
     own = sum(one.gist.source is GistSource.MODEL for one in gisted)
     faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
     chooses = right >= RIGHT * len(chosen)
-    by_place = not chooses and commonest >= _AT_ONE_PLACE * len(chosen)
+    by_place = not chooses and commonest >= _SAME_POSITION * len(chosen)
     if not turn.text.strip() and not own:
         worth, said = Worth.NONE, ["cannot be used: it writes nothing"]
     elif 2 * own <= len(gisted):
@@ -104,7 +104,7 @@ def assess(
         worth, said = Worth.READING, ["good for reading"]
     if worth is not Worth.NONE:
         if by_place:
-            said.append("it chooses by the place of an option, not by what it says")
+            said.append("it chooses by the position of an option, not by its content")
         elif not chooses:
             said.append("it chooses little better than by chance")
         if not ends_turns:
@@ -128,12 +128,12 @@ def assess(
 
 
 async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
-    """Of each choice the place that was taken, and that of what was right: every question in two orders."""
+    """The position chosen and the right position, for every question in two orders."""
     chosen: list[tuple[int, int]] = []
     for number, question in enumerate(_QUESTIONS):
         lines = [*question.wrong]
         lines.insert(number % len(_LETTERS), question.right)
-        # By one line further: what is right stands twice at each place.
+        # Rotated by one, so that the right option is twice at each position.
         for order in (lines, [*lines[1:], lines[0]]):
             options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, order, strict=True))
             prompt = _asked("check_choice", text=_TEXT, question=question.asked, options=options)
@@ -143,14 +143,14 @@ async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
-    """Two side by side, and two more as long as there is time."""
+    """Gist passages, two at a time, while time allows."""
     began = time.monotonic()
     gisted: list[GistResult] = []
-    for pair in _pairs(passages(_MOST_PASSAGES)):
+    for pair in _pairs(passages(_MAX_PASSAGES)):
         attempts = [await careful_attempts(text, engine) for text in pair]
         tasks = [gist_page(text, engine, tried, priority) for text, tried in zip(pair, attempts, strict=True)]
         gisted += await asyncio.gather(*tasks)
-        if time.monotonic() - began > _AIMED_S / 2:
+        if time.monotonic() - began > _GISTING_S / 2:
             break
     return gisted
 
@@ -160,7 +160,7 @@ def _pairs(texts: Sequence[str]) -> list[Sequence[str]]:
 
 
 def passages(count: int) -> list[str]:
-    """So many pieces of the sample story, each of whole paragraphs."""
+    """The first passages of the sample story, each of whole paragraphs."""
     paragraphs = [line for line in story_path().read_text(encoding="utf-8").splitlines() if count_words(line) > 20]
     found: list[str] = []
     current: list[str] = []

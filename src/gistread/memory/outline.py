@@ -1,9 +1,7 @@
-"""Which pages of a memory belong together: those of a chapter, the chapters of a part, the parts of the book.
+"""The shape of the memory tree (MemWalker, section 3.1): which pages belong together.
 
-The shape of the memory tree (MemWalker, section 3.1), without a word in it. It follows the book: the pages of a chapter
-come together before they meet those of another one, the chapters of a part before those of the next. Where more than
-eight stand side by side, neighbours are put together, evenly; where a book has no chapters, that is all there is. In a
-series the volumes come first.
+It follows the book: the pages of a chapter are joined first, then the chapters of a part, then the parts; in a series
+the volumes last. Where more than eight are side by side, neighbours are grouped evenly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,16 +11,16 @@ from itertools import groupby
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, Page
 
-MOST_CHILDREN = 8
-"""Of a stretch; MemWalker has 5 to 8 (Table 4)."""
+MAX_CHILDREN = 8
+"""MemWalker has 5 to 8 (Table 4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRange:
-    """A page, or neighbours that belong together."""
+    """A page, or neighbouring ranges that belong together."""
 
     level: int
-    """0: a page; else one more than the highest of its children."""
+    """0 for a page, else one more than the highest of its children."""
     first: int
     """Number of its first page."""
     last: int
@@ -30,7 +28,7 @@ class PageRange:
 
 
 def outline(memory: GistMemory) -> PageRange:
-    """All pages that have been read, from the whole book down; its top has children. There must be a page."""
+    """All pages read so far; the top has children. There must be a page."""
     paths = _paths(memory.book)
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
     if memory.book.volumes:
@@ -42,26 +40,26 @@ def outline(memory: GistMemory) -> PageRange:
 
 
 def chapter_of(book: Book, page: Page) -> int:
-    """Index of the chapter that a page belongs to. It may begin with the titles of the parts around it."""
+    """Index of the chapter that a page belongs to, that of its end: it may begin with the titles of parts."""
     return book.chapter_index(max(page.start, page.end - 1))
 
 
-def inner_ranges(stretch: PageRange) -> Iterator[PageRange]:
-    """The stretches of more than one page, each after those inside it."""
-    for child in stretch.children:
+def inner_ranges(pages: PageRange) -> Iterator[PageRange]:
+    """The ranges with children, each after those inside it."""
+    for child in pages.children:
         yield from inner_ranges(child)
-    if stretch.children:
-        yield stretch
+    if pages.children:
+        yield pages
 
 
 def group_sizes(count: int) -> list[int]:
-    """How many of `count` neighbours each of the fewest parents has: as even as can be, at most `MOST_CHILDREN`."""
-    parents = -(-count // MOST_CHILDREN)
+    """Sizes of the fewest even groups of `count` neighbours, at most `MAX_CHILDREN` each."""
+    parents = -(-count // MAX_CHILDREN)
     return [count // parents + (index < count % parents) for index in range(parents)] if count else []
 
 
 def _paths(book: Book) -> list[tuple[int, ...]]:
-    """Of each chapter the indices of the chapters that hold it, from the outside in, and its own."""
+    """For each chapter, the indices of the chapters around it, outermost first, and its own."""
     paths: list[tuple[int, ...]] = []
     around: list[tuple[int, int]] = []
     for index, chapter in enumerate(book.chapters):
@@ -73,11 +71,11 @@ def _paths(book: Book) -> list[tuple[int, ...]]:
 
 
 _Placed = tuple[int, tuple[int, ...]]
-"""Number of a page, and the path of its chapter."""
+"""A page number and the path of its chapter."""
 
 
 def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
-    """These neighbours, which share the first `depth` steps of their paths."""
+    """The range of neighbours that share the first `depth` steps of their paths."""
     children: list[PageRange] = []
     for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
         inside = list(group)
@@ -85,13 +83,13 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
             children.append(_section(inside, depth + 1))
         elif len(inside) == len(pages):
             children = [PageRange(0, number, number) for number, _ in inside]
-        else:  # what a part says before its first chapter
+        else:  # text of a part before its first chapter
             children.append(_over([PageRange(0, number, number) for number, _ in inside]))
     return _over(children)
 
 
 def _volume(pages: Sequence[_Placed]) -> PageRange:
-    """A volume of a series: as its own book has it, with the page of its title in front."""
+    """A volume of a series: the shape of its own book, after its title page."""
     (title, _), *inside = pages
     page = PageRange(0, title, title)
     if not inside:
@@ -101,8 +99,8 @@ def _volume(pages: Sequence[_Placed]) -> PageRange:
 
 
 def _over(neighbours: list[PageRange]) -> PageRange:
-    """The one stretch above these, with as many in between as are needed."""
-    while len(neighbours) > MOST_CHILDREN:
+    """The range above these, with as many levels between as needed."""
+    while len(neighbours) > MAX_CHILDREN:
         grouped: list[PageRange] = []
         at = 0
         for size in group_sizes(len(neighbours)):

@@ -1,13 +1,12 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
-From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph
-is a label that the model may choose, and it can choose nothing else (design D3). A chapter's end is always a
-pause point. A paragraph longer than a page is divided at its sentences, a sentence longer than that between
-its words. Pages follow one another and leave nothing out: the white space after a page belongs to it.
+From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph is a
+label that the model may choose, and it can choose nothing else (design D3). The end of a chapter is always a pause
+point. A paragraph longer than a page is divided at its sentences, a longer sentence between its words. Pages cover the
+whole text: the white space after a page belongs to it.
 
-Where the passages and labels lie is plain arithmetic over the book (`find_passage`); only the choice needs a
-model (`next_page`), and when there is one legal pause point nobody is asked. So it is with uniform pages, which
-are there to be compared with chosen ones (Appendix A, Table 5).
+`find_passage` computes passages and labels; only `next_page` needs a model, and not even that with one legal pause
+point, as always with uniform pages (Appendix A, Table 5).
 """
 
 from collections.abc import Iterator
@@ -27,24 +26,24 @@ PROMPTS = ("pagination",)
 """The prompts that decide where pages end."""
 
 TOKENS_BESIDE = 48
-"""Left free at least for what a gisting prompt may be longer than the one here."""
-_FEWEST_WORDS = 8
-"""A window in which not even this many words fit is no window."""
+"""Least reserve for a gisting prompt that is longer than the one here."""
+_MIN_PASSAGE_WORDS = 8
+"""A window with less room cannot be used."""
 _PAGES_AHEAD = 8
-"""So many uniform pages before its end a chapter is divided into equal ones, so that it does not end with a scrap."""
+"""The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Text from a pause point on, and the places where the next pause may be."""
+    """Text from a pause point on, and the offsets of possible next pauses."""
 
     start: int
     pauses: tuple[int, ...]
-    """Offsets in ascending order, at least one. The last is the end of the passage."""
+    """Ascending offsets, at least one; the last is the end of the passage."""
     numbers: tuple[int, ...]
-    """The label of each: how many paragraphs of the passage stand before it, as in the paper's Figure 2.
+    """The label of each: the number of paragraphs before it, as in the paper's Figure 2.
 
-    Labels counted from 1 instead make a weak model answer 1 whatever it reads (SmolLM2-135M: always).
+    With labels counted from 1, a weak model always answers 1 (SmolLM2-135M).
     """
 
     @property
@@ -54,22 +53,21 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Text that is not divided further: a paragraph, a sentence, a piece of a long one. With the space after it."""
+    """Text that is not divided further (a paragraph, a sentence or a piece of one), with the space after it."""
 
     start: int
     end: int
     words: int
     heading: bool = False
-    """What follows belongs to it: no place to pause."""
+    """A page must not end here."""
 
 
 def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:
-    """The passage that begins at the pause point `start`, and its legal pause points.
+    """The passage that begins at the pause point `start`, within its chapter, and its legal pause points.
 
-    With uniform pauses there is one, after half-way between the fewest and the most words.
-    Within the chapter. A pause that would leave a scrap of the chapter (less than half of `min_words`) is no
-    label while there is another; a rest of the chapter below `min_words` is one page. Where a scrap stands
-    before a paragraph that does not fit after it, sentences of that paragraph fill the page.
+    Uniform pages have one, about midway between `min_words` and `max_words`. A pause that leaves less than half of
+    `min_words` of the chapter is avoided. A page that would be shorter than that before a long paragraph takes
+    sentences of it.
     """
     stop = chapter_end(book, start)
     if pauses is Pauses.UNIFORM:
@@ -96,14 +94,14 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
 
 
 def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
-    """The page from `start` on that ends nearest to its share of the words up to `stop`."""
+    """The page from `start` that ends nearest to an equal share of the words up to `stop`."""
     usual = max(1, (size.min_words + size.max_words) // 2)
     left = _words_left(book, start, stop, _PAGES_AHEAD * usual)
     share = left / max(1, round(left / usual)) if left < _PAGES_AHEAD * usual else usual
     taken: list[_Unit] = []
     words = 0
     for unit in _units(book, start, stop, usual, whole_words=0):
-        # Half of the unit beyond the share is nearer to it than none.
+        # A unit that ends beyond the share still belongs to it with half of its words inside.
         over = words + unit.words / 2 > share or unit.end - start > 2 * usual * CHARACTERS_PER_WORD
         if over and taken:
             break
@@ -115,10 +113,7 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
 
 
 def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
-    """As many units as fit a page that begins at `start` and has so many words; and the first that does not.
-
-    A page that has none yet takes one, whatever its length.
-    """
+    """The units that fit a page which begins at `start` and has `words` already, at least one; and the next unit."""
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
@@ -138,10 +133,10 @@ async def next_page(
     pauses: Pauses = Pauses.CHOSEN,
     beside_tokens: int = TOKENS_BESIDE,
 ) -> tuple[Page, Usage]:
-    """Read on from the pause point `start` to the next one: the page, its number not known yet, and what it cost.
+    """Find the page that begins at `start`; its number is not known yet. Returns the page and the cost.
 
-    A passage that does not fit the engine's window is taken shorter. Raises EngineError when no page fits or
-    the engine fails. `beside_tokens`: what the gisting prompt may be longer than the one here.
+    A passage too long for the engine's window is shortened. `beside_tokens` is how much longer than the prompt here
+    the gisting prompt may be. Raises EngineError when no page fits or the engine fails.
     """
     passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
@@ -160,19 +155,19 @@ async def next_page(
 
 
 async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
-    """What the passage needs of a window, so that a page of it can be gisted there."""
+    """Tokens to paginate the passage and to gist a page of it."""
     tokens = await engine.measure(prompt)
     words = count_words(book.text[passage.start : passage.end])
     return tokens + gist_tokens(words, tokens)
 
 
 def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
-    """A size whose passage is shorter than this one by about as much as is wanting."""
+    """A page size with a passage shorter by about as much as is missing. Raises EngineError if none fits."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
     max_words = int(now * min(0.9, context_tokens / needed))
-    if max_words < _FEWEST_WORDS:
+    if max_words < _MIN_PASSAGE_WORDS:
         raise EngineError(
             f"The context is too small for one page: {words} words and their gist need {needed} tokens, "
             f"the model's window has {context_tokens}.",
@@ -182,7 +177,7 @@ def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_t
 
 
 def _prompt(book: Book, passage: Passage) -> Prompt:
-    """The passage with its labels. Book text that looks like a label does no harm: it is no legal answer."""
+    """The passage with its labels. Book text that looks like a label is harmless: it is not a legal answer."""
     pieces: list[str] = []
     at = passage.start
     for number, pause in zip(passage.numbers, passage.pauses, strict=True):
@@ -197,10 +192,7 @@ def _label(number: int) -> str:
 
 
 def chapter_end(book: Book, start: int) -> int:
-    """Where the chapter ends. One that is nothing but its heading (a part's title) is read with the next.
-
-    No further than its volume, in a series.
-    """
+    """End of the chapter at `start`, at most that of its volume. A heading without text joins the next chapter."""
     last = book.volume_ends(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end
@@ -212,9 +204,9 @@ def chapter_end(book: Book, start: int) -> int:
 
 
 def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int | None = None) -> Iterator[_Unit]:
-    """What can be put on a page one after the other, from `start`; together they leave nothing out before `end`.
+    """The units from `start` to `end`, without gaps.
 
-    Paragraphs of up to `whole_words` (without it: of a page) are one unit, longer ones come in sentences.
+    Paragraphs of up to `whole_words` (None: `max_words`) are one unit, longer ones are split into sentences.
     """
     whole_words = max_words if whole_words is None else whole_words
     first = book.paragraph_index(start)
@@ -230,7 +222,7 @@ def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int
 def _divided(
     text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int
 ) -> Iterator[_Unit]:
-    """The paragraph from `start` on, as one unit if it is short enough, else as sentences or pieces of them."""
+    """The paragraph from `start` as one unit if it is short enough, else as sentences or pieces of them."""
     most_characters = max_words * CHARACTERS_PER_WORD
     heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:
@@ -250,15 +242,14 @@ def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
     """The sentences of `text[start:stop]`, the last with the space up to `end`.
 
-    Looked at through a window of so many characters: a paragraph may be a whole book, and a page is all that
-    is asked for.
+    Works through `window` characters at a time: a paragraph may be a whole book, and only a page is needed.
     """
     at = start
     while at < end:
         until = min(stop, at + window)
         starts = [at + begin for begin, _ in sentence_spans(text[at:until])][1:]
         if until < stop and starts:
-            until = starts.pop()  # The last sentence may go on behind the window.
+            until = starts.pop()  # the last sentence may continue beyond the window
         until = until if until < stop else end
         for begin, finish in zip([at, *starts], [*starts, until], strict=True):
             yield _Unit(begin, finish, count_words(text[begin:finish]))
@@ -266,7 +257,7 @@ def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Itera
 
 
 def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
-    """A sentence, divided between its words (or, having none, anywhere) when it is longer than a page."""
+    """A sentence, divided between words (anywhere without spaces) if it is longer than a page."""
     most_characters = max_words * CHARACTERS_PER_WORD
     while start < end:
         stop = min(end, start + most_characters)
@@ -284,5 +275,5 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 
 def _words_left(book: Book, start: int, end: int, enough: int) -> int:
-    """Words from `start` to `end`, or some number of at least `enough`."""
+    """Words from `start` to `end`; if there are more than `enough`, some number of at least that."""
     return count_words(book.text[start : min(end, start + enough * CHARACTERS_PER_WORD)])

@@ -1,8 +1,7 @@
-"""A book cut in passages: a few whole paragraphs, or a few sentences of a long one.
+"""Splits a book into passages: a few paragraphs, or a few sentences of a long one.
 
-What is ranked, embedded and shown where a page is too much. Where the cuts are depends on the text alone, so that
-whatever is made of a passage can be kept. Before a model, passages that follow one another in the book are joined, and
-gaps between them are marked.
+Passages are ranked, embedded and shown where a page would be too long. The split depends on the text alone, so what is
+made of a passage stays valid. In a prompt, adjacent passages are joined and gaps are marked.
 """
 
 from collections import deque
@@ -13,22 +12,21 @@ from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 
 PASSAGE_WORDS = 100
-"""Longest passage of several paragraphs or sentences. DOS RAG takes chunks of 100 tokens (arXiv 2506.03989)."""
+"""Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv 2506.03989)."""
 
 GAP = "[…]"
-"""Stands where something of the book is left out."""
+"""Marks text left out."""
 
 Passage = tuple[int, int]
 """`book.text[start:end]`."""
 
 
 def split_into_passages(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
-    """The book from `start` to `end` in passages, in order; a heading goes with what follows it."""
-    return list(_cut(book, start, len(book.text) if end is None else end))
+    """The passages from `start` to `end`, in order; a heading joins what follows it."""
+    return list(_passages(book, start, len(book.text) if end is None else end))
 
 
-def _cut(book: Book, start: int, end: int) -> Iterator[Passage]:
-    """One after the other: a long book takes a second."""
+def _passages(book: Book, start: int, end: int) -> Iterator[Passage]:
     open_from = passage_end = -1
     words, headed = 0, False
     for piece_start, piece_end, is_heading in _pieces(book, start, end):
@@ -44,7 +42,7 @@ def _cut(book: Book, start: int, end: int) -> Iterator[Passage]:
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
-    """The same places in the order of the book, those that touch (or have only white space between) as one."""
+    """The passages in the order of the book, adjacent ones (with only white space between) joined."""
     joined: list[Passage] = []
     for start, end in sorted(passages):
         if joined and not book.text[joined[-1][1] : start].strip():
@@ -55,7 +53,7 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
 
 
 def render(passages: Sequence[Passage], book: Book) -> str:
-    """The passages (joined) one after the other, a mark wherever something of the book is left out."""
+    """The text of these joined passages, with a mark wherever text is left out."""
     pieces: list[str] = []
     at = 0
     for start, end in passages:
@@ -71,13 +69,13 @@ def render(passages: Sequence[Passage], book: Book) -> str:
 async def split_into_chunks(
     book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
 ) -> list[Passage]:
-    """The whole book in pieces of at most `most_tokens` tokens, whole passages each, in order; or the `first` of these.
+    """The book in chunks of whole passages with at most `most_tokens` tokens, in order; or the `first` of them.
 
-    A passage longer than that alone (a text without spaces) is cut in the middle, as often as it takes.
+    A passage that is too long by itself (a text without spaces) is halved until it fits.
     """
     found: list[Passage] = []
     tokens = 0
-    passages = _cut(book, 0, len(book.text))
+    passages = _passages(book, 0, len(book.text))
     halves: deque[Passage] = deque()
     while passage := halves.popleft() if halves else next(passages, None):
         start, end = passage
@@ -98,7 +96,7 @@ async def split_into_chunks(
 
 
 def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]:
-    """Paragraphs, long ones in sentences: start, end, whether it is a heading."""
+    """Paragraphs, long ones split into sentences: start, end, whether it is a heading."""
     for paragraph in book.paragraphs_between(start, end):
         first, last = max(start, paragraph.start), min(end, paragraph.end)
         text = book.text[first:last]

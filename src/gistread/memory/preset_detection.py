@@ -1,8 +1,8 @@
-"""What kind of book this is, as far as its form tells: which preset suits it (ReadAgent, Appendix F.2).
+"""Detects which gisting preset suits a book, from its form (ReadAgent, Appendix F.2).
 
-Forms are counted, not words: turns of speakers, citations, steps, the signs of code. The few words that are looked for
-(the headings of an abstract and of references) are those of a dozen languages. Where no form stands out, it is prose:
-fiction. The thresholds lie far from the novels, transcripts, papers, manuals and sources that they were set by.
+It counts speakers' turns, citations, steps and code characters; the only words it looks for are the headings of
+abstracts and references in a dozen languages. Anything else is fiction. The thresholds leave wide margins on the
+novels, transcripts, papers, manuals and source files they were set on.
 """
 
 import re
@@ -12,24 +12,23 @@ from collections.abc import Sequence
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import count_words
 
-_FEWEST_PARAGRAPHS = 4
-"""Fewer show no form."""
-_MOST_CHARACTERS = 400_000
-"""Looked at; the beginning of a book shows what it is, but the headings of references stand at its end."""
+_MIN_PARAGRAPHS = 4
+_MAX_CHARACTERS = 400_000
+"""Read from the beginning of the book; headings are read to its end."""
 
 _TURNS = 0.5
-"""Share of a transcript's lines that begin with a speaker; the others go on with what was said."""
-_FEWEST_TURNS = 3
-"""Of one who is a speaker and not a word before a colon."""
+"""Least share of a transcript's lines that begin with a speaker."""
+_MIN_TURNS = 3
+"""Turns that make a word before a colon a speaker."""
 _CITATIONS = 1.0
-"""In a thousand words. Papers have 2.6 and more, novels none."""
+"""Per thousand words. Papers have 2.6 and more, novels none."""
 _CODE = 0.5
 _SOME_CODE = 0.08
 _SIGNS = 0.03
-"""Share of the signs of code among the characters of a text that does not say which of it is code: sources have
-0.034 and more, transcripts up to 0.02, novels up to 0.003."""
+"""Least share of code characters in source code without markup: sources have 0.034 and more, transcripts up to 0.02,
+novels up to 0.003."""
 _SOME_SIGNS = 0.01
-"""In what is said to be code: it may be verse, or a whole novel that somebody put on a page preformatted."""
+"""Least share in preformatted text, which may also be verse, or a whole novel."""
 _STEPS = 0.3
 
 _SPEAKER = re.compile(
@@ -90,14 +89,14 @@ _PAPER_HEADINGS = frozenset(
 
 
 def detect_preset(book: Book) -> str:
-    """The name of the preset that suits the book's form."""
+    """The name of the preset that suits the book."""
     body = [
         paragraph
-        for paragraph in book.paragraphs_between(0, _MOST_CHARACTERS)
+        for paragraph in book.paragraphs_between(0, _MAX_CHARACTERS)
         if paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
     ]
     texts = [book.text[paragraph.start : paragraph.end] for paragraph in body]
-    if len(body) < _FEWEST_PARAGRAPHS:
+    if len(body) < _MIN_PARAGRAPHS:
         return "fiction"
     length = sum(map(len, texts))
     code = [text for paragraph, text in zip(body, texts, strict=True) if paragraph.kind is ParagraphKind.CODE]
@@ -118,10 +117,10 @@ def detect_preset(book: Book) -> str:
 
 
 def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
-    """Speakers who speak again and again, and no acts: a play has speakers, too."""
+    """Recurring speakers and no acts: a play has speakers too."""
     lines = [line for text in texts for line in text.split("\n") if line.strip()]
     turns = Counter(match[1].casefold() for line in lines if (match := _SPEAKER.match(line)))
-    spoken = sum(count for count in turns.values() if count >= _FEWEST_TURNS)
+    spoken = sum(count for count in turns.values() if count >= _MIN_TURNS)
     if spoken < _TURNS * len(lines):
         return False
     headings = (book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.HEADING)
@@ -129,8 +128,8 @@ def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
 
 
 def _is_paper(book: Book) -> bool:
-    """Citations, and the heading of an abstract or of references."""
-    beginning = book.text[:_MOST_CHARACTERS]
+    """Citations, and a heading of an abstract or of references."""
+    beginning = book.text[:_MAX_CHARACTERS]
     if len(_CITATION.findall(beginning)) < _CITATIONS * count_words(beginning) / 1000:
         return False
     return any(

@@ -1,4 +1,4 @@
-"""How far models have read the books of a library, told from the memories on disk without opening a book."""
+"""How far models have read each book, from the memories on disk, without opening a book."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,32 +14,24 @@ _SUFFIX = ".memory"
 
 @dataclass(frozen=True, slots=True)
 class BookProgress:
-    """A memory of a book."""
+    """How far one memory of a book goes."""
 
     sha256: str
-    """Of the book's text."""
+    """Hash of the book's text."""
     model_name: str
     read_until: int
-    """Offset up to which it goes without a gap."""
+    """Offset up to which pages follow without a gap."""
     pages: int
     focus: GistFocus = DEFAULT_FOCUS
 
 
 def furthest_memories(directory: Path) -> dict[str, BookProgress]:
-    """Of each book the memory that got furthest, by the SHA-256 of the text; one for a task comes after others.
+    """The furthest memory of each book by the SHA-256 of its text; of equals, one without a task.
 
-    A file that cannot be read is none.
+    Unreadable files are skipped.
     """
-    best: dict[str, BookProgress] = {}
-    for memory in _memories(directory):
-        other = best.get(memory.sha256)
-        if other is None or _worth(memory) > _worth(other):
-            best[memory.sha256] = memory
-    return best
-
-
-def _worth(memory: BookProgress) -> tuple[int, bool]:
-    return memory.read_until, not memory.focus.task
+    ranked = sorted(_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
+    return {memory.sha256: memory for memory in ranked}
 
 
 def _memories(directory: Path) -> Iterator[BookProgress]:

@@ -1,7 +1,4 @@
-"""The pages of a memory as records of its journal, and back.
-
-A record is trusted for what can be: a page outside the text or without a gist ends what is taken. Knows no files.
-"""
+"""Converts the pages of a memory to records of its journal, and back."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,9 +26,9 @@ def page_record(entry: MemoryEntry) -> Record:
 
 
 def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
-    """The pages of these records by where they start, up to the first that cannot be: outside the text, no gist.
+    """The pages of these records by start offset, up to the first invalid one (outside the text, no gist).
 
-    They lie in the order in which they were finished. Of two with the same start the later counts.
+    Records are in the order in which pages were finished; of two with the same start the later counts.
     """
     entries: dict[int, MemoryEntry] = {}
     for record in records:
@@ -55,7 +52,7 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
 
 
 def chain(entries: Mapping[int, MemoryEntry], start: int = 0, number: int = 0) -> list[MemoryEntry]:
-    """The pages that follow one another without a gap from `start` on, numbered after page `number`."""
+    """The pages that follow without a gap from `start`, numbered after page `number`."""
     followed: list[MemoryEntry] = []
     while (entry := entries.get(start)) is not None:
         number += 1

@@ -1,11 +1,8 @@
-"""The memory of a series is the memories of its volumes, one after the other.
+"""The memory of a series: the memories of its volumes, one after the other.
 
-Nothing is kept of a series but that: its pages stand in its volumes' own files, by their offsets there. So a volume
-that was read alone is read in every series it belongs to, what is read in a series is read of the volume, and a volume
-may be added, moved or replaced without another being read again. What is its own is a page for each volume that says
-no more than its title: it needs no model, and tells a model where in the series it is.
-
-How the memory of a volume is found and opened, this is given; files are `store.py`'s affair.
+A series has no file of its own; its pages lie in the volumes' files, by their offsets there. So a volume read alone is
+read in every series that contains it, and volumes may be added, moved or replaced. The series adds one page for each
+volume with nothing but its title, which tells a model where it is.
 """
 
 from bisect import bisect_right
@@ -23,24 +20,24 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 def open_series(
     book: Book, sizes: Sequence[PageSize], open_volume: Callable[[int, PageSize], MemoryWriter]
 ) -> MemoryWriter:
-    """The memory of a series, ready to be read on: a page goes into the file of its volume.
+    """The memory of a series, ready to be read on.
 
-    `open_volume` opens that of the volume with this index; what it raises, this raises.
+    `open_volume` opens the memory of the volume with this index; its errors are passed on.
     """
-    parts: list[MemoryWriter] = []
+    writers: list[MemoryWriter] = []
     try:
         for index, size in enumerate(sizes):
-            parts.append(open_volume(index, size))
+            writers.append(open_volume(index, size))
     except BaseException:
-        for part in parts:
-            part.close()
+        for writer in writers:
+            writer.close()
         raise
-    return _KeptSeries(book, parts)
+    return _SeriesWriter(book, writers)
 
 
 def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, MemoryHeader], GistMemory]) -> GistMemory:
-    """The memory of a series that a header from `headers_of` describes. Raises what `load_volume` raises."""
-    loaded = [None if part is None else load_volume(index, part) for index, part in enumerate(header.parts)]
+    """The memory that a header from `headers_of` describes. Raises what `load_volume` raises."""
+    loaded = [None if part is None else load_volume(index, part) for index, part in enumerate(header.volumes)]
     memory = next(one for one in loaded if one is not None)
     known = _in_series(book, [one.entries if one else () for one in loaded])
     return replace(
@@ -53,14 +50,14 @@ def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, Me
 
 
 def headers_of(book: Book, volumes: Sequence[Sequence[MemoryHeader]]) -> list[MemoryHeader]:
-    """The memories of a series, from those of its volumes (of each the furthest first).
+    """The memories of a series, from those of its volumes, furthest first.
 
-    Those that one model made in one way, for one focus, are one; the pages of each volume have their own size.
+    Memories by the same model with the same method and focus are joined; page sizes may differ.
     """
     alike: dict[tuple[object, ...], list[MemoryHeader | None]] = {}
     for index, headers in enumerate(volumes):
         for header in headers:
-            key = (header.fingerprint, header.prompts, header.reading_mode, header.pauses, header.guarded, header.focus)
+            key = (header.fingerprint, header.prompts, header.method, header.focus)
             parts = alike.setdefault(key, [None] * len(volumes))
             parts[index] = parts[index] or header
     return [_header(book, parts) for parts in alike.values()]
@@ -84,35 +81,35 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
         read_until=read_until,
         complete=read_until >= len(book.text),
         modified_s=max(part.modified_s for part in there),
-        parts=tuple(parts),
+        volumes=tuple(parts),
     )
 
 
-class _KeptSeries(MemoryWriter):
-    """What is kept goes to the volumes; in memory the pages lie together, by their offsets in the series."""
+class _SeriesWriter(MemoryWriter):
+    """Writes pages to the files of their volumes; in memory they lie together, by their offsets in the series."""
 
-    def __init__(self, book: Book, parts: Sequence[MemoryWriter]) -> None:
-        self._parts = parts
-        longest = max(range(len(parts)), key=lambda index: book.volume_books[index].words)
+    def __init__(self, book: Book, writers: Sequence[MemoryWriter]) -> None:
+        self._writers = writers
+        longest = max(range(len(writers)), key=lambda index: book.volume_books[index].words)
         memory = replace(
-            parts[0].memory,
+            writers[0].memory,
             book=book,
-            size=parts[longest].memory.size,
+            size=writers[longest].memory.size,
             entries=[],
-            derived=_DerivedOfVolumes(book, [part.memory.derived for part in parts]),
+            derived=_DerivedOfVolumes(book, [writer.memory.derived for writer in writers]),
         )
-        known = _in_series(book, [part.all_entries() for part in parts])
+        known = _in_series(book, [writer.all_entries() for writer in writers])
         memory.entries.extend(chain(known))
         super().__init__(memory, None, "", (e for e in known.values() if e.page.start >= memory.read_until))
-        for index in range(len(parts)):
-            self._hear(index)
+        for index in range(len(writers)):
+            self._take_notice(index)
 
     @property
     def is_saved(self) -> bool:
-        return all(part.is_saved for part in self._parts)
+        return all(writer.is_saved for writer in self._writers)
 
     def size_at(self, offset: int) -> PageSize:
-        return self._parts[self.memory.book.volume_index(offset)].memory.size
+        return self._writers[self.memory.book.volume_index(offset)].memory.size
 
     def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
         book = self.memory.book
@@ -123,22 +120,21 @@ class _KeptSeries(MemoryWriter):
         return super().add(entry)
 
     def close(self) -> None:
-        for part in self._parts:
-            part.close()
+        for writer in self._writers:
+            writer.close()
 
     def _write(self, entry: MemoryEntry) -> None:
         index = self.memory.book.volume_index(entry.page.start)
-        self._parts[index].add(_from_series(self.memory.book, index, entry))
-        self._hear(index)
+        self._writers[index].add(_from_series(self.memory.book, index, entry))
+        self._take_notice(index)
 
-    def _hear(self, index: int) -> None:
-        """What there is to say of the file of a volume; the last word counts."""
-        if notice := self._parts[index].notice:
+    def _take_notice(self, index: int) -> None:
+        if notice := self._writers[index].notice:
             self.notice = f"{self.memory.book.volumes[index].title}: {notice}"
 
 
 class _DerivedOfVolumes(DerivedRecords):
-    """What is made of a memory is kept with the volume that it was made of; what is made of several, with the first."""
+    """Records are stored with the volume that they were made of; those of several volumes with the first."""
 
     def __init__(self, book: Book, parts: Sequence[DerivedRecords]) -> None:
         super().__init__()
@@ -150,7 +146,7 @@ class _DerivedOfVolumes(DerivedRecords):
 
 
 def _in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
-    """The pages of all volumes by where they start in the series, and those of their titles where they have begun."""
+    """The pages of all volumes by start offset in the series, with a title page for each volume begun."""
     known: dict[int, MemoryEntry] = {}
     for index, entries in enumerate(volumes):
         moved = {entry.page.start: entry for entry in (_to_series(book, index, one) for one in entries)}
@@ -168,7 +164,7 @@ def _title_page(book: Book, index: int) -> MemoryEntry:
 
 
 def _to_series(book: Book, index: int, entry: MemoryEntry) -> MemoryEntry:
-    """A page of a volume; the last one takes the empty line behind the volume, as pages take the space after them."""
+    """A page of a volume by its offsets in the series; the last one includes the empty line behind the volume."""
     volume, page = book.volumes[index], entry.page
     end = page.end + volume.start
     end = book.volume_ends(index) if end >= volume.end else end

@@ -1,14 +1,12 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter grows in one prompt, with numbered places to pause in it. To find a pause point, a short task
-follows the text up to the end of the passage; to shorten the page, another follows the text up to the end of
-the page. Both begin with what an engine has just evaluated, and so does the next passage: what comes anew is new
-text and a task. (Careful reading, ReadAgent's two passes, shows every page twice and what lies between a page's
-end and its passage's end three times.) Earlier pages stay in the window as context until it is full; then it
-begins anew a few words before the page.
+The text of a chapter grows in one prompt, with numbered pause labels in it. A short task after the passage asks for a
+pause point, another after the page asks for its gist. Each prompt begins with text that the engine has just evaluated,
+so only new text and the task cost time. (Careful reading, ReadAgent's two passes, shows every page twice or more.)
+Earlier pages stay in the window as context until it is full; then it restarts a few words before the page.
 
-Which text stands in a prompt follows from the book, the page size, the pages so far and token counts alone, so a
-reading that goes on after a kill has the same prompts as one that was never stopped.
+Prompts depend only on the book, the page size, the pages so far and token counts, so a resumed reading has the same
+prompts as an uninterrupted one.
 """
 
 from dataclasses import dataclass
@@ -29,27 +27,27 @@ PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")
 """The prompts that decide pages and gists."""
 
 WINDOW_TOKENS = 4096
-"""Most tokens of a prompt: text far back costs time and tells little of where to pause."""
+"""Longest prompt: text far back costs time and says little about where to pause."""
 FULL_TOKENS = 800
-"""From here on the window begins anew as soon as that costs little. Attention over two thousand tokens takes a CPU
-as long as the weights do, for each token."""
+"""From this length on the window restarts as soon as that is cheap: on a CPU, attention over two thousand tokens takes
+as long as the weights."""
 _CHEAP_WORDS = 40
-"""Text after a page that had been shown already and has to be shown again: so little of it costs little."""
+"""A restart is cheap when at most this much text after the page must be shown again."""
 _TASK_TOKENS = 48
-"""Left free at least for what a gist's task may be longer than a pause's."""
+"""Least reserve for a gisting task that is longer than the pause task."""
 _OVERLAP_WORDS = 25
-"""Context before the first page of a window that begins in the middle of a chapter."""
+"""Context before the first page of a window that starts in the middle of a chapter."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The text before the model: the book from `begin` on, with these labels in it."""
+    """The text shown to the model: the book from `begin` on, with pause labels."""
 
     begin: int
     labels: tuple[tuple[int, int], ...]
-    """Offset and number of each place to pause, ascending."""
+    """Offset and number of each label, ascending."""
     shown_until: int
-    """How far the text has been shown in an earlier prompt."""
+    """End of the text shown in an earlier prompt."""
 
     def label_at(self, offset: int) -> str:
         number = dict(self.labels).get(offset)
@@ -67,7 +65,7 @@ class _Window:
 
 
 class SinglePass:
-    """Reads one chapter: each page is found where the last one ended."""
+    """Reads one chapter, page after page."""
 
     def __init__(
         self,
@@ -88,15 +86,15 @@ class SinglePass:
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
         self._tokens = 0
-        """Of the last prompt that showed a passage."""
+        """Length of the last prompt with a passage."""
 
     async def follow(self, page: Page) -> None:
-        """Go past a page that an earlier reading found, as that reading did."""
+        """Replay a page that an earlier reading found."""
         await self._show(page.start)
         self._turn(page.end)
 
     async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """The page that begins at `start`, how to ask for its gist, and what it cost to find.
+        """Find the page that begins at `start`: the page, how to ask for its gist, and the cost.
 
         Raises EngineError when no page fits the window or the engine fails.
         """
@@ -112,7 +110,7 @@ class SinglePass:
         return page, attempts, usage
 
     async def _show(self, start: int) -> Passage:
-        """Bring the passage from `start` on into the window, which begins anew or shows less when it is full."""
+        """Bring the passage from `start` into the window, which restarts or shows less when it is full."""
         size = self._size
         fresh = self._window.begin == start
         task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
@@ -121,18 +119,18 @@ class SinglePass:
             self._tokens = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
-            # Where a word takes many tokens, so does a gist; at least as many are left free as prose usually needs.
+            # Where words take many tokens, so does a gist; reserve at least what English prose needs.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
             needed = self._tokens + gist_tokens(words, tokens) + task_tokens
             if needed <= self._room:
                 return passage
             if fresh:
                 size = shorter(self._book, passage, size, needed, self._room)
-            self._begin_anew(start, overlap=not fresh)
+            self._restart(start, overlap=not fresh)
             fresh = True
 
     def _label(self, passage: Passage) -> Passage:
-        """The passage with those of its pauses that have a label, or get one since their text is shown first now."""
+        """The passage with only those pauses that have a label or get one now, as their text is first shown."""
         window = self._window
         known = dict(window.labels)
         base = known.get(passage.start, 0)
@@ -140,26 +138,26 @@ class SinglePass:
         for pause, number in zip(passage.pauses, passage.numbers, strict=True):
             if pause in known or pause > window.shown_until:
                 numbers[pause] = known.get(pause, base + number)
-        if not numbers:  # every pause lies in text that was shown without labels
+        if not numbers:  # every pause is in text already shown without labels
             numbers[passage.end] = base + passage.numbers[-1]
         self._window = _Window(
             window.begin, tuple(sorted((known | numbers).items())), max(window.shown_until, passage.end)
         )
         return Passage(passage.start, tuple(numbers), tuple(numbers.values()))
 
-    def _begin_anew(self, start: int, *, overlap: bool) -> None:
+    def _restart(self, start: int, *, overlap: bool) -> None:
         begin = _before(self._book, start) if overlap else start
         labels = ((start, 1),) if begin < start else ()
         self._window = _Window(begin, labels, start)
 
     def _turn(self, end: int) -> None:
-        """Decide at a page's end whether the window begins anew: when it is long and little was shown beyond."""
+        """Restart the window at a page's end if it is long and little text was shown beyond."""
         beyond = count_words(self._book.text[end : self._window.shown_until])
         if beyond <= _CHEAP_WORDS and self._tokens >= FULL_TOKENS:
-            self._begin_anew(end, overlap=True)
+            self._restart(end, overlap=True)
 
     async def _attempts(self, page: Page) -> tuple[Attempt, ...]:
-        """To shorten the page where it stands in the window. The second time the prompt is the same: it lies ready."""
+        """Two attempts at the gist with the same prompt, so that the second costs no evaluation."""
         text = self._book.text[page.start : page.end].strip()
         filled = self._gist.fill(
             start=self._window.label_at(page.start),
@@ -181,7 +179,7 @@ class SinglePass:
 
 
 def _before(book: Book, start: int) -> int:
-    """Where a few words of context before `start` begin: with a sentence, at most a few dozen words back."""
+    """Start of a little context before `start`: whole sentences, at most `_OVERLAP_WORDS`."""
     first = book.volumes[book.volume_index(start)].start if book.volumes else 0
     text = book.text[max(first, start - _OVERLAP_WORDS * CHARACTERS_PER_WORD) : start]
     offset = start - len(text)

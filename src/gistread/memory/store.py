@@ -1,15 +1,15 @@
-"""Gist memories on disk: one journal a memory (design D5, section 7).
+"""Gist memories on disk, one journal each (design D5, section 7).
 
-A memory is known by the book's text, the model that read it, the page size and the version of the prompts. Its
-file has a header record and then one record a page, each synced as soon as it is known. What the disk refuses
-is no failure: reading goes on in memory and the person is told once. What is made here can be made again, so
-old memories are removed when they take too much room.
+The book's text, the model, the page size, the reading method and the prompts identify a memory. Its file has a header
+record and one record a page, each synced as soon as it is known. When the disk refuses a memory, reading goes on and
+the person is told once. Everything here can be built again, so old memories are removed when they take too much space.
 """
 
 import contextlib
 import hashlib
 import os
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from gistread import journal
@@ -19,66 +19,68 @@ from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
-from gistread.memory.model import GistMemory, PageSize, PageSizes, Pauses, ReadingMode
+from gistread.memory.model import CAREFUL, GistMemory, PageSize, PageSizes, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.records import chain, entries_of, page_record
-from gistread.memory.writer import MemoryHeader, MemoryWriter, unkept
+from gistread.memory.writer import MemoryHeader, MemoryWriter, not_saved_notice
 
 _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
 _LIMIT_BYTES = 256 * 2**20
-"""All memories together; War and Peace takes 1 MB."""
+"""For all memories together; War and Peace takes 1 MB."""
+
+_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
+"""Header fields that identify a memory."""
+_BOOK_KEY_LENGTH = 16
 
 _PROMPTS = {
     ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
     ReadingMode.SINGLE_PASS: single_pass.PROMPTS,
 }
-"""Those that decide what a memory says: with other words it is another one."""
+"""The prompts that decide what a memory says; other wording makes another memory."""
+
+_REREAD_NOTICE = "The end of this book's memory was damaged; those pages are read again."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRequest:
+    """Which memory of a book to open: everything that tells it from the others."""
+
+    model_name: str
+    fingerprint: str
+    """Of the model's weights."""
+    size: PageSizes
+    method: ReadingMethod = CAREFUL
+    focus: GistFocus = DEFAULT_FOCUS
 
 
 class MemoryStore:
-    """All memories in one directory. Making one touches nothing."""
+    """All memories in one directory. Constructing it touches nothing."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
-    def open(
-        self,
-        book: Book,
-        model_name: str,
-        fingerprint: str,
-        size: PageSizes,
-        reading: ReadingMode = ReadingMode.CAREFUL,
-        *,
-        pauses: Pauses = Pauses.CHOSEN,
-        guarded: bool = True,
-        focus: GistFocus = DEFAULT_FOCUS,
-    ) -> MemoryWriter:
-        """The memory of this book by this model, as far as it got, ready to be read on.
+    def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
+        """Open or create the requested memory of this book, ready to be read on.
 
-        Memories of other books that were not opened for long make way when all together have grown too large.
-        Raises StorageError when the file was written by a later version of gistread; it is left as it is.
+        Removes the least recently opened memories of other books when all together are too large. Raises StorageError,
+        leaving the file as it is, when a later version of gistread wrote it.
         """
         volumes = book.volume_books
         self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
-
-        def open_one(one: Book, its_size: PageSize) -> MemoryWriter:
-            header = _header(one, model_name, fingerprint, its_size, reading, pauses, focus, guarded=guarded)
-            memory = GistMemory(one, its_size, model_name, [], reading, DerivedRecords(), pauses, guarded, focus)
-            return self._open(one, header, memory)
-
         if not volumes:
-            assert isinstance(size, PageSize), "only the volumes of a series have sizes of their own"
-            return open_one(book, size)
-        sizes = [size] * len(volumes) if isinstance(size, PageSize) else size
-        return series.open_series(book, sizes, lambda index, its_size: open_one(volumes[index], its_size))
+            assert isinstance(request.size, PageSize), "only a series has several page sizes"
+            return self._open_book(book, request, request.size)
+        sizes = [request.size] * len(volumes) if isinstance(request.size, PageSize) else request.size
+        return series.open_series(book, sizes, lambda index, size: self._open_book(volumes[index], request, size))
 
-    def _open(self, book: Book, header: Record, memory: GistMemory) -> MemoryWriter:
-        """The memory of one book, in the file that its header names. Raises StorageError."""
+    def _open_book(self, book: Book, request: MemoryRequest, size: PageSize) -> MemoryWriter:
+        header = _header(book, request, size)
         path = self._path(book, header)
         _refuse_later_version(path)
-        memory.derived = DerivedRecords(path.with_suffix(SUFFIX))
+        derived = DerivedRecords(path.with_suffix(SUFFIX))
+        memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
         try:
             file = Journal(path)
         except StorageError as error:
@@ -86,73 +88,51 @@ class MemoryStore:
                 records, _ = journal.read_records(path)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
-            return MemoryWriter(memory, None, unkept(error))
+            return MemoryWriter(memory, None, not_saved_notice(error))
         try:
-            return self._opened(file, header, memory)
+            return _resume(file, header, memory)
         except StorageError as error:
             file.close()
-            return MemoryWriter(memory, None, unkept(error))
+            return MemoryWriter(memory, None, not_saved_notice(error))
 
     def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
-        """This memory, to be read on by the model that made it; None where the prompts have changed since.
+        """Open this memory for the model that made it; None if the prompts have changed since.
 
-        `sizes` are for volumes of a series that it has not got to. Raises StorageError as `open` does.
+        `sizes` are for volumes of a series without a memory yet. Raises StorageError as `open` does.
         """
-        reading = ReadingMode(header.reading_mode)
-        if header.focus.version(*_PROMPTS[reading]) != header.prompts:
+        if header.focus.version(*_PROMPTS[header.method.mode]) != header.prompts:
             return None
-        return self.open(
-            book,
-            header.model_name,
-            header.fingerprint,
-            header.size if not header.parts else _kept_sizes(header, sizes),
-            reading,
-            pauses=header.pauses,
-            guarded=header.guarded,
-            focus=header.focus,
-        )
+        size = header.size if not header.volumes else _saved_sizes(header, sizes)
+        return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.method, header.focus))
 
     def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book, whoever read it: the one that got furthest first, one made for whatever may be
-        asked before one for a task, then the latest."""
+        """The memories of this book by any model: furthest first, then those without a task, then the latest."""
         if book.volumes:
             found = series.headers_of(book, [self.find(volume) for volume in book.volume_books])
         else:
-            paths = self._files(f"{_book_key(book)}-*{_SUFFIX}")
-            found = [header for path in paths if (header := _described(path, book)) is not None]
+            paths = self.directory.glob(f"{_book_key(book)}-*{_SUFFIX}")
+            found = [header for path in paths if (header := _read_header(path, book)) is not None]
         return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
-        """A memory to ask or to show, without the model that made it. Raises StorageError when it is gone."""
-        if header.parts:
-            return series.load_series(book, header, lambda index, part: self.load(book.volume_books[index], part))
+        """Load a memory to ask or to show, without its model. Raises StorageError when it is gone."""
+        if header.volumes:
+            return series.load_series(book, header, lambda index, volume: self.load(book.volume_books[index], volume))
         records, _ = journal.read_records(header.path)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
-        reading = ReadingMode(header.reading_mode)
-        return GistMemory(
-            book,
-            header.size,
-            header.model_name,
-            entries,
-            reading,
-            derived,
-            header.pauses,
-            header.guarded,
-            header.focus,
-        )
+        return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
-        """Remove the memories opened longest ago until all together take at most `limit_bytes`.
+        """Remove the least recently opened memories until all take at most `limit_bytes`; return the bytes freed.
 
-        Never those of the books whose SHA-256 is in `keep`, nor one that another process is writing. Returns
-        how many bytes were freed.
+        Keeps memories of books whose SHA-256 is in `keep`, and any that another process is writing.
         """
-        kept_keys = {sha256[:_KEY_LENGTH] for sha256 in keep}
+        kept_keys = {sha256[:_BOOK_KEY_LENGTH] for sha256 in keep}
         files: list[tuple[float, int, Path]] = []
-        for path in self._files("*"):
+        for path in self._all_files():
             with contextlib.suppress(OSError):
                 status = path.stat()
                 files.append((status.st_mtime, status.st_size, path))
@@ -165,90 +145,74 @@ class MemoryStore:
                 continue
             try:
                 if path.suffix == _SUFFIX:
-                    Journal(path).close()  # Refused when somebody is writing to it.
+                    Journal(path).close()  # refused while another process writes to it
                 path.unlink()
             except (StorageError, OSError):
                 continue
             freed += size
         return freed
 
-    def _opened(self, file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
-        records = file.records
-        notice = ""
-        if file.cut_bytes:
-            notice = "The end of this book's memory was damaged; those pages are read again."
-        if records and not _same_key(records[0], header):
-            # Another thing under our name: nothing in it can be used.
-            with contextlib.suppress(OSError):
-                file.path.with_name(file.path.name + _DAMAGED).write_bytes(file.path.read_bytes())
-            file.rewrite([header])
-            records = [header]
-            notice = "This book's memory was damaged and has been set aside; the book is read again."
-        if not records:
-            file.append(header)
-        entries = entries_of(records[1:], memory.book)
-        if len(entries) < len(records) - 1:
-            file.rewrite([header, *map(page_record, entries.values())])
-            notice = "The end of this book's memory was damaged; those pages are read again."
-        memory.entries.extend(chain(entries))
-        with contextlib.suppress(OSError):
-            os.utime(file.path)  # Last used now: see `trim`.
-        return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
-
     def _path(self, book: Book, header: Record) -> Path:
         key = "\0".join(str(header[name]) for name in _KEY if name in header)
         return self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
 
-    def _files(self, pattern: str) -> list[Path]:
-        if pattern == "*":
-            patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
-            return [path for each in patterns for path in self.directory.glob(each)]
-        return list(self.directory.glob(pattern))
+    def _all_files(self) -> list[Path]:
+        patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
+        return [path for pattern in patterns for path in self.directory.glob(pattern)]
 
 
-_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
-_KEY_LENGTH = 16
+def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
+    """Take the pages of a journal over into the memory, repairing the file where needed."""
+    records = file.records
+    notice = _REREAD_NOTICE if file.cut_bytes else ""
+    if records and not _same_key(records[0], header):
+        with contextlib.suppress(OSError):
+            file.path.with_name(file.path.name + _DAMAGED).write_bytes(file.path.read_bytes())
+        file.rewrite([header])
+        records = [header]
+        notice = "This book's memory was damaged and has been set aside; the book is read again."
+    if not records:
+        file.append(header)
+    entries = entries_of(records[1:], memory.book)
+    if len(entries) < len(records) - 1:
+        file.rewrite([header, *map(page_record, entries.values())])
+        notice = _REREAD_NOTICE
+    memory.entries.extend(chain(entries))
+    with contextlib.suppress(OSError):
+        os.utime(file.path)  # `trim` goes by the time of the last opening
+    return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
 
-def _kept_sizes(header: MemoryHeader, sizes: PageSizes) -> PageSizes:
-    """Of a series, for each volume the size that its memory has, or else the one of `sizes`."""
-    others = (sizes,) * len(header.parts) if isinstance(sizes, PageSize) else sizes
-    return tuple(part.size if part else other for part, other in zip(header.parts, others, strict=True))
+def _saved_sizes(header: MemoryHeader, sizes: PageSizes) -> PageSizes:
+    """The page size of each volume: that of its memory, or else the one of `sizes`."""
+    others = (sizes,) * len(header.volumes) if isinstance(sizes, PageSize) else sizes
+    return tuple(volume.size if volume else other for volume, other in zip(header.volumes, others, strict=True))
 
 
 def _book_key(book: Book) -> str:
-    return book.sha256[:_KEY_LENGTH]
+    return book.sha256[:_BOOK_KEY_LENGTH]
 
 
-def _header(
-    book: Book,
-    model_name: str,
-    fingerprint: str,
-    size: PageSize,
-    reading: ReadingMode,
-    pauses: Pauses,
-    focus: GistFocus,
-    *,
-    guarded: bool,
-) -> Record:
+def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
+    method = request.method
     header: Record = {
         "format": _FORMAT,
         "version": _VERSION,
         "book": book.sha256,
         "title": book.title,
-        "model": model_name,
-        "fingerprint": fingerprint,
+        "model": request.model_name,
+        "fingerprint": request.fingerprint,
         "min_words": size.min_words,
         "max_words": size.max_words,
-        "prompts": focus.version(*_PROMPTS[reading]),
-        "reading": reading.value,
+        "prompts": request.focus.version(*_PROMPTS[method.mode]),
+        "reading": method.mode.value,
     }
-    # Only what departs from the usual is named: the usual memories keep the names that they have.
-    if pauses is not Pauses.CHOSEN:
-        header["pauses"] = pauses.value
-    if not guarded:
+    # Defaults are left out, so that memories from before these fields keep their names.
+    if method.pauses is not Pauses.CHOSEN:
+        header["pauses"] = method.pauses.value
+    if not method.guarded:
         header["guarded"] = False
-    return header | focus_record(focus)
+    return header | focus_record(request.focus)
 
 
 def _same_key(found: Record, header: Record) -> bool:
@@ -256,7 +220,7 @@ def _same_key(found: Record, header: Record) -> bool:
 
 
 def _refuse_later_version(path: Path) -> None:
-    """Looked at before the file is opened for writing, which would cut what it does not understand."""
+    """Opening the file for writing would cut off records that this version does not understand."""
     try:
         with path.open("rb") as file:
             first = journal.decode_line(file.readline())
@@ -273,33 +237,34 @@ def _refuse_later_version(path: Path) -> None:
         )
 
 
-def _described(path: Path, book: Book) -> MemoryHeader | None:
-    """The header of a memory file, or None when it is not one of this book that can be read."""
+def _read_header(path: Path, book: Book) -> MemoryHeader | None:
+    """The header of a memory file; None if it is unreadable or of another book."""
     try:
         records, _ = journal.read_records(path)
         modified_s = path.stat().st_mtime
     except (StorageError, OSError):
         return None
-    if not records:
-        return None
-    match records[0]:
-        case {
-            "format": str(form),
-            "version": int(version),
-            "book": str(sha256),
-            "model": str(model_name),
-            "fingerprint": str(fingerprint),
-            "min_words": int(min_words),
-            "max_words": int(max_words),
-            "prompts": str(prompts_version),
-            "reading": str(reading),
-        } if form == _FORMAT and version <= _VERSION and sha256 == book.sha256 and reading in _PROMPTS:
+    match records[:1]:
+        case [
+            {
+                "format": str(form),
+                "version": int(version),
+                "book": str(sha256),
+                "model": str(model_name),
+                "fingerprint": str(fingerprint),
+                "min_words": int(min_words),
+                "max_words": int(max_words),
+                "prompts": str(prompts_version),
+                "reading": str(reading),
+            } as header
+        ] if form == _FORMAT and version <= _VERSION and sha256 == book.sha256:
             pass
         case _:
             return None
     try:
-        pauses = Pauses(records[0].get("pauses", Pauses.CHOSEN))
-        focus = focus_from_record(records[0])
+        pauses = Pauses(header.get("pauses", Pauses.CHOSEN))
+        method = ReadingMethod(ReadingMode(reading), pauses, header.get("guarded", True) is not False)
+        focus = focus_from_record(header)
     except ValueError:
         return None
     entries = chain(entries_of(records[1:], book))
@@ -310,12 +275,10 @@ def _described(path: Path, book: Book) -> MemoryHeader | None:
         fingerprint=fingerprint,
         size=PageSize(min_words, max_words),
         prompts=prompts_version,
-        reading_mode=reading,
         pages=len(entries),
         read_until=read_until,
         complete=read_until >= len(book.text),
         modified_s=modified_s,
-        pauses=pauses,
-        guarded=records[0].get("guarded", True) is not False,
+        method=method,
         focus=focus,
     )

@@ -1,14 +1,13 @@
-"""The memory tree (MemWalker, section 3.1): gists of pages, gists of gists for chapters, parts and the whole book.
+"""The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
 
-One tree for all who look at a memory from further away: MemWalker walks down it, a memory that outgrows the window is
-shown by its upper levels where that will do (iterative gisting: ReadAgent, Appendix F.3), and the person zooms through
-them. Its shape is `outline.py`'s; a summary is made of those below it as a gist is made of a page, guard included, and
-kept by the text it was made of (`derived.py`), whoever made it. So a build that was stopped goes on, and one after more
-pages were read makes only what is new. Until a summary has been made, sentences of those below stand in for it.
+MemWalker walks down it, a memory that outgrows the window is shown by its upper levels (iterative gisting: ReadAgent,
+Appendix F.3), and the person zooms through it. `outline.py` gives its shape. A summary is made of those below it as a
+gist is made of a page, guard included, and stored by the text it was made of (`derived.py`). So an interrupted build
+resumes, and new pages cost only new summaries. Until a summary is made, sentences of those below stand in for it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -23,20 +22,20 @@ from gistread.memory.estimate import RemainingWork, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
-from gistread.memory.outline import MOST_CHILDREN, PageRange, chapter_of, inner_ranges, outline
+from gistread.memory.outline import MAX_CHILDREN, PageRange, chapter_of, inner_ranges, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "summary"
 _USUAL_CHILDREN = 6
-_ROOM_CHILDREN = 3
-"""A summary that is being made takes as much room as so many of those it is made of."""
+_OUTPUT_CHILDREN = 3
+"""The output takes the room of this many children."""
 _TASK_WORDS = 40
-"""Of a prompt for a summary, beside what is to be shortened."""
+"""Words of the prompt beside the text to shorten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A stretch of the book: a page, or neighbours that belong together."""
+    """A page, or neighbouring nodes that belong together."""
 
     level: int
     """0: a page."""
@@ -44,14 +43,14 @@ class Node:
     """Number of its first page."""
     last: int
     summary: Gist
-    """Of a page: its gist."""
+    """For a page, its gist."""
     children: tuple["Node", ...] = ()
     made: bool = True
-    """False: sentences of its children stand in for a summary that has not been made."""
+    """False while sentences of its children stand in for its summary."""
 
     @property
     def pages(self) -> int:
-        """How many there are."""
+        """Number of pages."""
         return self.last - self.first + 1
 
 
@@ -63,38 +62,34 @@ def nodes(top: Node) -> Iterator[Node]:
 
 
 def chapters(memory: GistMemory, top: Node) -> list[Node]:
-    """The chapters of the book, in its order: the largest nodes that lie in one chapter; what is below the top of a
-    book that has none. A chapter of one page is that page."""
-    found = _in_one(memory, top, chapter_of)
+    """The chapters in order: the largest nodes within one chapter. Without chapters, the children of the top."""
+    found = _largest_within(memory, top, chapter_of)
     return found if len(found) > 1 else list(top.children)
 
 
 def volumes(memory: GistMemory, top: Node) -> list[Node]:
-    """The volumes of a series, in its order."""
-    return _in_one(memory, top, lambda book, page: book.volume_index(page.start))
+    """The volumes of a series, in order."""
+    return _largest_within(memory, top, lambda book, page: book.volume_index(page.start))
 
 
-def _in_one(memory: GistMemory, node: Node, place_of: Callable[[Book, Page], int]) -> list[Node]:
-    """The largest nodes whose pages all have one place."""
-    first, last = (place_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
+def _largest_within(memory: GistMemory, node: Node, section_of: Callable[[Book, Page], int]) -> list[Node]:
+    """The largest nodes whose pages all lie in one section."""
+    first, last = (section_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
     if first == last or not node.children:
         return [node]
-    return [one for child in node.children for one in _in_one(memory, child, place_of)]
+    return [one for child in node.children for one in _largest_within(memory, child, section_of)]
 
 
 def current_tree(memory: GistMemory) -> Node:
-    """The tree as it stands: the summaries that were made, and sentences of those below in place of the others.
+    """The tree with the summaries made so far, and sentences in place of the others. There must be a page.
 
-    No model is asked. There must be a page. War and Peace, with none made: under a second, for a thread.
+    Uses no model. Takes up to a second for War and Peace: run it in a thread.
     """
-    return _stand(memory, outline(memory))
+    return _node(memory, outline(memory))
 
 
 def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
-    """What is left to make of the summaries below the top (and of the `whole`), those of unread pages too.
-
-    For a thread, as `standing`.
-    """
+    """What is left to summarise, unread pages and on request the `whole` book included. Run it in a thread."""
     top = current_tree(memory) if memory.entries else None
     inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
@@ -111,64 +106,40 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
 
 async def build(
     memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND, *, whole: bool = False
-) -> AsyncGenerator[ArtifactProgress | Node, None]:
-    """Make the summaries of all pages that have been read; the tree is the last thing yielded.
-
-    There must be a page. The summary of the whole book is made only if it is wanted: nobody walks into it. Raises
-    EngineError when the engine fails.
-    """
+) -> AsyncGenerator[ArtifactProgress, None]:
+    """Summarise the pages read so far, and on request the `whole` book. There must be a page. Raises EngineError."""
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    wanted = [stretch for stretch in inner_ranges(top) if whole or stretch is not top]
-    made: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
-    places = ConcurrencyLimit(engine)
+    wanted = [pages for pages in inner_ranges(top) if whole or pages is not top]
+    tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
+    limit = ConcurrencyLimit(engine)
 
-    async def summary(stretch: PageRange) -> tuple[Gist, Usage]:
-        below = [(await made[child])[0] if child.children else _gist(memory, child) for child in stretch.children]
-        async with places:
-            return await _summary(memory, stretch, _text(below), engine, priority)
+    async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
+        below = [(await tasks[child])[0] if child.children else _gist(memory, child) for child in pages.children]
+        async with limit:
+            return await _summary(memory, pages, _text(below), engine, priority)
 
     usage = NO_USAGE
-    for stretch in wanted:
-        made[stretch] = asyncio.create_task(summary(stretch))
+    for pages in wanted:
+        tasks[pages] = asyncio.create_task(summarise(pages))
     try:
-        for done, ready in enumerate(asyncio.as_completed(made.values()), start=1):
+        for done, ready in enumerate(asyncio.as_completed(tasks.values()), start=1):
             usage += (await ready)[1]
             yield ArtifactProgress(done, len(wanted), usage)
     finally:
-        for task in made.values():
+        for task in tasks.values():
             task.cancel()
-        await asyncio.gather(*made.values(), return_exceptions=True)
-    yield _grown(memory, top, {stretch: task.result()[0] for stretch, task in made.items()})
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
-def _grown(memory: GistMemory, stretch: PageRange, summaries: Mapping[PageRange, Gist]) -> Node:
-    if not stretch.children:
-        return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
-    children = tuple(_grown(memory, child, summaries) for child in stretch.children)
-    if (summary := summaries.get(stretch)) is not None:
-        return Node(stretch.level, stretch.first, stretch.last, summary, children)
-    return _node(memory, stretch, children)
-
-
-def _stand(memory: GistMemory, stretch: PageRange) -> Node:
-    if not stretch.children:
-        return Node(0, stretch.first, stretch.last, _gist(memory, stretch))
-    return _node(memory, stretch, tuple(_stand(memory, child) for child in stretch.children))
-
-
-def _node(memory: GistMemory, stretch: PageRange, children: tuple[Node, ...]) -> Node:
-    """With the summary that is known, or with what stands in for it."""
+def _node(memory: GistMemory, pages: PageRange) -> Node:
+    if not pages.children:
+        return Node(0, pages.first, pages.last, _gist(memory, pages))
+    children = tuple(_node(memory, child) for child in pages.children)
     text = _text([child.summary for child in children])
-    known = _known(memory, stretch, text)
-    return Node(
-        stretch.level,
-        stretch.first,
-        stretch.last,
-        known or _stand_in(text, memory.focus.task),
-        children,
-        known is not None,
-    )
+    known = _known(memory, pages, text)
+    summary = known or _stand_in(text, memory.focus.task)
+    return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
 
 
 def _gist(memory: GistMemory, page: PageRange) -> Gist:
@@ -183,15 +154,15 @@ def _key(memory: GistMemory, text: str) -> str:
     return key_of(memory.focus.version(*gisting.PROMPTS), text)
 
 
-def _derived(memory: GistMemory, stretch: PageRange) -> DerivedRecords:
-    return memory.derived.at(memory.entry(stretch.first).page.start)
+def _derived(memory: GistMemory, pages: PageRange) -> DerivedRecords:
+    return memory.derived.at(memory.entry(pages.first).page.start)
 
 
-def _known(memory: GistMemory, stretch: PageRange, text: str) -> Gist | None:
-    """The summary that was made of these words; what is too short to be shortened is its own."""
+def _known(memory: GistMemory, pages: PageRange, text: str) -> Gist | None:
+    """The stored summary of this text; a text too short to be shortened is its own."""
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
-    match _derived(memory, stretch).get(_KIND, _key(memory, text)):
+    match _derived(memory, pages).get(_KIND, _key(memory, text)):
         case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
             return Gist(known, count_words(known), GistSource(source))
     return None
@@ -199,29 +170,30 @@ def _known(memory: GistMemory, stretch: PageRange, text: str) -> Gist | None:
 
 @lru_cache(maxsize=4096)
 def _stand_in(text: str, task: str) -> Gist:
-    """Sentences of those below, as many as a summary would have."""
+    """Sentences of the text, as long as a summary would be."""
     own = extract(text, merged_words(count_words(text)), task)
     return Gist(own, count_words(own), GistSource.EXTRACTIVE)
 
 
 async def _summary(
-    memory: GistMemory, stretch: PageRange, text: str, engine: Engine, priority: Priority
+    memory: GistMemory, pages: PageRange, text: str, engine: Engine, priority: Priority
 ) -> tuple[Gist, Usage]:
-    """The summary of these words: one that is known, or a new one."""
-    if (known := _known(memory, stretch, text)) is not None:
+    """The stored summary of this text, or a new one."""
+    if (known := _known(memory, pages, text)) is not None:
         return known, NO_USAGE
     wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))
     attempts = await careful_attempts(text, engine, memory.focus, wanted)
     task = memory.focus.task
     try:
-        made = await gist_page(text, engine, attempts, priority, task=task, guarded=memory.guarded, wanted=wanted)
-        gist, usage = made.gist, made.usage
-    except PromptTooLongError:  # the gists were made by a model with a larger window
+        guarded = memory.method.guarded
+        result = await gist_page(text, engine, attempts, priority, task=task, guarded=guarded, wanted=wanted)
+        gist, usage = result.gist, result.usage
+    except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE
-    _derived(memory, stretch).put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
+    _derived(memory, pages).put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
     return gist, usage
 
 
 def _most_words(context_tokens: int) -> int:
-    """Of a summary, so that a window holds as many as a node has children, and the one that is made of them."""
-    return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MOST_CHILDREN + _ROOM_CHILDREN)))
+    """Length of a summary so that the window holds a node's children and the summary made of them."""
+    return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN)))

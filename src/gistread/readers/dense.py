@@ -5,15 +5,14 @@ near as the nearest of its passages, so that what it tells in passing counts as 
 made when they are first needed and kept with the memory (`memory/vectors.py`).
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory import vectors
-from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory
-from gistread.memory.vectors import Unit, Vectors
 from gistread.readers.events import Prepared, ReaderEvent, Started, Steering
 from gistread.readers.options import ReaderOptions
 from gistread.readers.over_memory import over_memory
@@ -30,17 +29,11 @@ async def dense(
     if options.embedder is None:
         raise NoEmbeddingModelError(NAME)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
-    found: Vectors | None = None
-    unit = Unit.GIST if options.dense_gists else Unit.PASSAGE
-    async with aclosing(vectors.build(memory, options.embedder, unit, Priority.INTERACTIVE)) as growing:
-        async for event in growing:
-            match event:
-                case ArtifactProgress(done=done, total=total):
-                    yield Prepared("vectors", done, total)
-                case Vectors():
-                    found = event
-    assert found is not None, "what grows ends with what has grown"
-    scores = found.page_scores(await vectors.query_vector(question, options.embedder))
+    async with aclosing(vectors.build(memory, options.embedder, Priority.INTERACTIVE)) as building:
+        async for progress in building:
+            yield Prepared("vectors", progress.done, progress.total)
+    known = await asyncio.to_thread(vectors.known_vectors, memory, options.embedder.info)
+    scores = known.page_scores(await vectors.query_vector(question, options.embedder))
     ranked = sorted(scores, key=lambda number: -scores[number])
     async for told in pages_in_full(NAME, question, ranked, memory, engine, steering, options):
         yield told

@@ -15,7 +15,6 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
-from gistread.memory.facts import Facts, build
 from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
@@ -63,15 +62,14 @@ async def graphreader(
     # The first page may take a minute: what is being waited for is said before.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield Prepared("facts", left.done, left.total)
-    async with aclosing(build(memory, engine, Priority.INTERACTIVE)) as growing:
-        async for growth in growing:
-            if isinstance(growth, Facts):
-                search.graph = await asyncio.to_thread(build_graph, growth.facts, memory.book.language)
-            else:
-                search.usage = growth.usage
-                yield Prepared("facts", growth.done, growth.total)
+    async with aclosing(facts.build(memory, engine, Priority.INTERACTIVE)) as building:
+        async for progress in building:
+            search.usage = progress.usage
+            yield Prepared("facts", progress.done, progress.total)
             if steering.stop:
                 break  # What was made is kept, and answered from.
+    known = await asyncio.to_thread(facts.known_facts, memory)
+    search.graph = await asyncio.to_thread(build_graph, known, memory.book.language)
     paths: list[Path] = []
     if not steering.stop:
         async with aclosing(_follow(search, paths, steering)) as following:
@@ -87,7 +85,7 @@ async def graphreader(
 def _of_facts(search: Search, steering: Steering) -> Path:
     """A notebook for who will not wait for one: the facts that have been made, the nearest to the question."""
     memory = search.memory
-    made = facts.known_facts(memory).facts
+    made = facts.known_facts(memory)
     shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
     notes = [Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
     return Path(1, Element("", "", tuple(shown), ()), notes)

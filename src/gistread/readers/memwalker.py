@@ -20,7 +20,7 @@ from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
-from gistread.memory.tree import Node, build
+from gistread.memory.tree import Node
 from gistread.readers import passages
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
@@ -149,15 +149,14 @@ async def memwalker(
     # The first summary may take a minute: what is being waited for is said before.
     if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
         yield Prepared("summaries", left.done, left.total)
-    async with aclosing(build(memory, engine, Priority.INTERACTIVE)) as growing:
-        async for growth in growing:
-            if isinstance(growth, Node):
-                walk.path.append(growth)
-            else:
-                yield Prepared("summaries", max(left.done, growth.done), growth.total)
-                walk.usage = growth.usage
+    async with aclosing(tree.build(memory, engine, Priority.INTERACTIVE)) as building:
+        async for progress in building:
+            yield Prepared("summaries", max(left.done, progress.done), progress.total)
+            walk.usage = progress.usage
             if steering.stop:
                 break
+    if not steering.stop:
+        walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:  # else the person has stopped it, and the walk is over before its first step
         yield _branched(walk.path[-1])
     while not isinstance(step := await _step(walk, steering), StopReason):

@@ -13,8 +13,6 @@ class ReaderOptions:
     """Look-ups at most (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)."""
     answer_tokens: int = 256
     """Length of the answer at most."""
-    reasons: bool = True
-    """Ask why a page is opened. Costs up to two dozen tokens a look-up."""
     budget_tokens: int = 0
     """Tokens of the book, gists, summaries and notes that may stand before the model for the answer
     (`Answered.context_tokens`); 0: what the window takes. On the way to the answer a reader may see more, a part at
@@ -27,5 +25,3 @@ class ReaderOptions:
     does not say. False: it says so at random."""
     embedder: Embedder | None = None
     """For readers that search by meaning; loaded when one first does. None: there is no embedding model."""
-    dense_gists: bool = False
-    """The reader `dense` compares the question with gists, in place of the passages of each page."""

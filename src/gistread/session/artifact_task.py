@@ -92,14 +92,14 @@ class ArtifactTask:
 
     async def _make(self, name: str, memory: GistMemory, models: ArtifactModels) -> None:
         need = ARTIFACTS[name]
-        left = await need.left(memory, models)
+        left = await need.remaining(memory, models)
         if left.complete:
             return
         expected = left.seconds(models.engine.info)
         self._set(ArtifactProgress(name, left.done, left.total, expected))
         begun = time.monotonic()
         known = left.done
-        async with aclosing(need.make(memory, models, Priority.BACKGROUND)) as growing:
+        async with aclosing(need.build(memory, models, Priority.BACKGROUND)) as growing:
             async for grown in growing:
                 known = max(known, grown.done)
                 seconds = _seconds_left(left, known, grown.total, time.monotonic() - begun, expected)

@@ -8,10 +8,9 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.choosing import aim_to_go_on_with, begun_as
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, ReadingMode
-from gistread.memory.sizes import choose_sizes
+from gistread.memory.model import GistMemory
+from gistread.memory.resolve import resolve_memory
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 
@@ -50,21 +49,13 @@ class MemoryChoice:
 
     def open(self, info: EngineInfo) -> MemoryWriter:
         """The one that this model reads on in, begun or empty. Raises StorageError, EngineError, UsageError."""
-        sizes = choose_sizes(
-            self._book, info.context_tokens, min_words=self._config.min_words, max_words=self._config.max_words
-        )
-        fingerprint = begun_as(self._book, self._store, info)
+        chosen = self._wanted.focus if isinstance(self._wanted, MemoryHeader) else self._wanted
+        request = resolve_memory(self._book, self._store, info, self._config, self._presets, chosen)
         match self._wanted:
             case MemoryHeader() as header if header.fingerprint in (info.fingerprint, *info.aliases):
-                if (kept := self._store.reopen(self._book, header, sizes)) is not None:
-                    return kept
-                focus = header.focus
-            case MemoryHeader(focus=focus) | (GistFocus() as focus):
-                pass
-            case None:
-                focus = aim_to_go_on_with(self._config.preset, self._presets, self._book, self._store, fingerprint)
-        reading = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
-        return self._store.open(self._book, info.name, fingerprint, sizes, reading, focus=focus)
+                if (writer := self._store.reopen(self._book, header, request.size)) is not None:
+                    return writer
+        return self._store.open(self._book, request)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether the memory on screen, which is not this model's `own`, is to stay there and be asked over.

@@ -51,7 +51,7 @@ class ReadingTask:
         `prepare_questions`: the same engine will be asked over the memory.
         """
         self.problem = ""
-        self._expected = expected_pace(engine.info, kept.memory.reading_mode, self.tokens_per_word)
+        self._expected = expected_pace(engine.info, kept.memory.method.mode, self.tokens_per_word)
         self._estimate(kept.memory)
         self._set(ReadingState.DONE if kept.memory.complete else ReadingState.RUNNING)
         self._task = asyncio.create_task(self._run(kept, engine, then, prepare_questions), name="reading")
@@ -122,7 +122,7 @@ class ReadingTask:
         if memory.complete:
             return
         self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
-        self._expected = expected_pace(engine.info, memory.reading_mode, self.tokens_per_word)
+        self._expected = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
         self._estimate(memory)
         self._tell(ActivityChanged())
 

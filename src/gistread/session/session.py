@@ -326,7 +326,7 @@ class Session:
             return {}
         try:
             wanted = names or [name for method in METHODS.values() for name in method.artifacts]
-            return {name: await ARTIFACTS[name].left(memory, models) for name in dict.fromkeys(wanted)}
+            return {name: await ARTIFACTS[name].remaining(memory, models) for name in dict.fromkeys(wanted)}
         except GistreadError:
             return {}
 

@@ -11,9 +11,9 @@ from gistread.engine.protocol import Message, Priority, Prompt, Sampling
 from gistread.engine.remote.concurrency import AdaptiveLimit
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.semaphore import RequestSlots
-from gistread.memory.model import PageSize, ReadingMode
+from gistread.memory.model import PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Asked, Kind, Server
 from tests.fake_engine import FakeEngine
@@ -208,7 +208,7 @@ async def index(connect: Connect, server: Server, folder: Path, connections: int
     info = await engine.start()
     began = time.monotonic()
     with MemoryStore(folder).open(
-        book, info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS
+        book, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMethod(ReadingMode.SINGLE_PASS))
     ) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, engine):
             pass

@@ -9,9 +9,9 @@ import pytest
 from gistread.engine.protocol import Completion, Message, Priority, Prompt, Restarted, Sampling, TextDelta
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.errors import EngineError
-from gistread.memory.model import PageSize, ReadingMode
+from gistread.memory.model import PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import PageGisted, read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Asked, Failure, Kind, Server, Status
 from tests.memory.books import make_book, prose
@@ -183,7 +183,9 @@ async def read(
     """Pages kept, and why it ended before the end of the book."""
     engine = connect(url)
     info = await engine.start()
-    with store.open(BOOK, info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL) as kept:
+    with store.open(
+        BOOK, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMethod(ReadingMode.CAREFUL))
+    ) as kept:
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
                 if isinstance(event, PageGisted) and event.entry.page.number >= stop_after:

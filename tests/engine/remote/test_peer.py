@@ -11,9 +11,9 @@ import pytest
 
 from gistread.book import open_book
 from gistread.engine.protocol import Engine, Message, Prompt, Sampling
-from gistread.memory.model import GistMemory, PageSize, ReadingMode
+from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import PageGisted, read_book
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
 from tests.engine.remote.peers import both, free_port, running, spelled
 from tests.models import starter_path
@@ -86,7 +86,9 @@ async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
     async def read(engine: Engine, name: str, pages: int = 3) -> GistMemory:
         info = engine.info
         size = PageSize(150, 350)
-        with MemoryStore(tmp_path / name).open(book, info.name, info.fingerprint, size, ReadingMode.CAREFUL) as kept:
+        with MemoryStore(tmp_path / name).open(
+            book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(ReadingMode.CAREFUL))
+        ) as kept:
             async for event in read_book(kept, engine):
                 if isinstance(event, PageGisted) and event.entry.page.number >= pages:
                     break

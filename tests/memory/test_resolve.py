@@ -1,0 +1,77 @@
+"""Which memory a model reads on in, and with which preset."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.config import Config
+from gistread.engine.protocol import EngineInfo
+from gistread.memory.focus import GistFocus
+from gistread.memory.model import GistMemory, PageSize
+from gistread.memory.resolve import resolve_memory
+from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.presets import built_in_presets
+from tests.memory.test_model import make_memory
+
+SIZE = PageSize(50, 150)
+PRESETS = built_in_presets()
+
+
+@pytest.fixture
+def memory() -> GistMemory:
+    return make_memory(2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path / "memories")
+
+
+def resolve(
+    store: MemoryStore,
+    memory: GistMemory,
+    fingerprint: str = "f",
+    chosen: GistFocus | str | None = "",
+    preset: str = "auto",
+    aliases: tuple[str, ...] = (),
+) -> MemoryRequest:
+    info = EngineInfo("Model", fingerprint, 4096, "CPU", aliases=aliases)
+    return resolve_memory(memory.book, store, info, Config(preset=preset), store.directory / "presets", chosen)
+
+
+def begin(store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistFocus, pages: int = 1) -> None:
+    with store.open(memory.book, MemoryRequest("fake", fingerprint, SIZE, focus=focus)) as writer:
+        for entry in memory.entries[:pages]:
+            writer.add(entry)
+
+
+def test_a_named_preset_is_used_whatever_the_book_looks_like(store: MemoryStore, memory: GistMemory) -> None:
+    assert resolve(store, memory, preset="paper").focus.preset.name == "paper"
+    assert resolve(store, memory).focus.preset.name == "fiction"
+
+
+def test_auto_continues_with_the_preset_of_the_models_own_memory(store: MemoryStore, memory: GistMemory) -> None:
+    begin(store, memory, "f", GistFocus(PRESETS["paper"]))
+    begin(store, memory, "other", GistFocus(PRESETS["code"]))
+    begin(store, memory, "g", GistFocus(task="x"))
+    chosen = [resolve(store, memory, *who).focus.preset.name for who in (("f",), ("f", "x"), ("other",), ("nobody",))]
+    assert chosen == ["paper", "paper", "code", "fiction"]
+
+
+def test_without_a_choice_the_furthest_memory_is_continued_with_its_task(
+    store: MemoryStore, memory: GistMemory
+) -> None:
+    begin(store, memory, "f", GistFocus(PRESETS["paper"]))
+    begin(store, memory, "f", GistFocus(PRESETS["code"], "Who stole it?"), pages=2)
+    assert resolve(store, memory, chosen=None).focus == GistFocus(PRESETS["code"], "Who stole it?")
+    assert resolve(store, memory, chosen=None, preset="paper").focus == GistFocus(PRESETS["paper"])
+    exact = GistFocus(PRESETS["manual"], "x")
+    assert resolve(store, memory, chosen=exact).focus == exact
+
+
+def test_a_model_continues_under_the_alias_it_began_with(store: MemoryStore, memory: GistMemory) -> None:
+    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "weights"
+    begin(store, memory, "name", GistFocus())
+    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "name"
+    begin(store, memory, "weights", GistFocus())
+    assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "weights"
