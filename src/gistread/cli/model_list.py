@@ -13,12 +13,12 @@ from typing import Any
 from gistread.cli.output import folded, one_line, say, write, write_json
 from gistread.config import load_config
 from gistread.engine.fetching.unfinished import unfinished_downloads
-from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import find_models, resolve_model
 from gistread.engine.remote.address import is_address
+from gistread.engine.this_machine import free_for_models
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults, FileCheckResults
 from gistread.paths import default_paths

@@ -17,11 +17,11 @@ from textual.widgets.option_list import Option
 
 from gistread.engine.catalogue import Kind
 from gistread.engine.fetching.addresses import is_on_the_hub
-from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_search import SUFFIX, starter_path
 from gistread.engine.models import each_model
+from gistread.engine.this_machine import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.fetching import FETCH, MORE, Fetching
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
