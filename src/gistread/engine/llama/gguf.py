@@ -5,7 +5,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -87,6 +87,8 @@ class GgufHeader:
     """`general.type`: `model`, `adapter`, `mmproj` …"""
     pooling: int | None
     """Pooling type of an embedding model, as numbered by llama.cpp; None if not given."""
+    adapter: Path | None = None
+    """The LoRA adapter that the model is used with; name and fingerprint are of both."""
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -105,6 +107,19 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
         return _described(path, size, contents, mark)
 
     return _reading(path, read)
+
+
+def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
+    """The header of a model that is used with this LoRA adapter, if any. Raises EngineError if they do not match."""
+    header = read_header(path)
+    if adapter is None:
+        return header
+    lora = read_header(adapter)
+    if lora.contains != "adapter" or lora.architecture != header.architecture or lora.missing_bytes:
+        problem = f"{adapter.name} is not a LoRA adapter for {header.name}."
+        raise EngineError(problem, "Name a GGUF adapter made for this model.")
+    both = hashlib.sha256(f"{header.fingerprint} {lora.fingerprint}".encode()).hexdigest()[:32]
+    return replace(header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter)
 
 
 def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:

@@ -68,6 +68,11 @@ def partial_copy(target: Path, process: int) -> Path:
     return target.with_name(f"{target.name}.{process}.partial")
 
 
+def plain_copy(partial: Path) -> Path:
+    """Where that process writes the weights in F16, to add an adapter to them."""
+    return partial.with_name(f"f16.{partial.name}")
+
+
 def find_copy(header: GgufHeader, folder: Path) -> Path | None:
     """Path of this model's copy if it exists and is complete; a damaged one is removed."""
     path = copy_path(header, folder)
@@ -100,6 +105,7 @@ async def make_copy(
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", _CONVERTER, str(header.path), str(target), FAST),
+            *([str(header.adapter)] if header.adapter else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=log if log is not None else asyncio.subprocess.DEVNULL,
             stderr=log if log is not None else asyncio.subprocess.DEVNULL,
@@ -118,8 +124,9 @@ async def make_copy(
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(ending)
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+        for left in (partial, plain_copy(partial)):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
     return find_copy(header, folder) if process.returncode == 0 else None
 
 
