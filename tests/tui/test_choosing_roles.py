@@ -12,7 +12,7 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
 from gistread.session import model_pair
 from gistread.tui.app import GistreadApp
-from gistread.tui.fetching import Fetching
+from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.model_rows import TITLES, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -85,8 +85,8 @@ async def test_by_mouse_alone_a_model_for_questions_is_chosen_and_let_go_again(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "large-model answers" in text_of(app)
-        chosen = {Role.READING: app.model, Role.ASKING: app.asking_model}
-        app.push_screen(ModelScreen(chosen, Fetching(app)), app._use_model)
+        downloads = ModelDownloads(app, app.services, lambda: None)
+        app.push_screen(ModelScreen(app.settings.config, downloads), app._use_model)
         await until(pilot, lambda: "small-model" in text_of(app))
         line = app.screen.query_one("#model-role")
         await pilot.click(line, offset=(line.render().plain.index("questions") + 2, 0))
