@@ -54,6 +54,10 @@ class EngineError(GistreadError):
     exit_status = ExitStatus.ENGINE
 
 
+class NotReadyError(GistreadError):
+    """A question cannot be asked yet: there is no model, nothing has been read, or another question is running."""
+
+
 class NoEmbeddingModelError(EngineError):
     """The reader needs an embedding model and none is installed."""
 

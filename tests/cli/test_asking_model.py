@@ -40,7 +40,8 @@ class Models:
             async def start(self) -> EngineInfo:
                 if name in models.broken:
                     raise EngineError(f"{name} does not fit into memory.", "Take a smaller one.")
-                models.open.append(name)
+                if name not in models.open:
+                    models.open.append(name)
                 models.most_open = max(models.most_open, len(models.open))
                 return self.info
 
@@ -166,7 +167,7 @@ def test_where_the_model_for_questions_cannot_be_used_the_reading_one_answers_an
     ran = run("ask", book, QUESTION, "--json")
     assert ran.status == ExitStatus.DONE
     assert ran.json["model"]["name"] == "small"
-    assert "the model for questions cannot be used, small is asked" in ran.err
+    assert "cannot be used for questions, small answers instead" in ran.err
     assert models.open == []
 
 

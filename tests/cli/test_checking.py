@@ -21,7 +21,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "models"
     folder.mkdir()
     monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): _found(folder))
-    monkeypatch.setattr(model_check, "_MOST_PASSAGES", 2)
+    monkeypatch.setattr(model_check, "_MAX_PASSAGES", 2)
     return write_tiny_gguf(folder / "tiny.gguf")
 
 
@@ -45,7 +45,8 @@ class GoodEngine(FakeEngine):
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
     engine = GoodEngine(says=good, chooses=lambda text, options: rightly(text, options) if "A. " in text else 0)
-    monkeypatch.setattr("gistread.cli.loading.new_engine", lambda *_: engine)
+    for module in ("cli.loading", "session.models"):
+        monkeypatch.setattr(f"gistread.{module}.new_engine", lambda *_: engine)
     return engine
 
 
@@ -92,7 +93,6 @@ def test_a_model_that_cannot_be_loaded_cannot_be_used(run: Run, tiny: Path) -> N
 def test_while_a_book_is_read_the_model_is_tried_once(
     run: Run, book: Path, tiny: Path, fake: GoodEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.cli.checking._FIRST_PAGE_EVERY_S", 0.0)
     ran = run("index", book, "--model", tiny, "--max-words", 300, "--min-words", 100)
     assert ran.status == ExitStatus.DONE
     assert ran.err.count("good: good for reading.") == 1

@@ -5,13 +5,20 @@ from types import SimpleNamespace
 import pytest
 
 from gistread.readers.registry import DEFAULT_READER
-from gistread.session import asking_task
+from gistread.session import question
+from gistread.session import session as session_module
 from tests.tui.scripted import ScriptedReader
 
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
+    return scripted_reader(monkeypatch)
+
+
+def scripted_reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
+    """In place of every reader."""
     scripted = ScriptedReader()
-    method = SimpleNamespace(reader=lambda: scripted, needs_memory=True)
-    monkeypatch.setattr(asking_task, "METHODS", {DEFAULT_READER: method})
+    method = SimpleNamespace(reader=lambda: scripted, needs_memory=True, artifacts=())
+    for module in (question, session_module):
+        monkeypatch.setattr(module, "METHODS", {DEFAULT_READER: method})
     return scripted

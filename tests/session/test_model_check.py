@@ -1,4 +1,4 @@
-"""The model that reads is tried beside its reading: when, how often, and what a person's question does to it."""
+"""The model that reads is checked beside its reading: when, how often, and what a question does to it."""
 
 import asyncio
 from pathlib import Path
@@ -6,36 +6,40 @@ from typing import Any
 
 import pytest
 
+from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
-from gistread.session import model_check
-from gistread.session.events import ActivityChanged, Notice, PageRead, QuestionAsked, SessionEvent
-from gistread.session.model_check import Trying
-from tests.fake_engine import FakeEngine
+from gistread.session import events, model_check
+from tests.session.told import session_on, settle
+from tests.tui.books import long_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 GOOD = CheckResult(Worth.READING, "good for reading", 6, 6)
-PAGE = PageRead(entry=None)  # type: ignore[arg-type]
 LOCAL = EngineInfo("local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
 
-class LocalEngine(FakeEngine):
-    @property
-    def info(self) -> EngineInfo:
-        return LOCAL
+def local_engine(stop_after: int | None = None) -> SteppedEngine:
+    """A model on this machine."""
+    engine = SteppedEngine()
+    engine._info = LOCAL
+    engine.stop_after = stop_after
+    return engine
 
 
-class Trials:
-    """Stands for `check_model`: how often it began, and lets it end."""
+class Check:
+    """In place of `check_model`: counts, and ends when it is let."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = self.cancelled = 0
+        self.running = asyncio.Event()
         self.end = asyncio.Event()
         self.error: EngineError | None = None
         monkeypatch.setattr(model_check, "check_model", self)
 
     async def __call__(self, *_: Any) -> CheckResult:
         self.begun += 1
+        self.running.set()
         try:
             await self.end.wait()
         except asyncio.CancelledError:
@@ -46,74 +50,69 @@ class Trials:
         return GOOD
 
 
-@pytest.fixture
-def told() -> list[SessionEvent]:
-    return []
+def results(folder: Path) -> CheckResults:
+    return CheckResults(paths_in(folder).check_results, installed_version())
 
 
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - of things that tell nobody
-            await asyncio.sleep(0.01)
+async def test_a_model_is_checked_once_from_the_first_page_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check, engine = Check(monkeypatch), local_engine(stop_after=0)
+    session, told = session_on(tmp_path, engine, long_book(40))
+    await session.use_model("local")
+    await engine.stopped.wait()
+    assert check.begun == 0
+    engine.gate.set()
+    await check.running.wait()
+    assert told.of(events.PageRead)
+    check.end.set()
+    await told.until(lambda: told.of(events.Notice) and told.of(events.ReadingEnded))
+    assert [notice.text for notice in told.of(events.Notice)] == ["local: good for reading."]
+    assert (check.begun, results(tmp_path).get("local-1")) == (1, GOOD)
+    await session.close()
 
 
-def begin(folder: Path, told: list[SessionEvent], engine: FakeEngine | None = None) -> Trying:
-    tried = Trying(told.append, lambda _: engine or LocalEngine(), CheckResults(folder / "tried.json", "1"))
-    tried.make_engine("some-model")
-    return tried
-
-
-async def test_it_is_tried_from_the_first_page_on_and_once(
-    tmp_path: Path, told: list[SessionEvent], monkeypatch: pytest.MonkeyPatch
+async def test_a_question_ends_the_check_and_it_begins_again_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
 ) -> None:
-    trials, tried = Trials(monkeypatch), begin(tmp_path, told)
-    tried.tell(ActivityChanged())
-    await asyncio.sleep(0.05)
-    assert trials.begun == 0
-    tried.tell(PAGE)
-    await until(lambda: trials.begun)
-    tried.tell(PAGE)
-    trials.end.set()
-    await until(lambda: any(isinstance(news, Notice) for news in told))
-    tried.tell(PAGE)
-    await asyncio.sleep(0.05)
-    assert trials.begun == 1
-    assert [news.text for news in told if isinstance(news, Notice)] == ["local: good for reading."]
-    assert CheckResults(tmp_path / "tried.json", "1").get("local-1") == GOOD
+    check = Check(monkeypatch)
+    session, told = session_on(tmp_path, local_engine())
+    await session.use_model("local")
+    await check.running.wait()
+    check.running.clear()
+    session.start_question("who")
+    await reader.asked.wait()
+    assert check.cancelled == 1
+    await session.cancel_question()
+    await check.running.wait()
+    check.end.set()
+    await told.until(lambda: told.of(events.Notice))
+    await session.close()
 
 
-async def test_a_question_ends_the_trial_and_the_next_page_begins_it_anew(
-    tmp_path: Path, told: list[SessionEvent], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("known", [True, False], ids=["known", "elsewhere"])
+async def test_what_is_known_and_what_runs_elsewhere_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
-    trials, tried = Trials(monkeypatch), begin(tmp_path, told)
-    tried.tell(PAGE)
-    await until(lambda: trials.begun)
-    tried.tell(QuestionAsked("Who?"))
-    await until(lambda: trials.cancelled)
-    tried.tell(PAGE)
-    await until(lambda: trials.begun == 2)
-    trials.end.set()
-    await until(lambda: any(isinstance(news, Notice) for news in told))
+    check = Check(monkeypatch)
+    if known:
+        results(tmp_path).save("local-1", None, GOOD)
+    session, told = session_on(tmp_path, local_engine() if known else SteppedEngine())
+    await session.use_model("some")
+    await told.until(lambda: told.of(events.ReadingEnded))
+    await settle(session)
+    assert check.begun == 0
+    await session.close()
 
 
-async def test_what_is_known_and_what_runs_elsewhere_is_not_tried(
-    tmp_path: Path, told: list[SessionEvent], monkeypatch: pytest.MonkeyPatch
+async def test_a_check_that_fails_is_silent_and_does_not_end_the_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trials = Trials(monkeypatch)
-    begin(tmp_path, told, FakeEngine()).tell(PAGE)
-    CheckResults(tmp_path / "tried.json", "1").save("local-1", None, GOOD)
-    begin(tmp_path, told).tell(PAGE)
-    await asyncio.sleep(0.1)
-    assert trials.begun == 0
-
-
-async def test_an_engine_that_fails_under_it_is_nobody_s_concern(
-    tmp_path: Path, told: list[SessionEvent], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trials, tried = Trials(monkeypatch), begin(tmp_path, told)
-    trials.error = EngineError("The engine has been closed.")
-    trials.end.set()
-    tried.tell(PAGE)
-    await until(lambda: trials.begun)
-    await asyncio.sleep(0.05)
-    assert not any(isinstance(news, Notice) for news in told)
+    check = Check(monkeypatch)
+    check.error = EngineError("It was too slow.")
+    check.end.set()
+    session, told = session_on(tmp_path, local_engine())
+    await session.use_model("local")
+    await told.until(lambda: told.of(events.ReadingEnded))
+    assert check.begun
+    assert told.of(events.MemoryComplete)
+    assert not told.of(events.Notice)
+    await session.close()

@@ -1,50 +1,26 @@
-"""The session without a screen: what goes on behind it, told as news."""
+"""The session without a screen: what it does in the background, and what it tells."""
 
-import asyncio
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.config import Config
+from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
 from gistread.memory.artifacts import ALL_SUMMARIES
-from gistread.memory.store import MemoryStore
+from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.memory.tree import current_tree, nodes
 from gistread.readers.events import Answered
 from gistread.session import events
-from gistread.session.session import Session
-from tests.tui.books import long_book, small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine
-
-CONFIG = Config(min_words=40, max_words=90)
-
-
-class Told(list[events.SessionEvent]):
-    """Everything a session told."""
-
-    def of(self, kind: type) -> list[events.SessionEvent]:
-        return [item for item in self if isinstance(item, kind)]
-
-
-def session_on(folder: Path, engine: SteppedEngine) -> tuple[Session, Told]:
-    told = Told()
-    return Session(small_book(), MemoryStore(folder), CONFIG, lambda _: engine, told.append, presets=folder), told
-
-
-async def until(holds: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not come to hold")
+from tests.session.told import CONFIG, session_on, settle
+from tests.tui.books import long_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
 async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
-    await until(lambda: told.of(events.MemoryComplete))
+    await told.until(lambda: told.of(events.MemoryComplete))
     pages = [item.entry.page.number for item in told.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
     assert session.activity.reading is events.ReadingState.DONE
@@ -60,7 +36,7 @@ async def test_before_the_first_page_the_rates_of_the_engine_tell_how_long_it_wi
     engine.stop_after = 0
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await until(lambda: not engine.gate.is_set())
+    await engine.stopped.wait()
     assert not told.of(events.PageRead)
     assert session.activity.seconds_left
     await session.close()
@@ -71,7 +47,7 @@ async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_go
     engine.stop_after = 2
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    await until(lambda: not engine.gate.is_set())
+    await engine.stopped.wait()
     done = len(told.of(events.PageRead))
     await session.close()
     assert engine.closed
@@ -79,7 +55,7 @@ async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_go
     assert len(session.memory.entries) == done
     again, told_again = session_on(tmp_path, SteppedEngine())
     await again.use_model("fake")
-    await until(lambda: told_again.of(events.MemoryComplete))
+    await told_again.until(lambda: told_again.of(events.MemoryComplete))
     assert told_again.of(events.PageRead)[0].entry.page.number == done + 1
     await again.close()
 
@@ -88,9 +64,9 @@ async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path:
     first = SteppedEngine()
     session, told = session_on(tmp_path, first)
     await session.use_model("first")
-    await until(lambda: told.of(events.MemoryComplete))
-    session.start_question("who", set())
-    await until(lambda: reader.questions)
+    await told.until(lambda: told.of(events.MemoryComplete))
+    session.start_question("who")
+    await reader.asked.wait()
     await session.use_model("second")
     assert first.closed
     assert told.of(events.QuestionEnded)
@@ -103,19 +79,19 @@ async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_on
 ) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
-    await until(lambda: told.of(events.MemoryComplete))
+    await told.until(lambda: told.of(events.MemoryComplete))
     await session.close()
     other = SteppedEngine(name="other", fingerprint="other-1")
     again, told_again = session_on(tmp_path, other)
     await again.show_saved_memory()
     await again.use_model("other")
-    await until(lambda: again.activity.reading is events.ReadingState.OFFERED)
+    await told_again.until(lambda: again.activity.reading is events.ReadingState.OFFERED)
     assert not other.calls
-    again.start_question("who", set())
-    await until(lambda: reader.questions)
+    again.start_question("who")
+    await reader.asked.wait()
     assert reader.pages_read == len(told.of(events.PageRead))
     again.resume()
-    await until(lambda: told_again.of(events.MemoryComplete))
+    await told_again.until(lambda: told_again.of(events.MemoryComplete))
     assert other.calls
     await again.close()
 
@@ -130,10 +106,11 @@ async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_pa
     engine.load_gate.clear()
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
-    session.start_question("who", set())
-    await asyncio.sleep(0.05)
+    session.start_question("who")
+    await settle(session)
+    assert session.answering
     engine.load_gate.set()
-    await until(lambda: told.of(events.QuestionEnded))
+    await told.until(lambda: told.of(events.QuestionEnded))
     assert told.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
     await session.close()
 
@@ -141,7 +118,7 @@ async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_pa
 async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
     session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
     await session.use_model("fake")
-    await until(lambda: told.of(events.Notice))
+    await told.until(lambda: told.of(events.Notice))
     assert "context" in told.of(events.Notice)[0].text
     assert session.activity.problem
     await session.close()
@@ -153,7 +130,7 @@ async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> N
 
     session, told = session_on(tmp_path, SteppedEngine(says=says))
     await session.use_model("fake")
-    await until(lambda: told.of(events.Crashed))
+    await told.until(lambda: told.of(events.Crashed))
     assert isinstance(told.of(events.Crashed)[0].error, ZeroDivisionError)
     await session.close()
 
@@ -164,15 +141,14 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
         return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
 
     engine = SteppedEngine(says=says)
-    told = Told()
-    session = Session(long_book(), MemoryStore(tmp_path), CONFIG, lambda _: engine, told.append, presets=tmp_path)
+    session, told = session_on(tmp_path, engine, long_book())
     assert session.build_artifacts(ALL_SUMMARIES) is events.Obstacle.NO_MODEL
     await session.use_model("fake")
-    await until(lambda: told.of(events.MemoryComplete))
+    await told.until(lambda: told.of(events.MemoryComplete))
     read = len(engine.calls)
     engine.stop_after = read + 2
     assert session.build_artifacts(ALL_SUMMARIES) is None
-    await until(lambda: not engine.gate.is_set())
+    await engine.stopped.wait()
     assert session.activity.artifact is not None
     assert 0 < session.activity.artifact.done < session.activity.artifact.total
     await session.drop_artifacts()
@@ -180,7 +156,8 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     engine.gate.set()
     begun = len(engine.calls)
     session.build_artifacts(ALL_SUMMARIES)
-    await until(lambda: not session.building)
+    await settle(session)
+    await told.until(lambda: not session.building)
     assert all(node.made for node in nodes(current_tree(session.memory)))
     assert told.of(events.ArtifactGrown)[-1].name == ALL_SUMMARIES
     inside = [node for node in nodes(current_tree(session.memory)) if node.children]
@@ -191,23 +168,17 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
 async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_path: Path) -> None:
     nothing = "The book does not say."
     engine = SteppedEngine(says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy.")
-    known = {engine.info.fingerprint: True}
-    told = Told()
-    session = Session(
-        small_book(),
-        MemoryStore(tmp_path),
-        replace(CONFIG, reader="gistread"),
-        lambda _: engine,
-        told.append,
-        presets=tmp_path,
-        is_reliable=known.__getitem__,
-    )
+    session, told = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))
     await session.use_model("fake")
+    await told.until(lambda: told.of(events.MemoryComplete))
     for believed in (True, False):
-        known[engine.info.fingerprint] = believed
-        session.start_question("Who is it?", set())
-        await until(lambda: not session.answering)
-        said = [item.event for item in told if isinstance(item, events.QuestionProgress)][-1]
-        assert isinstance(said, Answered)
-        assert (said.answer == nothing) is believed
+        session.start_question("Who is it?")
+        await told.until(lambda: told.of(events.QuestionEnded))
+        answered = told.of(events.QuestionProgress)[-1].event
+        assert isinstance(answered, Answered)
+        assert (answered.answer == nothing) is believed
+        told.clear()
+        guesses = CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6)
+        results = CheckResults(paths_in(tmp_path).check_results, installed_version())
+        results.save(engine.info.fingerprint, None, guesses)
     await session.close()

@@ -1,6 +1,5 @@
 """One model reads and another answers, behind the screen: who is loaded when, what waits, what is told."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,12 +9,11 @@ import pytest_asyncio
 from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, EngineInfo
 from gistread.errors import EngineError
-from gistread.memory.store import MemoryStore
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.session import events, model_pair
+from gistread.session import events, models
 from gistread.session.session import Session
-from tests.session.test_session import CONFIG, Told, until
-from tests.tui.books import long_book, small_book
+from tests.session.told import Told, session_on, settle
+from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
 
 ANSWERED = Answered("She did.", True, (), (), (), 90.0, NO_USAGE)
@@ -57,14 +55,12 @@ class Machine:
     @property
     def loaded(self) -> list[str]:
         """In the order of their names."""
-        here = (e for e in self.made if not e.closed and e.state.phase not in model_pair._UNLOADED)
+        here = (e for e in self.made if not e.closed and e.state.phase not in models._UNLOADED)
         return sorted(engine.info.name for engine in here)
 
     def session(self, book: Book | None = None) -> tuple[Session, Told]:
         """On this book, or a small one. It is closed after the test."""
-        told = Told()
-        store = MemoryStore(self.folder)
-        session = Session(book or small_book(), store, CONFIG, self.make, told.append, presets=self.folder)
+        session, told = session_on(self.folder, self.make, book)
         self.sessions.append(session)
         return session, told
 
@@ -74,7 +70,7 @@ class Machine:
         if asking:
             await session.use_asking_model(asking)
         await session.use_model("small")
-        await until(lambda: told.of(events.MemoryComplete))
+        await told.until(lambda: told.of(events.MemoryComplete))
         return session, told
 
     async def reading(self, *, asking: str = "") -> tuple[Session, Told]:
@@ -84,29 +80,30 @@ class Machine:
         if asking:
             await session.use_asking_model(asking)
         await session.use_model("small")
-        await until(lambda: not self.named("small").gate.is_set())
+        await self.named("small").stopped.wait()
         return session, told
 
 
 @pytest_asyncio.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     machine = Machine(tmp_path)
-    monkeypatch.setattr(model_pair, "fits_in_memory", lambda spec, config: machine.fits_in_memory)
+    monkeypatch.setattr(models, "fits_in_memory", lambda spec, config: machine.fits_in_memory)
     yield machine
     for session in machine.sessions:
         await session.close()
 
 
-async def asked(session: Session, reader: ScriptedReader, question: str = "who") -> None:
+async def asked(session: Session, reader: ScriptedReader) -> None:
     """The question has reached its reader."""
-    before = len(reader.questions)
-    session.start_question(question, set())
-    await until(lambda: len(reader.questions) > before)
+    reader.asked.clear()
+    session.start_question("who")
+    await reader.asked.wait()
 
 
-async def answered(session: Session, reader: ScriptedReader) -> None:
+async def answered(session: Session, reader: ScriptedReader, told: Told) -> None:
     reader.say(ANSWERED)
-    await until(lambda: not session.answering)
+    await told.until(lambda: not session.answering)
+    await settle(session)
 
 
 async def test_the_model_for_questions_is_loaded_with_the_first_question_and_both_are_closed(
@@ -119,7 +116,7 @@ async def test_the_model_for_questions_is_loaded_with_the_first_question_and_bot
     assert machine.loaded == ["large", "small"]
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     assert session.activity.model == "large"
-    await answered(session, reader)
+    await answered(session, reader, told)
     assert session.activity.model == "small"
     await session.close()
     assert machine.loaded == []
@@ -143,13 +140,12 @@ async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
     assert session.activity.reading is events.ReadingState.WAITING
     small.gate.set()
     calls = len(small.calls)
-    await asyncio.sleep(0.2)
+    session.resume()  # does not make both spin on the same cores
+    await settle(session)
+    assert session.activity.reading is events.ReadingState.WAITING
     assert len(small.calls) == calls
-    session.resume()  # r does not make both spin on the same cores
-    await asyncio.sleep(0.1)
-    assert len(small.calls) == calls
-    await answered(session, reader)
-    await until(lambda: told.of(events.MemoryComplete))
+    await answered(session, reader, told)
+    await told.until(lambda: told.of(events.MemoryComplete))
     pages = [item.entry.page.number for item in told.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
 
@@ -159,15 +155,15 @@ async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, r
     session, told = machine.session(long_book(40))
     await session.use_asking_model("large")
     await session.use_model("small")
-    session.start_question("who", set())
+    session.start_question("who")
     small = machine.named("small")
-    await until(lambda: not small.gate.is_set())
+    await small.stopped.wait()
     assert not reader.questions
     small.gate.set()
-    await until(lambda: reader.questions)
+    await reader.asked.wait()
     assert told.of(events.PageRead)
-    await answered(session, reader)
-    await until(lambda: told.of(events.MemoryComplete))
+    await answered(session, reader, told)
+    await told.until(lambda: told.of(events.MemoryComplete))
 
 
 async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
@@ -177,16 +173,14 @@ async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_
     session, told = await machine.reading(asking="large")
     await asked(session, reader)
     assert machine.loaded == ["large"]
-    assert told.of(events.Notice)[0].text == (
-        "There is no room for both models: small is unloaded while large is at work."
-    )
+    assert told.of(events.Notice)[0].text == ("No room for both models: small is unloaded while large is at work.")
     machine.stop_after = None
-    await answered(session, reader)
-    await until(lambda: told.of(events.MemoryComplete))
+    await answered(session, reader, told)
+    await told.until(lambda: told.of(events.MemoryComplete))
     assert machine.loaded == ["small"]
     await asked(session, reader)  # with the reading done there is nothing to come back for
-    await answered(session, reader)
-    await asyncio.sleep(0.1)
+    await answered(session, reader, told)
+    await settle(session)
     assert machine.loaded == ["large"]
     assert session.activity.reading is events.ReadingState.DONE
     await session.close()
@@ -210,7 +204,7 @@ async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other
     await asked(session, reader)
     assert tries == [["small"], []]
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
-    await answered(session, reader)
+    await answered(session, reader, told)
 
 
 @pytest.mark.parametrize("name", ["absent", "broken"])
@@ -221,7 +215,7 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     session, told = await machine.read()
     await session.use_asking_model(name)
     await asked(session, reader)
-    await answered(session, reader)
+    await answered(session, reader, told)
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
     said = [item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text]
     assert len(said) == 1
@@ -243,7 +237,7 @@ async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is
     assert again.question_obstacle() is None
     await asked(again, reader)
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
-    await answered(again, reader)
+    await answered(again, reader, told)
     assert machine.loaded == ["large"]
 
 
@@ -256,12 +250,12 @@ async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     await session.use_model("middle")
     assert session.answering
     shown = session.memory
-    await asyncio.sleep(0.1)
+    await settle(session)
     assert session.memory is shown
     assert "middle" not in machine.loaded
-    await answered(session, reader)
+    await answered(session, reader, told)
     assert told.of(events.QuestionEnded)[-1].problem == ""
-    await until(lambda: session.activity.reading is events.ReadingState.OFFERED)
+    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert machine.loaded == ["large", "middle"]
 
 
@@ -272,10 +266,10 @@ async def test_choosing_the_answering_model_for_reading_too_cancels_the_question
     await asked(session, reader)
     await session.use_model("large")
     assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
-    await until(lambda: machine.loaded == ["large"])
+    await told.until(lambda: machine.loaded == ["large"])
     assert not session.activity.asking_model
     await session.use_model("small")  # and what was chosen for questions holds again
-    await until(lambda: machine.loaded == ["small"])
+    await told.until(lambda: machine.loaded == ["small"])
     assert session.activity.asking_model == "large"
 
 
@@ -285,17 +279,17 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     session, told = await machine.reading()
     pages = len(told.of(events.PageRead))
     await session.use_model("large")  # in the middle of the book
-    await until(lambda: session.activity.reading is events.ReadingState.OFFERED)
+    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert not machine.named("large").calls
     assert told.of(events.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
     )
     assert session.read_by == "small"
     await asked(session, reader)
-    await answered(session, reader)
+    await answered(session, reader, told)
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     session.resume()
-    await until(lambda: told.of(events.MemoryComplete))
+    await told.until(lambda: told.of(events.MemoryComplete))
     assert session.read_by == ""
     assert {header.model_name for header in session.memories()} == {"small", "large"}
 
@@ -305,9 +299,9 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
 ) -> None:
     session, told = await machine.reading(asking="large")
     machine.named("large").load_gate.clear()
-    session.start_question("who", set())
-    await until(lambda: session.activity.reading is events.ReadingState.WAITING)
+    session.start_question("who")
+    await told.until(lambda: session.activity.reading is events.ReadingState.WAITING)
     machine.named("small").gate.set()
     await session.cancel_question()
     assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
-    await until(lambda: told.of(events.MemoryComplete))
+    await told.until(lambda: told.of(events.MemoryComplete))

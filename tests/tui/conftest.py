@@ -1,21 +1,16 @@
 """A reader that says what the test tells it to, and a folder of books."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from gistread.readers.registry import DEFAULT_READER
-from gistread.session import asking_task
+from tests.session.conftest import scripted_reader
 from tests.tui.scripted import ScriptedReader
 
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
-    scripted = ScriptedReader()
-    method = SimpleNamespace(reader=lambda: scripted, needs_memory=True)
-    monkeypatch.setattr(asking_task, "METHODS", {DEFAULT_READER: method})
-    return scripted
+    return scripted_reader(monkeypatch)
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ class SteppedEngine(FakeEngine):
         self.load_gate.set()
         self.stop_after: int | None = None
         """Requests after which the gate closes by itself."""
+        self.stopped = asyncio.Event()
+        """It has."""
         self.pace_s = 0.0
         """How long each request takes."""
         self.closed = False
@@ -61,6 +63,7 @@ class SteppedEngine(FakeEngine):
             if self.stop_after is not None and len(self.calls) >= self.stop_after:
                 self.stop_after = None
                 self.gate.clear()
+                self.stopped.set()
             await self.gate.wait()
             await asyncio.sleep(self.pace_s)
             self._seen.clear()  # Comparing with every earlier prompt takes longer than the tests.
@@ -92,6 +95,8 @@ class ScriptedReader:
     def __init__(self) -> None:
         self._events: asyncio.Queue[ReaderEvent] = asyncio.Queue()
         self.questions: list[str] = []
+        self.asked = asyncio.Event()
+        """A question has come since this was cleared."""
         self.steering = Steering()
         self.pages_read = 0
 
@@ -103,6 +108,7 @@ class ScriptedReader:
         self, question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
     ) -> AsyncGenerator[ReaderEvent, None]:
         self.questions.append(question)
+        self.asked.set()
         self.steering = steering
         self.pages_read = len(memory.entries)
         while True:
@@ -124,7 +130,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
 
 async def opened(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once its book is on it and its session runs."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session)
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session is not None)
     screen = pilot.app.screen
     assert isinstance(screen, ReadingScreen)
     return screen

@@ -12,7 +12,7 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
 from gistread.session import model_pair
 from gistread.tui.app import GistreadApp
-from gistread.tui.model_downloads import ModelDownloads
+from gistread.tui.fetching import Fetching
 from gistread.tui.model_rows import TITLES, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -85,8 +85,8 @@ async def test_by_mouse_alone_a_model_for_questions_is_chosen_and_let_go_again(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "large-model answers" in text_of(app)
-        downloads = ModelDownloads(app, app.services, lambda: None)
-        app.push_screen(ModelScreen(app.settings.config, downloads), app._use_model)
+        chosen = {Role.READING: app.model, Role.ASKING: app.asking_model}
+        app.push_screen(ModelScreen(chosen, Fetching(app)), app._use_model)
         await until(pilot, lambda: "small-model" in text_of(app))
         line = app.screen.query_one("#model-role")
         await pilot.click(line, offset=(line.render().plain.index("questions") + 2, 0))
@@ -104,13 +104,13 @@ async def test_a_model_to_search_with_is_remembered_and_used_in_the_open_book(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert screen.session is not None
-        before = screen.session.asking._options.embedder
+        before = screen.session._core.embedder
         await pilot.press("m", "shift+tab")
         await until(pilot, lambda: TITLES[Availability.EMBEDDINGS] in text_of(app))
         assert "large-model" not in text_of(app)
         await pilot.press(*"vectors", "enter")
         await until(pilot, lambda: settings_in(tmp_path).embedding_model == str(models[2].path))
-        await until(pilot, lambda: screen.session and screen.session.asking._options.embedder is not before)
+        await until(pilot, lambda: screen.session and screen.session._core.embedder is not before)
 
 
 def test_what_can_be_chosen_depends_on_what_for() -> None:

@@ -12,27 +12,21 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.argument_types import Bound, BoundUnit
-from gistread.cli.checking import kept_verdicts
-from gistread.cli.embedding import chosen_embedding_model, embedder_of
+from gistread.cli.embedding import chosen_embedding_model
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_line, step_of
 from gistread.cli.loading import (
     check_preset,
-    chosen_asking_model,
     chosen_model,
-    instead_of,
-    loaded,
     memory_store,
-    open_memory,
 )
 from gistread.cli.memories import made_by, meant, task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import say, write, write_json
-from gistread.cli.progress import ProgressLine, engine_line
-from gistread.cli.reading import read_to_end
+from gistread.cli.progress import ProgressLine
+from gistread.cli.sessions import read_to_end, session_for
 from gistread.config import Config
 from gistread.engine.model_source import fingerprint_of
-from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory
@@ -49,10 +43,8 @@ from gistread.readers.events import (
     ReaderEvent,
     Reported,
     Restarted,
-    Steering,
     TeamFormed,
 )
-from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe
 from gistread.user_data import SavedCitation, SavedQuestion, UserData
@@ -112,57 +104,32 @@ async def _ask(
     task: str,
     embedding_model: Path | None,
 ) -> None:
-    model = chosen_asking_model(arguments, config)
-    reading = chosen_model(arguments, config) if arguments.index else model
-    otherwise = instead_of(model, arguments, config)
-    memory = GistMemory(book, PAGE_SIZES["quality"], "")
     with ProgressLine() as line:
-        if reading != model:
-            # One after the other: each has the whole machine.
-            async with loaded(reading, config, line) as engine:
-                memory = await _read_first(arguments, config, book, engine, line, task)
-        async with loaded(model, config, line, otherwise) as engine, embedder_of(embedding_model, line) as embedder:
-            if arguments.index and reading == model:
-                memory = await _read_first(arguments, config, book, engine, line, task)
+        session = session_for(
+            arguments, config, book, line, reader=arguments.reader, task=task, embedding_model=embedding_model
+        )
+        async with session:
+            if arguments.index:
+                await read_to_end(session, line, arguments.book, events=arguments.events)
+                if session.activity.asking_model:
+                    await session.unload_model()  # Each model has the whole machine.
             elif header is not None:
-                memory = memory_store().load(book, header)
-            if memory.entries and memory.model_name != engine.info.name:
-                line.say(f"{engine.info.name} is asked over the memory of {memory.model_name}.")
+                await session.use_memory(header)
+            memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             expanded = _existing(arguments.expand, memory)
-            if arguments.upto is not None:
-                memory = memory.until(offset_of(arguments.upto, memory))
-            unwatch = engine.watch(lambda state: line.show(engine_line(state, engine.info.name)))
-            try:
-                events = METHODS[arguments.reader].reader()(
-                    arguments.question,
-                    memory,
-                    engine,
-                    Steering(pinned=expanded),
-                    ReaderOptions(
-                        max_pages=config.max_pages,
-                        choices=tuple(arguments.choice),
-                        is_reliable=kept_verdicts().is_reliable(engine.info.fingerprint),
-                        embedder=embedder,
-                    ),
-                )
-                async with aclosing(events):
-                    steps, answered = await _told(arguments, book, events, line)
-            finally:
-                unwatch()
+            until = None if arguments.upto is None else offset_of(arguments.upto, memory)
+            events = session.stream_answer(
+                arguments.question, pinned=expanded, until=until, choices=tuple(arguments.choice)
+            )
+            async with aclosing(events):
+                steps, answered = await _told(arguments, book, events, line)
+            info = session.asking_info
+            assert info is not None
+            if until is not None:
+                memory = memory.until(until)
             if arguments.json:
-                write_json(ask_document(arguments.reader, engine.info, memory, steps, answered))
-            _keep(arguments, book, answered, engine.info.name, memory.model_name if memory.entries else "")
-
-
-async def _read_first(
-    arguments: argparse.Namespace, config: Config, book: Book, engine: Engine, line: ProgressLine, task: str
-) -> GistMemory:
-    kept = await open_memory(book, engine, config, line, task)
-    try:
-        await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
-    finally:
-        kept.close()
-    return kept.memory
+                write_json(ask_document(arguments.reader, info, memory, steps, answered))
+            _keep(arguments, book, answered, info.name, memory.model_name if memory.entries else "")
 
 
 def offset_of(bound: Bound, memory: GistMemory) -> int:

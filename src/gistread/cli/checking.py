@@ -1,12 +1,6 @@
-"""`gistread models check NAME`: whether a model is good for reading, found out by trying it; and the same by the way.
+"""`gistread models check NAME`: whether a model is good for reading, found out by trying it once."""
 
-A model that was tried is known from then on. While `index` reads with one that was not, it is tried beside the reading,
-once the first page is there: what a person waits for comes first.
-"""
-
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
@@ -20,13 +14,12 @@ from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.memory.estimate import expected_pace
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
+from gistread.memory.model import DEFAULT_READING_MODE
 from gistread.memory.model_check import TooSlowError, check_model
 from gistread.paths import default_paths
 from gistread.units import format_duration
 
 _NOVEL_WORDS = 100_000
-_FIRST_PAGE_EVERY_S = 0.5
 
 
 def kept_verdicts() -> CheckResults:
@@ -73,31 +66,6 @@ async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) ->
         with contextlib.suppress(TooSlowError):
             kept.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
     return kept.is_reliable(engine.info.fingerprint)
-
-
-@contextlib.asynccontextmanager
-async def tried_beside(
-    memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine
-) -> AsyncIterator[None]:
-    """Try the model while it reads, if nothing is known of it, from the first page on; what comes of it is said."""
-    unknown = engine.info.placement is not None and kept_verdicts().get(engine.info.fingerprint) is None
-    task = asyncio.create_task(_beside(memory, engine, model, line), name="try model") if unknown else None
-    try:
-        yield
-    finally:
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-async def _beside(memory: GistMemory, engine: Engine, model: ModelSource, line: ProgressLine) -> None:
-    pages = len(memory.entries)
-    while len(memory.entries) == pages:  # noqa: ASYNC110 - a memory tells nobody that it grows
-        await asyncio.sleep(_FIRST_PAGE_EVERY_S)
-    with contextlib.suppress(EngineError):  # It reads on, and is tried another time.
-        verdict = await check_model(engine)
-        await asyncio.to_thread(kept_verdicts().save, engine.info.fingerprint, model.path, verdict)
-        line.say(f"{engine.info.name}: {verdict.line}.")
 
 
 async def _try(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:

@@ -34,12 +34,8 @@ def chosen_embedding_model(arguments: argparse.Namespace, config: Config, reader
     return None
 
 
-@asynccontextmanager
-async def embedder_of(model: Path | None, line: ProgressLine) -> AsyncIterator[Embedder | None]:
-    """It is loaded when something is first embedded, and closed at the end whatever happens."""
-    if model is None:
-        yield None
-        return
+def watched_embedder(model: Path, line: ProgressLine) -> LlamaEmbedder:
+    """Loaded when something is first embedded, which the line shows."""
     embedder = LlamaEmbedder(model, log=default_paths().worker_log)
 
     def tell(state: EngineState) -> None:
@@ -48,9 +44,18 @@ async def embedder_of(model: Path | None, line: ProgressLine) -> AsyncIterator[E
         elif state.notice and state.phase is Phase.IDLE:
             line.say(f"Note: {state.notice}")
 
-    unwatch = embedder.watch(tell)
+    embedder.watch(tell)
+    return embedder
+
+
+@asynccontextmanager
+async def embedder_of(model: Path | None, line: ProgressLine) -> AsyncIterator[Embedder | None]:
+    """The embedder of a command, closed at the end whatever happens; None without a model."""
+    if model is None:
+        yield None
+        return
+    embedder = watched_embedder(model, line)
     try:
         yield embedder
     finally:
-        unwatch()
         await embedder.close()

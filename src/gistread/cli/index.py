@@ -2,30 +2,31 @@
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.artifacts import estimate_needs, make_needs, needs_of
-from gistread.cli.checking import tried_beside
-from gistread.cli.embedding import chosen_embedding_model, embedder_of
+from gistread.cli.embedding import chosen_embedding_model
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, index_document
-from gistread.cli.loading import check_preset, chosen_model, loaded, open_memory
+from gistread.cli.loading import check_preset
 from gistread.cli.memories import task_typed
 from gistread.cli.opening import open_named, settings
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine
-from gistread.cli.reading import read_to_end
+from gistread.cli.sessions import read_to_end, session_for
 from gistread.config import Config
 from gistread.engine.protocol import Engine
 from gistread.errors import ExitStatus
 from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.model import GistMemory, GistSource
+from gistread.session.session import Session
 from gistread.units import format_duration
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config = settings(arguments)
+    config = replace(settings(arguments), asking_model="")  # Nothing is asked.
     check_preset(config)
     task = task_typed(arguments)
     embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
@@ -41,30 +42,36 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 async def _index(
     arguments: argparse.Namespace, config: Config, book: Book, task: str, embedding_model: Path | None
 ) -> Json:
-    model = chosen_model(arguments, config)
+    needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine, embedder_of(embedding_model, line) as embedder:
-            kept = await open_memory(book, engine, config, line, task)
-            try:
-                models = ArtifactModels(engine, embedder)
-                needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
-                await estimate_needs(kept.memory, models, needs, line)
-                began = time.monotonic()
-                async with tried_beside(kept.memory, engine, model, line):
-                    resumed_pages = await read_to_end(kept, engine, line, arguments.book, events=arguments.events)
-                line.say(_summary(kept.memory, resumed_pages, time.monotonic() - began))
-                document = index_document(
-                    kept.memory,
-                    engine.info,
-                    resumed_pages=resumed_pages,
-                    book_tokens=await _book_tokens(book, engine),
-                )
-                if needs:
-                    name, events = arguments.book, arguments.events
-                    document["needs"] = await make_needs(kept.memory, models, needs, line, name, events=events)
-                return document
-            finally:
-                kept.close()
+        session = session_for(arguments, config, book, line, task=task, embedding_model=embedding_model)
+        async with session:
+
+            async def estimate() -> None:
+                memory, models = _opened(session)
+                await estimate_needs(memory, models, needs, line)
+
+            began = time.monotonic()
+            resumed_pages = await read_to_end(session, line, arguments.book, events=arguments.events, opened=estimate)
+            memory, models = _opened(session)
+            line.say(_summary(memory, resumed_pages, time.monotonic() - began))
+            document = index_document(
+                memory,
+                models.engine.info,
+                resumed_pages=resumed_pages,
+                book_tokens=await _book_tokens(book, models.engine),
+            )
+            if needs:
+                name, events = arguments.book, arguments.events
+                document["needs"] = await make_needs(memory, models, needs, line, name, events=events)
+            return document
+
+
+def _opened(session: Session) -> tuple[GistMemory, ArtifactModels]:
+    """The memory, and the models that artifacts of it are built with."""
+    assert session.memory is not None
+    assert session.engine is not None
+    return session.memory, ArtifactModels(session.engine, session.embedder)
 
 
 async def _book_tokens(book: Book, engine: Engine) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, GistSource, Page
-from gistread.memory.reading import PageFound, PageGisted, ReadingEvent, Resumed
 from gistread.memory.writer import MemoryHeader
 from gistread.readers.events import (
     Agreed,
@@ -32,6 +31,7 @@ from gistread.readers.events import (
     Visited,
     Walked,
 )
+from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
 
 Json = dict[str, Any]
 
@@ -161,11 +161,11 @@ def _focus(focus: GistFocus) -> Json:
 def reading_line(event: ReadingEvent) -> Json | None:
     """An event of a reading, as `--events` prints it. The end is told by the whole document."""
     match event:
-        case Resumed(pages=pages):
+        case ReadingStarted(pages=pages) if pages:
             return {"event": "resumed", "pages": pages}
         case PageFound(page=page):
             return {"event": "page_found", **_page(page)}
-        case PageGisted(entry=entry, retries=retries):
+        case PageRead(entry=entry, retries=retries):
             return {
                 "event": "gisted",
                 **_page(entry.page),

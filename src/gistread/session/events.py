@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gistread.engine.protocol import EngineInfo, EngineState
+from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import ReaderEvent
 
@@ -156,6 +157,14 @@ class MemoryComplete:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingEnded:
+    """The model has stopped reading: the book is read, or the reading was paused, or failed with `error`."""
+
+    state: ReadingState
+    error: GistreadError | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactGrown:
     """More of an artifact has been built."""
 
@@ -186,9 +195,15 @@ class QuestionProgress:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEnded:
-    """The question was answered, cancelled or failed. `problem` is empty when it was answered."""
+    """The question was answered, cancelled or failed."""
 
-    problem: str = ""
+    error: GistreadError | None = None
+    """None: it was answered."""
+
+    @property
+    def problem(self) -> str:
+        """The error on one line; empty if the question was answered."""
+        return str(self.error or "").replace("\n", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +221,15 @@ class Crashed:
     error: Exception
 
 
+ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete
+"""What reading the book consists of."""
+
 SessionEvent = (
     ActivityChanged
     | ModelLoaded
     | MemoryOpened
-    | ReadingStarted
-    | PageFound
-    | PageStarted
-    | PageRead
-    | MemoryComplete
+    | ReadingEvent
+    | ReadingEnded
     | ArtifactGrown
     | QuestionAsked
     | QuestionStarted

@@ -1,6 +1,6 @@
-"""Which memory of a book a model opens, and whether it takes the place of the one that is shown.
+"""Selects the memory to use for a model: by what the person chose, by the settings, and by what is on disk.
 
-It follows from what the person chose, from the settings, and from what is on disk. Reads the disk: for a thread.
+Reads the disk: call it in a thread.
 """
 
 from pathlib import Path
@@ -16,67 +16,70 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 
 
 class MemoryChoice:
-    """Of one book. `presets`: the folder of the person's own."""
+    """For one book."""
 
-    def __init__(self, book: Book, store: MemoryStore, config: Config, presets: Path) -> None:
+    def __init__(self, book: Book, store: MemoryStore, config: Config, presets: Path, task: str | None = None) -> None:
+        """`presets`: folder of the person's own. `task`: what to read the book for; None: what it was begun for."""
         self._book = book
         self._store = store
         self._config = config
         self._presets = presets
+        self._task = task
         self._wanted: GistFocus | MemoryHeader | None = None
-        self._insists = False
+        self._own = False
 
     def want(self, wanted: GistFocus | MemoryHeader) -> None:
-        """The person chose what the model in use is to read the book for, or which memory to see."""
-        self._wanted, self._insists = wanted, True
+        """Use this focus, or this memory."""
+        self._wanted, self._own = wanted, True
+
+    def want_own(self) -> None:
+        """Use the model's own memory, whatever is on show."""
+        self._own = True
 
     def model_changed(self) -> None:
-        """What was chosen for the one before is not meant to have another read the book anew."""
-        self._insists = False
+        """A focus chosen for the last model does not make the next one read the book again."""
+        self._own = False
 
     def memories(self) -> list[MemoryHeader]:
-        """Those with a page at least, the one that got furthest first."""
+        """Memories with at least one page, the one that got furthest first."""
         return [header for header in self._store.find(self._book) if header.pages]
 
     def load(self, header: MemoryHeader) -> GistMemory:
-        """To be shown and asked over. Raises StorageError."""
+        """To show and to ask over. Raises StorageError."""
         return self._store.load(self._book, header)
 
     def latest(self) -> GistMemory | None:
-        """The one that got furthest, if there is any. Raises StorageError."""
+        """The memory that got furthest, if there is one. Raises StorageError."""
         headers = self.memories()
         return self.load(headers[0]) if headers else None
 
     def open(self, info: EngineInfo) -> MemoryWriter:
-        """The one that this model reads on in, begun or empty. Raises StorageError, EngineError, UsageError."""
-        chosen = self._wanted.focus if isinstance(self._wanted, MemoryHeader) else self._wanted
+        """The memory in which this model reads on. Raises StorageError, EngineError, UsageError."""
+        wanted = self._wanted if self._wanted is not None else self._task
+        chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
         request = resolve_memory(self._book, self._store, info, self._config, self._presets, chosen)
-        match self._wanted:
-            case MemoryHeader() as header if header.fingerprint in (info.fingerprint, *info.aliases):
-                if (writer := self._store.reopen(self._book, header, request.size)) is not None:
-                    return writer
-        return self._store.open(self._book, request)
+        writer = None
+        if isinstance(wanted, MemoryHeader) and wanted.fingerprint in (info.fingerprint, *info.aliases):
+            writer = self._store.reopen(self._book, wanted, request.size)
+        return writer or self._store.open(self._book, request)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether the memory on screen, which is not this model's `own`, is to stay there and be asked over.
+        """Whether the memory on show stays there instead of the model's `own`.
 
-        Any model can be asked over any memory (design D5), and reading a book anew may take hours.
+        Any model can answer over any memory (design D5), and reading a book again may take hours.
         """
-        match self._wanted:
-            case MemoryHeader() as header:
-                return not header.describes(own)
-            case GistFocus() if self._insists:
-                return False
-        if shown is None or not shown.entries or own.entries:
+        if isinstance(self._wanted, MemoryHeader):
+            return not self._wanted.describes(own)
+        if self._own or shown is None or not shown.entries or own.entries:
             return False
         return shown.complete or shown.model_name != own.model_name
 
-    def offer(self, shown: GistMemory | None, info: EngineInfo) -> str:
-        """What to say of a memory that stays; empty where the person chose it, or it is this model's in another way."""
+    def note(self, shown: GistMemory | None, info: EngineInfo) -> str:
+        """What to say of a memory that stays; empty if the person chose it or this model made it."""
         if shown is None or shown.model_name == info.name or isinstance(self._wanted, MemoryHeader):
             return ""
         pages = "1 page" if len(shown.entries) == 1 else f"{len(shown.entries)} pages"
         return (
             f"{info.name} has not read this book; {shown.model_name} has, {pages}. "
-            "Questions are asked over that memory. r lets the book be read anew."
+            "Questions are asked over that memory."
         )

@@ -1,4 +1,6 @@
-"""A model download in a thread with its own event loop, so that disk and checksums never delay the screen."""
+"""One download in the background of the app: in a thread with a loop of its own, so that disks and checksums never
+hold up the screen. What is fetched was agreed to before; who shows it looks at `state`.
+"""
 
 import asyncio
 import contextlib
@@ -15,7 +17,7 @@ from gistread.engine.fetching.text import progress_text, share_of
 from gistread.errors import GistreadError
 
 
-class DownloadPhase(Enum):
+class Course(Enum):
     RUNNING = "running"
     PAUSED = "paused"
     FAILED = "failed"
@@ -24,31 +26,31 @@ class DownloadPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The state of a download at one moment."""
+    """How it stands at one moment."""
 
     plan: Plan
-    phase: DownloadPhase = DownloadPhase.RUNNING
+    course: Course = Course.RUNNING
     progress: Progress | None = None
     number: int = 1
-    """Of the file being downloaded."""
+    """Of the file that is being fetched."""
     problem: str = ""
-    """Why it failed, in words."""
+    """Why it failed, for the person."""
     got: FetchedModel | None = None
 
     @property
     def words(self) -> str:
         """One line."""
-        match self.phase:
-            case DownloadPhase.RUNNING:
+        match self.course:
+            case Course.RUNNING:
                 if self.progress is None:
-                    return "starting"
+                    return "beginning"
                 count = len(self.plan.files)
                 return f"{self.share:.0%} · {progress_text(self.progress, self.number, count)}"
-            case DownloadPhase.PAUSED:
+            case Course.PAUSED:
                 return f"paused at {self.share:.0%}"
-            case DownloadPhase.FAILED:
+            case Course.FAILED:
                 return f"stopped: {self.problem}"
-        return "downloaded"
+        return "is here"
 
     @property
     def share(self) -> float:
@@ -56,10 +58,10 @@ class Download:
 
 
 class Downloads:
-    """Owns the thread. One download at a time; a paused one resumes where it stopped, even in a later run."""
+    """Owns the thread. One download at a time; a paused one goes on where it was, today or another day."""
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
-        """`changed` is called in the app's event loop when the phase changes."""
+        """`changed` is called in the loop of the app when the course of a download is another."""
         self.folder = folder
         self.state: Download | None = None
         self._changed = changed
@@ -68,10 +70,10 @@ class Downloads:
 
     @property
     def running(self) -> bool:
-        return self.state is not None and self.state.phase is DownloadPhase.RUNNING
+        return self.state is not None and self.state.course is Course.RUNNING
 
     def start(self, plan: Plan, network: Network) -> None:
-        """Start or resume a download. None may be running."""
+        """Begin, or go on with it. Only while none is running."""
         assert not self.running
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
@@ -82,7 +84,7 @@ class Downloads:
         def stop() -> None:
             stopped.set()
             for own_loop, task in inner:
-                with contextlib.suppress(RuntimeError):  # it has just ended
+                with contextlib.suppress(RuntimeError):  # it has ended in this moment
                     own_loop.call_soon_threadsafe(task.cancel)
 
         async def work() -> FetchedModel:
@@ -111,33 +113,33 @@ class Downloads:
         self._changed()
 
     def halt(self) -> None:
-        """Stop soon, keeping the partial download."""
+        """Have it stop soon; what has come is kept."""
         self._stop()
 
     async def pause(self) -> None:
-        """Stop, keeping the partial download. Idempotent."""
+        """Stop it; what has come is kept. Idempotent."""
         self.halt()
         if self._ended is not None:
             await asyncio.shield(self._ended)
 
     async def cancel(self) -> None:
-        """Stop, and discard the partial download. Raises FetchError while another process downloads it."""
+        """Stop it and throw away what has come. Raises FetchError while another process fetches it."""
         await self.pause()
-        if self.state is not None and self.state.phase is not DownloadPhase.DONE:
+        if self.state is not None and self.state.course is not Course.DONE:
             await asyncio.to_thread(discard, self.state.plan, self.folder)
         self.state = None
         self._changed()
 
     def _tell(self, progress: Progress, number: int, count: int) -> None:
-        """Called in the thread; the next redraw shows it."""
+        """In the thread: who looks sees it at the next look."""
         if self.state is not None:
             self.state = replace(self.state, progress=progress, number=number)
 
     def _end(self, got: FetchedModel | None, problem: str, defect: Exception | None) -> None:
         assert self.state is not None
         assert self._ended is not None
-        phase = DownloadPhase.DONE if got else DownloadPhase.FAILED if problem else DownloadPhase.PAUSED
-        self.state = replace(self.state, phase=phase, got=got, problem=problem)
+        course = Course.DONE if got else Course.FAILED if problem else Course.PAUSED
+        self.state = replace(self.state, course=course, got=got, problem=problem)
         self._ended.set_result(None)
         if defect is not None:
             raise defect

@@ -1,6 +1,6 @@
-"""Opens a book and its session, in functions that run in a thread and touch no widget.
+"""What it takes to open a book on the screen, as functions for a thread: none of them touches a widget.
 
-Each imports what it needs when it is called, so that a book is shown before readers and memories are loaded.
+Each imports what it needs when it is called: a book is to be on screen before readers and memories are loaded.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from gistread.user_data import UserData
 if TYPE_CHECKING:
     from gistread.config import Config
     from gistread.engine.protocol import Embedder
-    from gistread.session.model_pair import MakeEngine
+    from gistread.session.models import MakeEngine
     from gistread.session.session import Session
 
 
@@ -67,28 +67,20 @@ def make_session(
     make_embedder: "Callable[[], Embedder]",
 ) -> "Session":
     """The session of a book; nothing has begun."""
-    from gistread.engine.llama.library import installed_version
-    from gistread.memory.check_results import CheckResults
-    from gistread.memory.store import MemoryStore
-    from gistread.session.model_check import Trying
     from gistread.session.session import Session
 
-    verdicts = CheckResults(paths.check_results, installed_version())
-    trying = Trying(tell, make_engine, verdicts)
     return Session(
         book,
-        MemoryStore(paths.memories),
-        config,
-        trying.make_engine,
-        trying.tell,
-        make_embedder(),
-        presets=paths.user_presets,
-        make_asking_engine=make_engine,
-        is_reliable=verdicts.is_reliable,
+        config=config,
+        paths=paths,
+        listener=tell,
+        background=True,
+        make_engine=make_engine,
+        embedder=make_embedder(),
     )
 
 
-def saved_zoom(book: Book, user_data: UserData) -> str:
+def kept_zoom(book: Book, user_data: UserData) -> str:
     """From how far away the person looked at the memory of this book; empty where they never chose."""
     try:
         return user_data.zoom(book.sha256)

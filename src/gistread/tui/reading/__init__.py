@@ -1,1 +1,1 @@
-"""The reading screen's controllers, one for each concern. `controllers.py` puts them together."""
+"""What a person does on the reading screen, a part a module; `screens/reading.py` puts them together."""

@@ -1,38 +1,41 @@
-"""Messages of a long text: `LongText.Clicked` is handled by `on_long_text_clicked`, and so on."""
+"""What a long text tells its owner: `LongText.Clicked` and so on, handled by `on_long_text_clicked` and so on."""
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from textual.message import Message
-from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from gistread.tui.text.view import TextView
 
 
 class About(Message, namespace="long_text"):
-    """Base of the messages: `@on` can select by the widget that sent them."""
+    """What the messages of a long text have in common: `@on` can select by that widget."""
 
-    def __init__(self, long_text: Widget) -> None:
+    def __init__(self, long_text: "TextView") -> None:
         super().__init__()
         self.long_text = long_text
 
     @property
-    def control(self) -> Widget:
+    def control(self) -> "TextView":
         """The widget that sent it."""
         return self.long_text
 
 
 class OffsetChanged(About, namespace="long_text"):
-    """Another character of the book is the first in view. At most one per refresh."""
+    """The first of the book's characters in view is another one. At most one a refresh."""
 
-    def __init__(self, long_text: Widget, offset: int) -> None:
+    def __init__(self, long_text: "TextView", offset: int) -> None:
         super().__init__(long_text)
         self.offset = offset
 
 
 class Clicked(About, namespace="long_text"):
-    """A block was clicked once, without selecting."""
+    """A block was clicked, once, without selecting."""
 
     def __init__(
         self,
-        long_text: Widget,
+        long_text: "TextView",
         block_key: Hashable,
         index: int,
         offset_in_block: int | None,
@@ -51,16 +54,16 @@ class Clicked(About, namespace="long_text"):
 
 
 class Activated(About, namespace="long_text"):
-    """The cursor's block was activated."""
+    """The action `activate` on the cursor's block."""
 
-    def __init__(self, long_text: Widget, key: Hashable) -> None:
+    def __init__(self, long_text: "TextView", key: Hashable) -> None:
         super().__init__(long_text)
         self.key = key
 
 
 class CursorMoved(About, namespace="long_text"):
-    """The cursor moved to another key."""
+    """The cursor stands on another key."""
 
-    def __init__(self, long_text: Widget, key: Hashable) -> None:
+    def __init__(self, long_text: "TextView", key: Hashable) -> None:
         super().__init__(long_text)
         self.key = key

@@ -1,7 +1,7 @@
 """The models of a session: the one that reads, and the one that answers where that is another.
 
-Each is loaded when it is first needed. Two on this machine share its memory: where both do not fit, the one that rests
-is unloaded, and made anew when it is needed. What they are used for, and which goes first, is the session's affair.
+Each is loaded when it is first needed. Two on this machine share its memory: if both do not fit, the idle one is
+unloaded, and loaded again when it is needed.
 """
 
 import asyncio
@@ -10,38 +10,49 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.engine.model_source import fits_in_memory, is_local, same_model
+from gistread.engine.model_source import find_source, fits_in_memory, is_local, new_engine, same_model
+from gistread.engine.models import default_model, find_embedding_model
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ArtifactModels
+from gistread.paths import Paths
+from gistread.session.events import ModelLoaded, Notice, SessionEvent
 
 MakeEngine = Callable[[str], Engine]
-"""A model's path or name becomes an engine that is not loaded yet. Called in a thread; raises GistreadError."""
+"""Makes an engine, not loaded yet, for a model's path or name. Called in a thread; raises GistreadError."""
 
 _UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
-def _nothing() -> None:
-    pass
+def engine_maker(config: Config, paths: Paths) -> MakeEngine:
+    """Engines by these settings."""
+    return lambda spec: new_engine(find_source(spec), config, paths)
+
+
+def lazy_embedder(config: Config, paths: Paths) -> Embedder:
+    """The embedding model of the settings, looked for when it is first needed."""
+    from gistread.engine.llama.embedder import LlamaEmbedder
+
+    return LlamaEmbedder(lambda: find_embedding_model(config.embedding_model, "dense"), log=paths.worker_log)
 
 
 class ChosenModel:
-    """A model by its name, and its engine while it has one. `let_go` has to be awaited."""
+    """A model by its name, and its engine while it has one. Await `let_go`."""
 
     def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
         self._make_engine = make_engine
         self._watch = watch
-        self._unwatch: Callable[[], None] = _nothing
+        self._unwatch: Callable[[], None] = lambda: None
         self.spec = ""
-        """As it was chosen; empty: none is."""
+        """As it was chosen; empty if none is."""
         self.name = ""
         """For people."""
         self.engine: Engine | None = None
-        """None as well while the model rests unloaded."""
+        """None as well while the model is unloaded."""
 
     async def choose(self, spec: str) -> None:
-        """This one from now on, in place of the one before. It is not loaded. Raises GistreadError."""
+        """Use this model from now on; it is not loaded yet. Raises GistreadError."""
         await self.let_go()
         self.name = spec if is_address(spec) else Path(spec).stem
         await self._make(spec)
@@ -56,13 +67,13 @@ class ChosenModel:
     async def unload(self) -> None:
         """Free its memory; it stays chosen."""
         self._unwatch()
-        self._unwatch = _nothing
+        self._unwatch = lambda: None
         engine, self.engine = self.engine, None
         if engine is not None:
             await engine.close()
 
     async def let_go(self) -> None:
-        """Of the model: none is chosen."""
+        """Unload it and choose none."""
         await self.unload()
         self.spec = self.name = ""
 
@@ -79,7 +90,7 @@ class ChosenModel:
 
     @property
     def state(self) -> EngineState | None:
-        """None: no model. One that was unloaded to make room is idle: it comes back by itself."""
+        """None without a model. One that was unloaded to make room counts as idle: it loads again by itself."""
         if self.engine is not None:
             return self.engine.state
         return EngineState(Phase.IDLE) if self.spec else None
@@ -91,21 +102,21 @@ class ChosenModel:
 
 
 class ModelPair:
-    """`makers`: of the engine that reads, and of the one that answers. `changed` is called with every state of either
-    engine, `tell` with a line for the person."""
+    """The model that reads, and the one that answers. `changed` is called with every state of either engine."""
 
     def __init__(
         self,
-        makers: tuple[MakeEngine, MakeEngine],
+        make_engine: MakeEngine,
         config: Config,
         changed: Callable[[EngineState], None],
-        tell: Callable[[str], None],
+        tell: Callable[[SessionEvent], None],
     ) -> None:
         self._config = config
         self._tell = tell
         self._wanted = ""
-        self.reading = ChosenModel(makers[0], changed)
-        self.asking = ChosenModel(makers[1], changed)
+        self._falls_back = True
+        self.reading = ChosenModel(make_engine, changed)
+        self.asking = ChosenModel(make_engine, changed)
         """None is chosen where the one that reads answers, too."""
 
     @property
@@ -114,77 +125,105 @@ class ModelPair:
         return bool(self.asking.spec)
 
     @property
+    def answering(self) -> ChosenModel:
+        """The one that answers."""
+        return self.asking if self.apart else self.reading
+
+    @property
     def share_cores(self) -> bool:
-        """Whether one of two would slow the other down. Only those on this machine do."""
+        """Whether one would slow the other down: both run on this machine."""
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
-    def at_hand(self, embedder: Embedder | None) -> ArtifactModels | None:
-        """What is made of a memory with. None while the model that reads has no engine."""
+    def for_artifacts(self, embedder: Embedder | None) -> ArtifactModels | None:
+        """What artifacts are built with; None while the model that reads has no engine."""
         engine = self.reading.engine
         return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
+    async def choose(self, model: str, asking_model: str) -> None:
+        """Choose both by name; empty: as the settings say, or the only model there is.
+
+        A model that is named alone does everything. Raises EngineError for a named one that cannot be used.
+        """
+        asking = asking_model or ("" if model else self._config.asking_model)
+        missing: EngineError | None = None
+        try:
+            await self.choose_reading(model or self._config.model or str(await asyncio.to_thread(default_model)))
+        except EngineError as error:
+            if model or not asking:
+                raise
+            missing = error
+        await self.choose_asking(asking, falls_back=not asking_model)
+        if missing and not self.apart:
+            raise missing
+
     async def choose_reading(self, spec: str) -> None:
-        """Raises GistreadError when there is none of this name: none is chosen then."""
+        """Raises GistreadError if there is no such model; none is chosen then."""
         await self.reading.let_go()
         wanted = self._wanted
-        same = await asyncio.to_thread(same_model, wanted, spec) if wanted else True
-        if same:
+        if not wanted or await asyncio.to_thread(same_model, wanted, spec):
             await self.asking.let_go()
         elif not self.apart:
-            await self.choose_asking(wanted)
+            await self.choose_asking(wanted, falls_back=self._falls_back)
         await self.reading.choose(spec)
 
-    async def choose_asking(self, spec: str) -> None:
-        """Empty: the one that reads. One that is not there is told of, and the one that reads answers."""
-        self._wanted = spec
+    async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
+        """Empty: the one that reads. With `falls_back`, that one answers too where this one cannot be used.
+
+        Raises GistreadError without `falls_back`.
+        """
+        self._wanted, self._falls_back = spec, falls_back
         await self.asking.let_go()
         if not spec or (self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)):
             return
         try:
             await self.asking.choose(spec)
         except GistreadError as error:
-            await self._answer_with_reading(error)
+            await self._fall_back(error)
 
     async def load_reading(self) -> Engine:
         """Raises GistreadError."""
         return await self._load(self.reading, self.asking)
 
     async def load_asking(self) -> Engine:
-        """The engine that answers: where the model for it cannot be loaded, that of the one that reads, which is told.
-
-        Raises GistreadError.
-        """
+        """The engine that answers. Raises GistreadError where it cannot be loaded and no other one answers instead."""
         if self.apart:
             try:
                 return await self._load(self.asking, self.reading)
             except GistreadError as error:
                 if not self.reading.spec:
                     raise
-                await self._answer_with_reading(error)
-        return await self.reading.start()
+                await self._fall_back(error)
+        return await self._load(self.reading, self.asking)
 
     async def close(self) -> None:
         await asyncio.gather(self.reading.let_go(), self.asking.let_go())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
+        was_loaded = model.loaded
         beside = other.loaded and is_local(model.spec) and is_local(other.spec)
-        if beside and not model.loaded and not await asyncio.to_thread(fits_in_memory, model.spec, self._config):
+        if beside and not was_loaded and not await asyncio.to_thread(fits_in_memory, model.spec, self._config):
             await self._make_room(model, other)
         try:
-            return await model.start()
+            engine = await model.start()
         except EngineError:
             # Room can only be estimated.
             if not (beside and other.loaded):
                 raise
             await self._make_room(model, other)
-            return await model.start()
+            engine = await model.start()
+        if not was_loaded:
+            self._tell(ModelLoaded(engine.info, engine.state))
+        return engine
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
-        self._tell(f"There is no room for both models: {other.name} is unloaded while {model.name} is at work.")
+        self._tell(Notice(f"No room for both models: {other.name} is unloaded while {model.name} is at work."))
         await other.unload()
 
-    async def _answer_with_reading(self, error: GistreadError) -> None:
+    async def _fall_back(self, error: GistreadError) -> None:
+        """Let the model that reads answer. Raises the error where that is not wanted."""
+        if not self._falls_back:
+            raise error
         name, instead = self.asking.name, self.reading.name
         await self.asking.let_go()
         who = f"{instead} answers instead" if instead else "no model answers"
-        self._tell(f"{name} cannot be used for questions, {who}: {error.message}")
+        self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))

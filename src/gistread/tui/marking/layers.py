@@ -1,6 +1,7 @@
-"""Marks over the text of the book, in layers: highlights, citations, search hits.
+"""What lies over the text of the book, in layers: highlights, what was cited, what was found.
 
-The only place that gives panes their marks. Each controller sets its own layer.
+The one place that gives panes their marks. Whoever has marks to show sets a layer of their own; a later layer
+of `Layer` lies over an earlier one. Knows neither what a mark means nor what it looks like.
 """
 
 from collections.abc import Iterable
@@ -11,29 +12,30 @@ from gistread.tui.text.widget import LongText
 
 
 class Layer(IntEnum):
-    """From bottom to top."""
+    """From the lowest to the topmost."""
 
     HIGHLIGHTS = 1
     """The person's own marks."""
     SPOKEN = 2
-    """The sentence being read aloud."""
+    """The sentence that is being read aloud."""
     LINKS = 3
-    """The chosen link."""
+    """The link that is chosen."""
     CITED = 4
-    """The source of an answer that was followed."""
+    """The source of an answer that was gone to."""
     HITS = 5
+    """What a search found."""
     CURRENT_HIT = 6
 
 
-class MarkLayers:
-    """The marks of panes that show the same book."""
+class Layers:
+    """The marks of these panes, which show the same book."""
 
     def __init__(self, *panes: LongText) -> None:
         self._panes = panes
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
-        """Replace the marks of a layer."""
+        """Show these marks in a layer in place of those that were in it; none empties it."""
         wanted = tuple(marks)
         if wanted == self._layers.get(layer, ()):
             return
@@ -43,4 +45,5 @@ class MarkLayers:
             pane.marks = shown
 
     def of(self, layer: Layer) -> tuple[Mark, ...]:
+        """What is shown in a layer."""
         return self._layers.get(layer, ())

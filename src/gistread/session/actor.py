@@ -1,0 +1,128 @@
+"""Runs commands one after another and jobs beside them, so that no two changes of state overlap."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+
+from gistread.errors import EngineError
+from gistread.session.machine import Job
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    run: Callable[[], Awaitable[None] | None]
+    done: asyncio.Future[None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    job: Job
+    task: asyncio.Task[None]
+
+
+class Actor:
+    """One loop that takes commands and ended jobs in order; after each, `decide` says which jobs are to run.
+
+    A job that `decide` leaves out is cancelled, and awaited, before another one starts.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]],
+        decide: Callable[[], frozenset[Job]],
+        ended: Callable[[Job, Exception | None], None],
+        crashed: Callable[[Exception], None],
+    ) -> None:
+        """`ended`: of a job that was not stopped, and how. `crashed`: of a command that nobody awaits."""
+        self._jobs = jobs
+        self._decide = decide
+        self._ended = ended
+        self._crashed = crashed
+        self._inbox: asyncio.Queue[_Command | _Ended] = asyncio.Queue()
+        self._tasks: dict[Job, asyncio.Task[None]] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    def runs(self, job: Job) -> bool:
+        """Whether this job is running."""
+        return job in self._tasks
+
+    def post(self, command: Callable[[], None]) -> None:
+        """Run a command in its turn, without waiting for it."""
+        self._put(_Command(command))
+
+    async def do(self, command: Callable[[], Awaitable[None] | None]) -> None:
+        """Run a command in its turn; raises what it raises."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._put(_Command(command, done))
+        await done
+
+    def wake(self) -> None:
+        """Decide again: a job has changed what `decide` looks at."""
+        self.post(lambda: None)
+
+    async def stop(self, *jobs: Job) -> None:
+        """Cancel these jobs and wait for their end. For commands."""
+        tasks = [self._tasks.pop(job) for job in jobs if job in self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Stop every job and the loop; commands that still wait are cancelled."""
+        await self.do(lambda: self.stop(*Job))
+        if self._loop is not None:
+            self._loop.cancel()
+            self._loop = None
+        while not self._inbox.empty():
+            message = self._inbox.get_nowait()
+            if isinstance(message, _Command) and message.done is not None:
+                message.done.cancel()
+
+    def _put(self, message: _Command | _Ended) -> None:
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._run(), name="session")
+        self._inbox.put_nowait(message)
+
+    async def _run(self) -> None:
+        while True:
+            message = await self._inbox.get()
+            try:
+                await self._step(message)
+            except Exception as error:
+                self._crashed(error)
+
+    async def _step(self, message: _Command | _Ended) -> None:
+        error: Exception | None = None
+        match message:
+            case _Command(run=run):
+                try:
+                    if (waiting := run()) is not None:
+                        await waiting
+                except Exception as raised:
+                    error = raised
+            case _Ended(job=job, task=task) if self._tasks.get(job) is task:
+                del self._tasks[job]
+                failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
+                self._ended(job, failure if isinstance(failure, Exception) else None)
+        wanted = self._decide()
+        await self.stop(*(self._tasks.keys() - wanted))
+        for job in Job:
+            if job in wanted and job not in self._tasks:
+                self._start(job)
+        if isinstance(message, _Command):
+            _finish(message.done, error)
+
+    def _start(self, job: Job) -> None:
+        task = asyncio.create_task(self._jobs[job](), name=job)
+        self._tasks[job] = task
+        task.add_done_callback(lambda task: self._inbox.put_nowait(_Ended(job, task)))
+
+
+def _finish(done: asyncio.Future[None] | None, error: Exception | None) -> None:
+    if done is None and error is not None:
+        raise error
+    if done is not None and not done.done():
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)

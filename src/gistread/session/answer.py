@@ -1,0 +1,47 @@
+"""What a question comes to, for programs."""
+
+from dataclasses import dataclass
+
+from gistread.engine.protocol import EngineInfo, Usage
+from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question."""
+
+    text: str
+    found: bool
+    """False: the book, as far as it was read, does not say."""
+    citations: tuple[Citation, ...]
+    """Places that the answer rests on: `page`, `start` and `end` in the book's text, and the `quote` there."""
+    steps: tuple[ReaderEvent, ...]
+    """What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`."""
+    lookups: tuple[int, ...]
+    """Pages that the reader opened, in that order."""
+    choice: int | None
+    """Index of the option chosen, of a question with `choices`."""
+    compression_rate: float
+    """100 · (1 − words in context ÷ words in book)."""
+    usage: Usage
+    """Tokens prefilled, reused and generated, and seconds."""
+    reader: str
+    """Name of the reader that answered."""
+    model: EngineInfo
+    """The model that answered."""
+
+
+def answer_of(answered: Answered, events: list[ReaderEvent], reader: str, model: EngineInfo) -> Answer:
+    """The answer that a reader's events lead to."""
+    return Answer(
+        text=answered.answer,
+        found=answered.found,
+        citations=answered.citations,
+        steps=tuple(event for event in events if not isinstance(event, AnswerDelta | Answered)),
+        lookups=answered.lookups,
+        choice=answered.choice,
+        compression_rate=answered.compression_rate,
+        usage=answered.usage,
+        reader=reader,
+        model=model,
+    )

@@ -1,0 +1,399 @@
+"""The inside of a session: its state, the commands that change it, and the jobs of `machine.py`.
+
+Everything here runs in the actor's loop: a command, or a job that ended, becomes a signal; then the jobs of the new
+situation are started and the others stopped.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+
+from gistread.book.model import Book
+from gistread.config import Config
+from gistread.engine.llama.library import installed_version
+from gistread.engine.model_source import same_model
+from gistread.engine.protocol import Embedder, EngineState, Phase
+from gistread.errors import GistreadError, NotReadyError
+from gistread.memory.artifacts import ArtifactModels
+from gistread.memory.check_results import CheckResults
+from gistread.memory.focus import GistFocus
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.store import MemoryStore
+from gistread.memory.writer import MemoryHeader, MemoryWriter
+from gistread.paths import Paths
+from gistread.readers.events import Steering
+from gistread.readers.lookups import prepare
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.session import events as told
+from gistread.session.actor import Actor
+from gistread.session.artifacts import Artifacts
+from gistread.session.events import Obstacle, ReadingState, SessionEvent
+from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
+from gistread.session.memory_choice import MemoryChoice
+from gistread.session.model_check import check_once
+from gistread.session.models import MakeEngine, ModelPair
+from gistread.session.question import Question
+from gistread.session.reading import BookReading
+
+Listener = Callable[[SessionEvent], None]
+log = logging.getLogger("gistread.session")
+
+
+class Core:
+    """State and jobs of one session."""
+
+    def __init__(
+        self,
+        book: Book,
+        config: Config,
+        paths: Paths,
+        reader: str,
+        task: str | None,
+        make_engine: MakeEngine,
+        embedder: Embedder,
+        *,
+        background: bool,
+    ) -> None:
+        self.book = book
+        self.config = config
+        self.reader = reader
+        self.embedder = embedder
+        self.background = background
+        self.listeners: list[Listener] = []
+        self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.user_presets, task)
+        self.checks = CheckResults(paths.check_results, installed_version())
+        self.models = ModelPair(make_engine, config, self._on_engine_state, self.tell)
+        self.memory: GistMemory | None = None
+        """On show: what questions are asked over."""
+        self.writer: MemoryWriter | None = None
+        """Of the memory in which the model reads on."""
+        self.state = ReadingState.NO_MODEL
+        self.failure: GistreadError | None = None
+        self.question: Question | None = None
+        self.steering = Steering()
+        self.progress = BookReading(self._on_reading)
+        self.artifacts = Artifacts(self.tell)
+        self._prompt_due = self._check_due = self._checked = False
+        self._end_told = True
+        self._engine_notice = ""
+        jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)
+        self.actor = Actor(dict(zip(Job, jobs, strict=True)), self._decide, self._ended, self._crashed)
+
+    def tell(self, event: SessionEvent) -> None:
+        for listener in tuple(self.listeners):
+            listener(event)
+
+    @property
+    def has_pages(self) -> bool:
+        return self.memory is not None and bool(self.memory.entries)
+
+    def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
+        """Why a question cannot be answered, and waiting does not help."""
+        has_model = bool(self.models.reading.spec)
+        if not has_model and not self.models.apart:
+            return Obstacle.NO_MODEL
+        if not needs_memory or self.has_pages or self.state in UNDER_WAY:
+            return None
+        return Obstacle.NOTHING_READ if has_model else Obstacle.NO_READING_MODEL
+
+    # Commands
+
+    async def choose_models(self, model: str, asking_model: str) -> None:
+        """Choose by name, or by the settings. Raises EngineError for one that cannot be used."""
+        await self.models.choose(model, asking_model)
+        if self.models.reading.spec:
+            self._signal(Signal.MODEL_CHOSEN)
+            self._read_if_background()
+
+    async def use_model(self, model: str) -> None:
+        await self._drop_model(model)
+        self.choice.model_changed()
+        if not model:
+            return
+        try:
+            await self.models.choose_reading(model)
+        except GistreadError as error:
+            self._fail(error)
+            return
+        self._signal(Signal.MODEL_CHOSEN)
+        self._read_if_background()
+
+    async def use_asking_model(self, model: str) -> None:
+        await self.cancel_question()
+        await self.actor.stop(Job.BUILD)
+        await self.models.choose_asking(model)
+        if not self.artifacts.paused:
+            self._want_artifacts()
+        self.tell(told.ActivityChanged())
+
+    async def use_embedder(self, embedder: Embedder) -> None:
+        await self.cancel_question()
+        await self.actor.stop(Job.BUILD)
+        before, self.embedder = self.embedder, embedder
+        await before.close()
+
+    async def use_reader(self, reader: str) -> None:
+        await self.actor.stop(Job.BUILD)
+        self.reader = reader
+        self.artifacts.forget()
+        if self.state in (ReadingState.DONE, ReadingState.OFFERED):
+            self._want_artifacts()
+
+    async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
+        await self.cancel_question()
+        await self._stop_reading()
+        self.choice.want(wanted)
+        self._signal(Signal.MEMORY_CHOSEN)
+        if isinstance(wanted, MemoryHeader):
+            try:
+                self._show(await asyncio.to_thread(self.choice.load, wanted))
+            except GistreadError as error:
+                self._fail(error)
+                return
+        self._read_if_background()
+
+    async def show_saved_memory(self) -> None:
+        try:
+            memory = await asyncio.to_thread(self.choice.latest)
+        except GistreadError as error:
+            self.tell(told.Notice(str(error), is_problem=True))
+            return
+        if memory is not None and self.memory is None:
+            self._show(memory)
+
+    def pause(self) -> None:
+        self._signal(Signal.PAUSE)
+        self.artifacts.pause()
+
+    def resume(self) -> None:
+        self._end_told = False
+        if self.question and self.question.apart:
+            return
+        self.artifacts.resume()
+        if self.state is ReadingState.OFFERED and self.writer is not None:
+            self.choice.want(self.writer.memory.focus)
+        elif self.state is ReadingState.IDLE:
+            self.choice.want_own()
+        self.failure = None
+        self._signal(Signal.READ)
+
+    def build(self, *names: str) -> None:
+        self.artifacts.resume()
+        self.artifacts.want(*names)
+
+    def ask(self, question: Question) -> None:
+        if self.question is None:
+            self.question, self.steering = question, question.steering
+            self.tell(told.QuestionAsked(question.text))
+            self.tell(told.ActivityChanged())
+
+    async def cancel_question(self) -> None:
+        await self.actor.stop(Job.ANSWER)
+        if self.question is not None:
+            self._end_question(GistreadError("Cancelled."))
+
+    async def close(self) -> None:
+        await self.cancel_question()
+        await self._drop_model()
+        await self.models.close()
+        await self.embedder.close()
+
+    # The state machine: which jobs run now, and what follows from the end of one
+
+    def _signal(self, signal: Signal) -> None:
+        if (state := after(self.state, signal)) is not self.state:
+            self.state = state
+            self.tell(told.ActivityChanged())
+
+    def _decide(self) -> frozenset[Job]:
+        self._admit_question()
+        question = self.question
+        if question and question.apart and self.models.share_cores:
+            self._signal(Signal.YIELD)
+        jobs = jobs_for(
+            Situation(
+                self.state,
+                has_pages=self.has_pages,
+                question=question is not None,
+                answering=question is not None and question.admitted,
+                prompt_due=self._prompt_due,
+                check_due=self._check_due,
+                artifacts_due=self.artifacts.due,
+            )
+        )
+        has_ended = self.state not in UNDER_WAY and Job.PREPARE not in jobs
+        if has_ended and not self._end_told:
+            self.tell(told.ReadingEnded(self.state, self.failure))
+        self._end_told = has_ended
+        return jobs
+
+    def _admit_question(self) -> None:
+        """Begin with the question once its model and memory are there; end it if they will not come."""
+        question = self.question
+        if question is None or question.admitted:
+            return
+        if self.obstacle(needs_memory=question.needs_memory):
+            self._end_question(self.failure or NotReadyError("Nothing of this book has been read yet."))
+        elif self.has_pages or not question.needs_memory:
+            question.apart = self.models.apart
+            question.admitted = question.apart or self.state is not ReadingState.LOADING
+
+    def _ended(self, job: Job, error: Exception | None) -> None:
+        if error is not None and not isinstance(error, GistreadError):
+            self._crashed(error)
+            error = GistreadError("Internal error; see the log.")
+        match job:
+            case Job.LOAD | Job.READ if error is not None:
+                self._fail(error)
+            case Job.LOAD:
+                self._opened()
+            case Job.READ:
+                self._complete()
+                self.tell(told.MemoryComplete())
+            case Job.PREPARE:
+                self._prompt_due = False
+                self._want_artifacts()
+            case Job.CHECK:
+                self._checked, self._check_due = error is None, False
+            case Job.BUILD:
+                if error is not None:
+                    self.artifacts.forget()
+                    self.tell(told.Notice(str(error), is_problem=True))
+                self.tell(told.ActivityChanged())
+            case Job.ANSWER:
+                self._end_question(error)
+
+    def _opened(self) -> None:
+        """The model and its memory are open: read on in that one, or leave the one on show."""
+        assert self.writer is not None
+        own, info = self.writer.memory, self.models.reading.info
+        if self.choice.stays(self.memory, own):
+            self._signal(Signal.OPENED_OTHER)
+            if info is not None and (note := self.choice.note(self.memory, info)):
+                self.tell(told.Notice(note))
+            self._want_artifacts()
+        elif self.question and self.question.apart:
+            self._signal(Signal.YIELD)  # The memory that an answer rests on stays until it is whole.
+        else:
+            if self.memory is not own:
+                self._show(own)
+            self.tell(told.ReadingStarted(self.writer.pages, self.progress.seconds_left))
+            if own.complete:
+                self._complete()
+            else:
+                self._signal(Signal.OPENED)
+
+    def _complete(self) -> None:
+        self._signal(Signal.COMPLETE)
+        self._prompt_due = not self.models.apart
+        if self.models.apart:
+            self._want_artifacts()
+
+    def _fail(self, error: GistreadError) -> None:
+        self.failure = error
+        self._signal(Signal.FAIL)
+        if self.background:  # Else it is raised where the reading or the answer is awaited.
+            self.tell(told.Notice(str(error), is_problem=True))
+        self.tell(told.ActivityChanged())
+
+    def _crashed(self, error: Exception) -> None:
+        log.error("Internal error", exc_info=error)
+        self.tell(told.Crashed(error))
+
+    def _end_question(self, error: GistreadError | None) -> None:
+        self.question = None
+        self.tell(told.ActivityChanged())
+        self.tell(told.QuestionEnded(error))
+        self._signal(Signal.REGAIN)
+
+    async def _stop_reading(self) -> None:
+        await self.actor.stop(Job.LOAD, Job.READ, Job.PREPARE, Job.CHECK, Job.BUILD)
+        self.artifacts.forget()
+        self.failure, self._prompt_due = None, False
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+
+    async def _drop_model(self, instead: str = "") -> None:
+        """Let go of the model that reads. A question that another model answers goes on, if that model stays."""
+        apart = self.question is not None and self.question.apart
+        if not apart or (instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)):
+            await self.cancel_question()
+        await self._stop_reading()
+        self._check_due = self._checked = False
+        self._signal(Signal.MODEL_DROPPED)
+        await self.models.reading.let_go()
+
+    def _read_if_background(self) -> None:
+        if self.background:
+            self._signal(Signal.READ)
+
+    def _want_artifacts(self) -> None:
+        """Build what the reader needs, unless that is to wait for a question."""
+        prepares = self.background and self.config.prepare == "auto"
+        if prepares and self.memory is not None and self.memory.complete:
+            self.artifacts.want(*METHODS[self.reader].artifacts)
+
+    def _show(self, memory: GistMemory) -> None:
+        self.memory = memory
+        self.tell(told.MemoryOpened(memory))
+
+    def _on_engine_state(self, state: EngineState) -> None:
+        if state.phase is Phase.LOADING and state.notice and state.notice != self._engine_notice:
+            self.tell(told.Notice(state.notice))  # The model's process was lost and is being started again.
+        self._engine_notice = state.notice
+        self.tell(told.ActivityChanged())
+
+    def _on_reading(self, event: SessionEvent) -> None:
+        self.tell(event)
+        if isinstance(event, told.PageRead):
+            self._check_due = not self._checked
+            self.actor.wake()
+
+    # Jobs
+
+    async def _load(self) -> None:
+        engine = await self.models.load_reading()
+        if self.writer is None:
+            self.writer = await asyncio.to_thread(self.choice.open, engine.info)
+            if self.writer.notice:
+                self.tell(told.Notice(self.writer.notice))
+        await self.progress.expect(self.writer.memory, engine)
+
+    async def _read(self) -> None:
+        assert self.writer is not None
+        await self.progress.run(self.writer, await self.models.load_reading())
+
+    async def _prepare(self) -> None:
+        engine = await self.models.load_reading()
+        with suppress(GistreadError):  # Then the first question takes its time.
+            if self.memory is not None:
+                await prepare(self.memory, engine)
+
+    async def _check(self) -> None:
+        model = self.models.reading
+        if model.engine is not None and (line := await check_once(model.engine, model.spec, self.checks)):
+            self.tell(told.Notice(line))
+
+    async def _build(self) -> None:
+        engine = await self.models.load_reading()
+        assert self.memory is not None
+        await self.artifacts.run(self.memory, ArtifactModels(engine, self.embedder, answers=not self.models.apart))
+
+    async def _answer(self) -> None:
+        question, memory = self.question, self.memory or GistMemory(self.book, PAGE_SIZES["quality"], "")
+        assert question is not None
+        if question.until is not None:
+            memory = memory.until(question.until)
+        engine = await self.models.load_asking()
+        self.tell(told.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
+        options = ReaderOptions(
+            max_pages=self.config.max_pages,
+            choices=question.choices,
+            is_reliable=await asyncio.to_thread(self.checks.is_reliable, engine.info.fingerprint),
+            embedder=self.embedder,
+        )
+        await question.run(memory, engine, options, self.tell)

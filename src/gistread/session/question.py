@@ -1,0 +1,69 @@
+"""One question, from the moment it is asked until it is answered, steered by the person meanwhile."""
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+
+from gistread.engine.protocol import Engine
+from gistread.memory.model import GistMemory
+from gistread.readers.events import (
+    AnswerDelta,
+    Branched,
+    PartRead,
+    Planned,
+    Prepared,
+    ReaderEvent,
+    Steering,
+    Stopped,
+    TeamFormed,
+)
+from gistread.readers.options import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent
+
+
+@dataclass(slots=True)
+class Question:
+    """What is asked, of which part of the book, and how far the answer is."""
+
+    text: str
+    reader: str
+    steering: Steering = field(default_factory=Steering)
+    until: int | None = None
+    """Offset in the book: text behind it does not reach the model."""
+    choices: tuple[str, ...] = ()
+    state: AskingState = AskingState.WAITING
+    admitted: bool = False
+    """Its model and its memory are there, or being loaded for it."""
+    apart: bool = False
+    """Another model answers than the one that reads."""
+
+    @property
+    def needs_memory(self) -> bool:
+        return METHODS[self.reader].needs_memory
+
+    async def run(
+        self, memory: GistMemory, engine: Engine, options: ReaderOptions, tell: Callable[[SessionEvent], None]
+    ) -> None:
+        """Let the reader answer. Raises EngineError, UsageError."""
+        self.state = AskingState.PAGE
+        tell(ActivityChanged())
+        events: AsyncGenerator[ReaderEvent, None]
+        events = METHODS[self.reader].reader()(self.text, memory, engine, self.steering, options)
+        async for event in events:
+            if (state := _state_from(event, self.state)) is not self.state:
+                self.state = state
+                tell(ActivityChanged())
+            tell(QuestionProgress(event))
+
+
+def _state_from(event: ReaderEvent, before: AskingState) -> AskingState:
+    match event:
+        case Prepared():
+            return AskingState.ARTIFACTS
+        case TeamFormed() | PartRead():
+            return AskingState.TEXT
+        case Stopped() | AnswerDelta():
+            return AskingState.ANSWER
+        case Branched() | Planned():
+            return AskingState.PAGE
+    return before

@@ -1,0 +1,59 @@
+"""Reading one book with one model, page by page; stopping it keeps every finished page."""
+
+from collections.abc import Callable
+
+from gistread.engine.protocol import Engine, Priority
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, estimate, expected_pace, pace_of
+from gistread.memory.model import GistMemory, Page
+from gistread.memory.reading import PageFound as Found
+from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
+from gistread.memory.writer import MemoryWriter
+from gistread.session.events import ActivityChanged, Notice, PageFound, PageRead, PageStarted, SessionEvent
+
+
+class BookReading:
+    """Progress through the book, and the estimate of what is left."""
+
+    def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
+        self._tell = tell
+        self.page: Page | None = None
+        """The next page of the memory, while its gist is being made."""
+        self.seconds_left: float | None = None
+        self.tokens_per_word = TOKENS_PER_WORD
+        """Of the book; measured once a model is loaded."""
+        self._expected: Pace = UNKNOWN_PACE
+
+    async def expect(self, memory: GistMemory, engine: Engine) -> None:
+        """Estimate how long the rest of the book takes. Raises EngineError."""
+        if not memory.complete:
+            self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
+        self._expected = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
+        self._estimate(memory)
+
+    async def run(self, writer: MemoryWriter, engine: Engine) -> None:
+        """Read to the end of the book. Raises EngineError."""
+        notice, found = writer.notice, list[Page]()
+        try:
+            async for event in read_book(writer, engine, priority=Priority.BACKGROUND):
+                match event:
+                    case Found(page=page):
+                        found.append(page)
+                        self._tell(PageFound(page))
+                    case PageGisted(entry=entry, retries=retries):
+                        found = [page for page in found if page.start >= entry.page.end]
+                        self.page = None
+                        self._estimate(writer.memory)
+                        self._tell(PageRead(entry, retries))
+                        self._tell(ActivityChanged())
+                if writer.notice != notice:
+                    notice = writer.notice
+                    self._tell(Notice(notice, is_problem=True))
+                if found and self.page is None:
+                    self.page = found[0]
+                    self._tell(PageStarted(self.page))
+        finally:
+            self.page = None
+
+    def _estimate(self, memory: GistMemory) -> None:
+        self.seconds_left = estimate(memory, pace_of(memory, self._expected)).seconds_left

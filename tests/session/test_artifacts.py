@@ -1,0 +1,164 @@
+"""Artifacts that a reader needs are built while nobody asks: once, behind every question."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.engine.protocol import EmbedderInfo, EngineState, Phase, Priority
+from gistread.session import events
+from gistread.session.session import Session
+from tests.fake_embedder import FakeEmbedder
+from tests.session.told import CONFIG, Told, session_on, settle
+from tests.tui.books import long_book
+from tests.tui.scripted import SteppedEngine
+
+FACTS = "atomic facts"
+GRAPHREADER = replace(CONFIG, reader="graphreader")
+LONGAGENT = replace(CONFIG, reader="longagent")
+
+
+def says(text: str) -> str:
+    if FACTS in text:
+        return f"- This is paragraph {re.findall('paragraph ([0-9]+)', text)[0]} of the road. | road; river\n"
+    return "The road went on along the river."
+
+
+def extractions(engine: SteppedEngine) -> Counter[str]:
+    """How often the facts of each page were asked for."""
+    return Counter(call.text for call in engine.calls if FACTS in call.text)
+
+
+async def all_built(session: Session, told: Told) -> None:
+    """The book is read, and nothing is left to build."""
+    await told.until(lambda: told.of(events.ReadingEnded))
+    await settle(session)
+    await told.until(lambda: not session.building)
+
+
+async def test_what_the_reader_needs_is_built_once_after_the_gists_and_kept(tmp_path: Path) -> None:
+    for expected in ({1}, set()):
+        engine = SteppedEngine(says=says)
+        session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+        await session.use_model("fake")
+        await all_built(session, told)
+        assert set(extractions(engine).values()) == expected
+        assert {call.priority for call in engine.calls if FACTS in call.text} <= {Priority.BACKGROUND}
+        await session.close()
+
+
+async def test_a_question_comes_first_and_nothing_is_built_twice(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    await session.use_model("fake")
+    await told.until(lambda: len(told.of(events.ArtifactGrown)) > 2)
+    session.start_question("Who walked the road?")
+    await told.until(lambda: told.of(events.QuestionEnded))
+    assert not told.of(events.QuestionEnded)[0].problem
+    await settle(session)
+    await told.until(lambda: not session.building)
+    # What was under way when the question came is asked for again, with the question's priority.
+    assert sum(count > 1 for count in extractions(engine).values()) <= engine.info.parallel
+    assert Priority.INTERACTIVE in {call.priority for call in engine.calls if FACTS in call.text}
+    assert (await session.artifacts_left())["facts"].complete
+    await session.close()
+
+
+async def test_it_can_be_left_to_the_first_question(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    session, told = session_on(tmp_path, engine, long_book(40), replace(GRAPHREADER, prepare="when asked"))
+    await session.use_model("fake")
+    await all_built(session, told)
+    assert not extractions(engine)
+    await session.close()
+
+
+async def test_another_reader_stops_what_the_one_before_needed(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    await session.use_model("fake")
+    await told.until(lambda: told.of(events.ArtifactGrown))
+    await session.use_reader("readagent-s")
+    assert session.activity.artifact is None
+    known = sum(extractions(engine).values())
+    await settle(session)
+    await told.until(lambda: not session.building)
+    assert sum(extractions(engine).values()) == known
+    await session.use_reader("graphreader")
+    await told.until(lambda: session.activity.artifact is not None)
+    assert session.activity.artifact is not None
+    assert session.activity.artifact.done > 0
+    await session.close()
+
+
+async def test_a_pause_holds_what_is_built_and_resuming_goes_on_with_it(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    await session.use_model("fake")
+    await told.until(lambda: len(told.of(events.ArtifactGrown)) > 2)
+    await session.pause()
+    paused = session.activity.artifact
+    assert paused is not None
+    assert (paused.paused, session.building) == (True, False)
+    session.resume()
+    await settle(session)
+    await told.until(lambda: not session.building)
+    assert (await session.artifacts_left())["facts"].complete
+    assert session.activity.artifact is None
+    await session.close()
+
+
+async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) -> None:
+    class Unloaded(FakeEmbedder):
+        @property
+        def state(self) -> EngineState:
+            return EngineState(Phase.STOPPED)
+
+        async def start(self) -> EmbedderInfo:
+            raise AssertionError("nobody has asked for vectors")
+
+    session, told = session_on(tmp_path, SteppedEngine(says=says), long_book(40), GRAPHREADER, embedder=Unloaded())
+    await session.use_model("fake")
+    await all_built(session, told)
+    left = await session.artifacts_left()
+    assert left["facts"].complete
+    assert (left["vectors"].done, left["vectors"].total) == (0, 0)
+    await session.close()
+
+
+def parts_read(engine: SteppedEngine) -> Counter[str]:
+    """How often each part was evaluated ahead."""
+    return Counter(call.text for call in engine.calls if call.kind == "hold")
+
+
+async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says, pinnable_tokens=100_000)
+    session, told = session_on(tmp_path, engine, long_book(), LONGAGENT)
+    await session.use_model("fake")
+    await all_built(session, told)
+    assert set(parts_read(engine).values()) == {1}
+    assert (await session.artifacts_left("members"))["members"].complete
+    known = len(engine.calls)
+    session.start_question("Who walked the road?")
+    await told.until(lambda: told.of(events.QuestionEnded))
+    assert not any(call.kind == "hold" for call in engine.calls[known:])
+    mentions = [call for call in engine.calls[known:] if call.options == ("yes", "no")]
+    assert {call.text.partition("\n\n---\n")[0] for call in mentions} == set(parts_read(engine))
+    await session.close()
+
+
+async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -> None:
+    engines = {
+        name: SteppedEngine(says=says, pinnable_tokens=100_000, name=name, fingerprint=name)
+        for name in ("reads", "answers")
+    }
+    session, told = session_on(tmp_path, engines.__getitem__, long_book(), LONGAGENT)
+    await session.use_asking_model("answers")
+    await session.use_model("reads")
+    await all_built(session, told)
+    assert (await session.artifacts_left("members"))["members"].needless
+    assert not parts_read(engines["reads"])
+    await session.use_asking_model("")
+    await told.until(lambda: told.of(events.ArtifactGrown) and not session.building)
+    assert parts_read(engines["reads"])
+    await session.close()
