@@ -71,13 +71,16 @@ async def _on_screen(book: Book, folder: Path, jumps: int) -> tuple[list[float],
         while screen.session is None:
             await pilot.pause(0.05)
         idle = [await _turn(pilot, lambda: None) for _ in range(jumps)]
-        times = [await _turn(pilot, lambda: screen.jump(places.randrange(len(book.text)))) for _ in range(jumps)]
+        times = [
+            await _turn(pilot, lambda: screen.controllers.navigation.jump(places.randrange(len(book.text))))
+            for _ in range(jumps)
+        ]
         await pilot.press("slash")
         shown = []
         for end in range(1, len(_TYPED[0]) + 1):
             started = time.perf_counter()
             screen.prompt.query_one("#prompt-input").value = _TYPED[0][:end]  # type: ignore[attr-defined]
-            while screen.hits.words != _TYPED[0][:end]:
+            while screen.controllers.search.hits.words != _TYPED[0][:end]:
                 await pilot.pause()
             await pilot.pause()
             shown.append(1000 * (time.perf_counter() - started))

@@ -30,7 +30,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EngineError("No model was found on this machine.", "Install the starter.")
 
     default_paths().config_file.unlink()
-    monkeypatch.setattr("gistread.engine.model_source.default_model", nothing)
+    monkeypatch.setattr("gistread.engine.models.default_model", nothing)
 
 
 def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:
@@ -165,7 +165,7 @@ def test_converting_a_form_that_is_fast_already_does_nothing(
     run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     header = replace(read_header(tiny), layer_type="Q4_0", quantization="Q4_0")
-    monkeypatch.setattr("gistread.cli.converting.read_header", lambda path: header)
+    monkeypatch.setattr("gistread.cli.converting.header_of", lambda model: header)
     ran = run("models", "convert", tiny)
     assert ran.status == ExitStatus.DONE
     assert "needs no copy" in ran.err

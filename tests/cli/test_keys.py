@@ -18,7 +18,7 @@ def test_every_command_stands_under_its_place_with_its_keys(run: Run) -> None:
     for command in COMMANDS:
         if command.title:
             assert command.id in shown
-            assert command.place in shown
+            assert command.scope in shown
 
 
 def test_changed_keys_are_shown_and_wrong_ones_named(run: Run) -> None:

@@ -43,6 +43,7 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "files": 1,
                 "place": "",
                 "also": [],
+                "adapter": None,
                 "fits": True,
                 "fitting_context": 2048,
                 "memory_needed": document["models"][0]["memory_needed"],

@@ -98,7 +98,7 @@ def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "There is no model file"),
+        (None, "No such model file"),
         (b"", "empty"),
         (b"PK\x03\x04", "a zip archive, not a GGUF model"),
         (b"\n<!DOCTYPE html><title>Log in</title>", "a web page"),

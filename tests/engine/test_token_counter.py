@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gistread.engine.llama.token_counter import CLAIMED, TokenCounter, counter_of
+from gistread.engine.llama.token_counter import SUPPORTED, TokenCounter, counter_of
 from gistread.engine.llama.vocabulary import read_vocabulary
 from tests.book.data import needs_books, text_book
 from tests.vocabularies import CONTROL, NORMAL, PIECES, USER_DEFINED, LlamaVocabulary, trained, write_vocabulary
@@ -22,7 +22,7 @@ MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 Both = tuple[TokenCounter, LlamaVocabulary]
 
 
-@pytest.fixture(scope="session", params=CLAIMED)
+@pytest.fixture(scope="session", params=SUPPORTED)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """A counter and llama.cpp over one vocabulary of each kind, with tokens that were added to it."""
     path = tmp_path_factory.mktemp("vocabulary") / "kind.gguf"
@@ -81,7 +81,7 @@ def test_every_character_is_of_the_class_that_llama_cpp_has_it_in(both: Both) ->
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("pre", [pre for pre in CLAIMED if pre != "llama-bpe"])
+@pytest.mark.parametrize("pre", [pre for pre in SUPPORTED if pre != "llama-bpe"])
 def test_pairs_that_can_never_come_about_are_not_merged(pre: str, seed: int, tmp_path: Path) -> None:
     source = random.Random(seed)
     both = opened(
@@ -91,7 +91,7 @@ def test_pairs_that_can_never_come_about_are_not_merged(pre: str, seed: int, tmp
         assert_same(both, drawn_text(source))
 
 
-@pytest.mark.parametrize("pre", CLAIMED)
+@pytest.mark.parametrize("pre", SUPPORTED)
 def test_bytes_that_the_vocabulary_lacks_are_left_out(pre: str, tmp_path: Path) -> None:
     merges = trained(2, 200)
     used = set("".join(merges))

@@ -34,7 +34,7 @@ def put(folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields:
 
 async def marking(pilot: Pilot[None]) -> ReadingScreen:
     screen = await opened(pilot)
-    await until(pilot, lambda: screen.marks is not None)
+    await until(pilot, lambda: screen.controllers is not None)
     return screen
 
 

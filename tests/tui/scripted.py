@@ -130,7 +130,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
 
 async def opened(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once its book is on it and its session runs."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session is not None)
+    await until(pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session)
     screen = pilot.app.screen
     assert isinstance(screen, ReadingScreen)
     return screen

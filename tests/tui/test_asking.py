@@ -67,7 +67,7 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         await ask(pilot, "who lit it")
         await until(pilot, lambda: reader.questions == ["who lit it"])
         await until(pilot, lambda: "choosing a page" in text_of(app))
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(40, 1, "the road"), Expanded(40, OpenedBy.AGENT))
         await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
         assert "① page 40, the road" in text_of(app)
@@ -186,7 +186,7 @@ async def test_asking_without_a_model_says_what_to_do(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await opened(pilot)
         await pilot.press("a")
-        await until(pilot, lambda: "press m to choose one" in text_of(app))
+        await until(pilot, lambda: "Press m to choose one" in text_of(app))
 
 
 async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -248,7 +248,7 @@ async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: P
         await pilot.press("down")
         assert screen.question.value == ""
         await pilot.press("escape")
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
 
 
 async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
@@ -258,9 +258,9 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who lit it")
-        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         await pilot.press("tab")
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
         strip = lines(app)[-5:-2]
@@ -269,7 +269,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         reader.say(answered("Finch did."))
         await until(pilot, lambda: "Finch did." in text_of(app))
         await pilot.press("v")
-        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         assert "Finch did." in text_of(app)
 
 
@@ -282,6 +282,6 @@ async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: Scrip
         reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, OpenedBy.AGENT), answered(markup))
         await until(pilot, lambda: text_of(app).count(markup) == 2)
         await pilot.press("tab")
-        screen.unseen = True
-        screen.show_everything()
+        screen.panes.unseen_answer = True
+        screen.redraw_lines()
         await until(pilot, lambda: markup in lines(app)[-3])

@@ -165,7 +165,7 @@ async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "mine.toml" in text_of(app))
-        assert "There is no theme 'mine'" in text_of(app)
+        assert "Unknown theme 'mine'" in text_of(app)
 
 
 async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
         shown = text_of(app)
         line = next(line for line in shown.splitlines() if "Ask the book" in line)
         assert " z " in line
-        for title in ("Contents", "Pin or unpin a page", "Choose a theme", "Quit", "One screen on"):
+        for title in ("Contents", "Pin or unpin a page", "Choose a theme", "Quit", "Next screen"):
             assert title in shown
 
 

@@ -10,9 +10,9 @@ from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered
-from gistread.session import model_pair
+from gistread.session import models as session_models
 from gistread.tui.app import GistreadApp
-from gistread.tui.fetching import Fetching
+from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.model_rows import TITLES, Role, sections, without
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
@@ -28,7 +28,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     found = [model("large-model"), model("small-model"), embeds]
     monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(found))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
-    monkeypatch.setattr(model_pair, "fits_in_memory", lambda spec, config: True)
+    monkeypatch.setattr(session_models, "fits_in_memory", lambda spec, config: True)
     return found
 
 
@@ -63,7 +63,7 @@ async def test_a_model_for_questions_is_chosen_by_keys_and_answers_over_the_memo
         await until(pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path))
         await until(pilot, lambda: "large-model answers" in text_of(app))
         assert "read by small-model" in text_of(app)
-        assert engines["large-model"].state.phase in model_pair._UNLOADED
+        assert engines["large-model"].state.phase in session_models._UNLOADED
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
         await until(pilot, lambda: "large-model, over the memory of small-model." in text_of(app))
@@ -85,8 +85,8 @@ async def test_by_mouse_alone_a_model_for_questions_is_chosen_and_let_go_again(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "large-model answers" in text_of(app)
-        chosen = {Role.READING: app.model, Role.ASKING: app.asking_model}
-        app.push_screen(ModelScreen(chosen, Fetching(app)), app._use_model)
+        downloads = ModelDownloads(app, app.services, lambda: None)
+        app.push_screen(ModelScreen(app.settings.config, downloads), app._use_model)
         await until(pilot, lambda: "small-model" in text_of(app))
         line = app.screen.query_one("#model-role")
         await pilot.click(line, offset=(line.render().plain.index("questions") + 2, 0))

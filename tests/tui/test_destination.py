@@ -4,7 +4,7 @@ import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.counting import Count
-from gistread.tui.reading.destination import chapter_step, meant, paragraph_step
+from gistread.tui.reading.destination import chapter_step, destinations_of, paragraph_step
 from gistread.tui.reading.jumps import JumpList
 
 TITLES = (
@@ -35,7 +35,7 @@ def book() -> Book:
 
 def first(typed: str, here: int = 0, pages: tuple[int, ...] = (0, 300, 700)) -> str | int:
     """The title of the chapter that the first place begins, or its offset."""
-    places = meant(typed, book(), here, pages).destinations
+    places = destinations_of(typed, book(), here, pages).destinations
     starts = {chapter.start: chapter.title for chapter in book().chapters}
     return starts.get(places[0].offset, places[0].offset)
 
@@ -71,7 +71,7 @@ def test_shares_are_of_the_book_or_from_here() -> None:
 
 
 def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
-    said = [one.words for one in meant("chapter i:", book(), 0).destinations]
+    said = [one.words for one in destinations_of("chapter i:", book(), 0).destinations]
     assert [words.partition(",")[0] for words in said] == [
         "Book One › Chapter I: The Whale",
         "Book Two › Chapter I: The Storm",
@@ -82,14 +82,14 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
     ("typed", "said"), [("zebra", "No chapter"), ("page 9", "pages 1 to 1"), ("101%", "100%"), ("@999999", "ends at")]
 )
 def test_what_cannot_be_meant_is_said_in_words(typed: str, said: str) -> None:
-    found = meant(typed, book(), 0, (0, 300, 700))
+    found = destinations_of(typed, book(), 0, (0, 300, 700))
     assert not found.destinations
     assert said in found.problem
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "%", "²", "9" * 40, "@" * 50, "page", "٣", "+", "-%", "[", "\x00"])
 def test_anything_at_all_can_be_typed(typed: str) -> None:
-    meant(typed, book(), 0)
+    destinations_of(typed, book(), 0)
 
 
 def test_steps_end_at_the_ends_of_the_book() -> None:

@@ -33,7 +33,7 @@ SIZE = (110, 40)
 def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     """A hub with one model, which is the only one of the catalogue that fits this machine, and none on disk."""
     without_environment(monkeypatch)
-    monkeypatch.setattr("gistread.tui.fetching.this_machine", lambda: Machine(10**9, 0, 4))
+    monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     only_fetched(monkeypatch, paths_in(tmp_path))
     paths_in(tmp_path).config.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ async def asked_about(pilot: "Pilot[None]") -> None:
     """The question about the recommended one."""
     await choosing(pilot)
     await pilot.press(*"tiny", "enter")
-    await until(pilot, lambda: "Fetch tiny?" in text_of(pilot.app))
+    await until(pilot, lambda: "Download tiny?" in text_of(pilot.app))
 
 
 async def downloading(pilot: "Pilot[None]", part: Path) -> None:
@@ -117,8 +117,8 @@ async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         shown = text_of(app)
-        assert "Can be fetched, after asking" in shown
-        assert "No model that writes is here yet. One can be fetched, below" in shown
+        assert "Can be downloaded, after confirmation" in shown
+        assert "No language model on this machine yet. Choose one below to download it" in shown
         assert "cc0-1.0 · the largest that fits 1.0 GB of free memory" in shown
         assert "qwen3-1.7b" not in shown
         await pilot.press("down", "enter")
@@ -138,7 +138,7 @@ async def test_nothing_is_fetched_without_a_yes(app: GistreadApp, hub: FaultySer
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "Fetch tiny?" in text_of(app))
+        await until(pilot, lambda: "Download tiny?" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
     assert not hub.requests
@@ -169,8 +169,8 @@ async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         await click_on("tiny   recommended")
-        await until(pilot, lambda: "Fetch tiny?" in text_of(app))
-        await click_on("Fetch it")
+        await until(pilot, lambda: "Download tiny?" in text_of(app))
+        await click_on("Download")
         await until(pilot, placed.exists)
 
 
@@ -183,17 +183,17 @@ async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
         await until(pilot, lambda: " left" in text_of(app))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
-        await until(pilot, lambda: "fetching tiny" in text_of(app))
+        await until(pilot, lambda: "downloading tiny" in text_of(app))
         await pilot.press("m")
         await until(pilot, lambda: "Enter: pause or stop" in text_of(app) or "tiny" in text_of(app))
         await pilot.press(*"tiny", "enter")
-        await until(pilot, lambda: "Throw" in text_of(app) or "throw away" in text_of(app))
+        await until(pilot, lambda: "Discard" in text_of(app) or "discard" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "paused at" in text_of(app))
         here = part.stat().st_size
         hub.always = None
         await pilot.press("enter")
-        await until(pilot, lambda: "Go on" in text_of(app))
+        await until(pilot, lambda: "Resume" in text_of(app))
         await pilot.press("enter")
         await until(pilot, placed.exists)
     assert hub.gets()[-1].first == here
@@ -205,7 +205,7 @@ async def test_a_download_is_stopped_and_thrown_away(app: GistreadApp, hub: Faul
     async with app.run_test(size=SIZE) as pilot:
         await downloading(pilot, part)
         await pilot.press("enter")
-        await until(pilot, lambda: "throw away" in text_of(app))
+        await until(pilot, lambda: "discard" in text_of(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
         await until(pilot, lambda: "tiny   recommended" in text_of(app))
@@ -222,8 +222,8 @@ async def test_quitting_keeps_what_has_come_and_says_so(
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.press("q")
     assert 0 < part.stat().st_size < len(gguf)
-    assert app.fetching is not None
-    assert not app.fetching.downloads.running
+    assert app._downloads is not None
+    assert not app._downloads.downloads.running
 
 
 async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
@@ -235,9 +235,9 @@ async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
 
     async def ask_about_what_was_begun(pilot: "Pilot[None]") -> None:
         await choosing(pilot)
-        await until(pilot, lambda: "% is here" in text_of(pilot.app))
+        await until(pilot, lambda: "partial: " in text_of(pilot.app))
         await pilot.press("enter")
-        await until(pilot, lambda: "Throw away what has come" in text_of(pilot.app))
+        await until(pilot, lambda: "Discard the partial download" in text_of(pilot.app))
 
     app = new_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -259,7 +259,7 @@ async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
         await ask_about_what_was_begun(pilot)
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
-        await until(pilot, lambda: "% is here" not in text_of(app))
+        await until(pilot, lambda: "partial: " not in text_of(app))
 
 
 async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
@@ -270,7 +270,7 @@ async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: F
         await until(pilot, lambda: "agree to its terms" in text_of(app))
         hub.always = None
         await pilot.press("enter")
-        await until(pilot, lambda: "Go on" in text_of(app))
+        await until(pilot, lambda: "Resume" in text_of(app))
         await pilot.press("enter")
         await until(pilot, placed.exists)
 

@@ -53,7 +53,7 @@ async def asked(pilot: Pilot[None], reader: ScriptedReader, *events: ReaderEvent
 
 async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: object) -> None:
     """Walk the cursor of the answers down to a line of the last question."""
-    screen.to_pane(Pane.ANSWERS)
+    screen.panes.show(Pane.ANSWERS)
     await until(pilot, lambda: screen.focused is screen.answers_pane)
     wanted = line_key(len(screen.answers_pane.exchanges) - 1, line)
     for _ in range(60):
@@ -114,7 +114,7 @@ async def test_the_contents_say_in_which_chapters_the_passages_stand(tmp_path: P
         second = screen.book.chapters[1]
         reader.say(Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
-        screen.to_pane(Pane.BOOK)
+        screen.panes.show(Pane.BOOK)
         await pilot.press("t")
         await until(pilot, lambda: "■ 2 before the model" in text_of(app))
         (line,) = [line for line in lines(app) if "before the model" in line and "■ 2" in line]
@@ -133,9 +133,9 @@ async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path,
         await until(pilot, lambda: "page 12, being read" in text_of(app))
         await on_line(pilot, screen, (0, 12, 12))
         await pilot.press("enter")
-        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        await until(pilot, lambda: screen.panes.current is Pane.BOOK)
         await pilot.press("backspace")
-        await until(pilot, lambda: screen.pane is Pane.ANSWERS)
+        await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         assert "page 12, being read" in text_of(app)
 
 
@@ -156,7 +156,7 @@ async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again(
                 row = row_of(pilot, "down the tree:")
                 await pilot.click(offset=(lines(app)[row].index("down the tree:") + 2, row))
             else:
-                screen.to_pane(Pane.ANSWERS)
+                screen.panes.show(Pane.ANSWERS)
                 await pilot.pause()
                 screen.answers_pane.set_cursor(("work", 0))
                 await pilot.press("enter")
@@ -169,7 +169,7 @@ async def test_where_the_reader_did_nothing_else_that_is_said(tmp_path: Path, re
         await asked(pilot, reader, STARTED, DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
         await pilot.press("W")
-        await until(pilot, lambda: "There is nothing to show" in text_of(app))
+        await until(pilot, lambda: "No steps to show" in text_of(app))
 
 
 def _notes(first: int, last: int) -> list[ReaderEvent]:
@@ -188,7 +188,7 @@ async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_fr
     async with app.run_test(size=size) as pilot:
         screen = await asked(pilot, reader, STARTED, *_notes(1, 40))
         await until(pilot, lambda: "part 40 of 90" in text_of(app))
-        screen.to_pane(Pane.ANSWERS)
+        screen.panes.show(Pane.ANSWERS)
         await until(pilot, lambda: screen.focused is screen.answers_pane)
         await pilot.press("g")
         await until(pilot, lambda: "Note number 1." in text_of(app))

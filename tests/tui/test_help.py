@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.tui.commands import COMMANDS, Place
+from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.layout import Pane
 from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
 from tests.tui.books import small_book
@@ -17,14 +17,14 @@ SIZE = (110, 40)
 @pytest.mark.parametrize(
     ("first", "heading"),
     [
-        (places_first(Pane.BOOK), Place.MOVING),
-        (places_first(Pane.MEMORY), Place.MEMORY),
-        (places_first(Pane.ANSWERS), Place.READING),
-        (places_first(Pane.BOOK, selecting=True), Place.SELECTING),
-        (places_first(None, library=True), Place.LIBRARY),
+        (places_first(Pane.BOOK), Scope.MOVING),
+        (places_first(Pane.MEMORY), Scope.MEMORY),
+        (places_first(Pane.ANSWERS), Scope.READING),
+        (places_first(Pane.BOOK, selecting=True), Scope.SELECTING),
+        (places_first(None, library=True), Scope.LIBRARY),
     ],
 )
-def test_the_keys_of_where_one_is_come_first_and_none_is_missing(first: tuple[Place, ...], heading: Place) -> None:
+def test_the_keys_of_where_one_is_come_first_and_none_is_missing(first: tuple[Scope, ...], heading: Scope) -> None:
     shown = help_of({}, first)
     assert shown[0].heading == heading
     assert {line.title for line in shown} == {command.title for command in COMMANDS if command.title}
@@ -36,7 +36,7 @@ def test_the_keys_of_a_panel_come_before_those_of_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("search", "found"),
-    [("half screen", "Half a screen on"), ("R", "Read aloud, or stop"), ("memory page", "Go to the page")],
+    [("half screen", "Half a screen down"), ("R", "Read aloud, or stop"), ("memory page", "Go to the page")],
 )
 def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(search: str, found: str) -> None:
     assert any(line.says(search.split()) and line.title.startswith(found) for line in help_of({}, ()))
@@ -49,7 +49,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         await pilot.press("f1")
         await until(pilot, lambda: "Moving, in any pane" in text_of(app))
         await pilot.press(*"aloud")
-        await until(pilot, lambda: "Pause reading aloud" in text_of(app))
+        await until(pilot, lambda: "Pause or resume reading aloud" in text_of(app))
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
         await pilot.press(*" nothing at all")
@@ -66,7 +66,7 @@ async def test_the_memory_has_its_own_keys_first(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        screen.to_pane(Pane.MEMORY)
+        screen.panes.show(Pane.MEMORY)
         await pilot.pause()
         await pilot.press("f1")
         await until(pilot, lambda: "In the memory" in text_of(app))
@@ -95,7 +95,7 @@ async def test_everything_of_the_table_is_in_the_command_palette(tmp_path: Path)
         wanted = {
             command.title
             for command in COMMANDS
-            if command.title and command.place not in (Place.SELECTING, Place.LIBRARY)
+            if command.title and command.scope not in (Scope.SELECTING, Scope.LIBRARY)
         }
         assert wanted <= offered
         await pilot.press("ctrl+p")

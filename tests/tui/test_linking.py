@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.book.model import Book, Chapter, Link, Paragraph, ParagraphKind
-from gistread.tui.marking.layers import Layer
+from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 
@@ -59,7 +59,7 @@ def linked_book() -> Book:
 
 
 def chosen(screen: ReadingScreen) -> list[str]:
-    return [screen.book.text[mark.start : mark.end] for mark in screen.mark_layers.of(Layer.LINKS)]
+    return [screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.LINKS)]
 
 
 async def test_links_on_the_screen_are_chosen_in_turn(tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ async def test_without_a_link_enter_and_the_keys_say_so(tmp_path: Path) -> None:
         await pilot.press("5", "0", "%")
         await until(pilot, lambda: screen.book_pane.place > 0)
         await pilot.press(".")
-        await until(pilot, lambda: "There is no link on the screen" in text_of(app))
+        await until(pilot, lambda: "No link on the screen" in text_of(app))

@@ -102,11 +102,11 @@ async def test_a_note_is_written_shown_by_a_click_edited_and_deleted_and_comes_b
         await until(pilot, lambda: isinstance(app.screen, MarkScreen))
         await pilot.press("d")
         await until(pilot, lambda: kept(tmp_path) == [])
-        assert "U brings it back" in text_of(app)
+        assert "U restores it" in text_of(app)
         await pilot.press("U")
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].note == "Who?\nWhy?!"
-        assert screen.marks.marks[0].id == mark.id
+        assert screen.controllers.marks.marks[0].id == mark.id
 
 
 async def test_a_mark_is_worked_with_by_mouse_alone(tmp_path: Path) -> None:
@@ -222,6 +222,6 @@ async def test_bookmarks_and_letters_are_set_and_gone_to(tmp_path: Path) -> None
         await pilot.press("down", "enter")
         await until(pilot, lambda: screen.book_pane.place == first)
         await pilot.press("'", "z")
-        await until(pilot, lambda: "There is no mark z" in text_of(app))
+        await until(pilot, lambda: "No mark z" in text_of(app))
         await pilot.press("B")
         await until(pilot, lambda: len(store(tmp_path).marks(book.sha256)) == 2)

@@ -52,7 +52,7 @@ async def test_what_is_deleted_in_the_list_comes_back(tmp_path: Path, delete: st
         await pilot.press(undo, undo, undo)
         await until(pilot, lambda: len(kept(tmp_path)) == 3)
         assert [mark.id for mark in kept(tmp_path)] == [mark.id for mark in marks]
-        assert "Nothing was deleted" in text_of(app)
+        assert "No mark has been deleted" in text_of(app)
 
 
 async def test_an_empty_list_says_how_to_mark(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ async def test_an_empty_list_says_how_to_mark(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("l")
-        await until(pilot, lambda: "Nothing is marked yet" in text_of(app))
+        await until(pilot, lambda: "No marks yet" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
@@ -73,9 +73,9 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
         await marking(pilot)
         await pilot.press("l")
         await until(pilot, lambda: "Words of another edition" in text_of(app))
-        assert "lost its place" in text_of(app)
+        assert "not found in this version" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: "kept all the same" in text_of(app))
+        await until(pilot, lambda: "The mark is kept" in text_of(app))
 
 
 # Other gistreads, and disks
@@ -84,7 +84,7 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
 async def test_what_another_gistread_marks_appears_by_itself_also_in_the_open_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.tui.marking.actions.POLL_S", 0.05)
+    monkeypatch.setattr("gistread.tui.marking.controller.POLL_S", 0.05)
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -100,7 +100,7 @@ async def test_what_another_gistread_marks_appears_by_itself_also_in_the_open_li
 async def test_a_disk_that_refuses_is_said_and_the_mark_is_kept_when_it_takes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.tui.marking.actions.POLL_S", 0.05)
+    monkeypatch.setattr("gistread.tui.marking.controller.POLL_S", 0.05)
     blocking = paths_in(tmp_path).marks
     blocking.parent.mkdir(parents=True)
     blocking.write_text("a file where the folder should be")
@@ -108,7 +108,7 @@ async def test_a_disk_that_refuses_is_said_and_the_mark_is_kept_when_it_takes_it
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("V", "h")
-        await until(pilot, lambda: "cannot be kept yet" in text_of(app) or "cannot be read" in text_of(app))
+        await until(pilot, lambda: "cannot be saved yet" in text_of(app) or "cannot be read" in text_of(app))
         assert any("● Ada" in line for line in lines(app))
         blocking.unlink()
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
@@ -124,7 +124,7 @@ async def test_marks_that_could_not_be_kept_to_the_end_are_said_on_the_way_out(t
         await pilot.press("V", "h")
         await pilot.pause()
         await pilot.press("q")
-    assert "1 change" in screen.parting_words
+    assert "1 change" in screen.unsaved
 
 
 async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Pa
         screen = await marking(pilot)
         await pilot.press("space", "V", "V", *["right"] * 5, "h")
         await pilot.pause()
-        words = screen.marks.marks[0].place.exact
+        words = screen.controllers.marks.marks[0].place.exact
         place = screen.book.text[screen.book_pane.place :][:20]
         await pilot.press("q")
     assert UserData(paths_in(tmp_path).books).recent()
@@ -144,8 +144,8 @@ async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Pa
     again = app_on(path, tmp_path)
     async with again.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
-        await until(pilot, lambda: screen.marks.marks)
-        assert screen.marks.marks[0].place.exact == words
+        await until(pilot, lambda: screen.controllers.marks.marks)
+        assert screen.controllers.marks.marks[0].place.exact == words
         assert screen.book.text[screen.book_pane.place :][:20] == place
 
 
@@ -218,7 +218,7 @@ async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path:
     app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
     async with app.run_test(size=size) as pilot:
         screen = await marking(pilot)
-        await until(pilot, lambda: screen.marks.marks)
+        await until(pilot, lambda: screen.controllers.marks.marks)
         for keys in (
             ["V", "down", "V", "right", "down", ")", "}", "H", "escape", "h"],
             ["V", "e", "x", "ctrl+s", "B", "M", "a", "'", "escape", "'", "a"],
@@ -228,7 +228,7 @@ async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path:
             await pilot.press(*keys)
             await pilot.pause()
         assert isinstance(app.screen, ReadingScreen)
-        assert len(screen.marks.marks) >= 3
+        assert len(screen.controllers.marks.marks) >= 3
 
 
 async def test_a_click_beside_the_list_closes_it(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
         shown = text_of(app)
         assert "● fiction or other prose   as it looks" in shown
         assert "who proposes, who objects" in shown
-        assert "the one there is stays" in shown
+        assert "this one is kept" in shown
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
@@ -170,7 +170,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         for key in ("D", "Q"):
             await pilot.press(key)
-            await until(pilot, lambda: "press m to choose one" in text_of(app))
+            await until(pilot, lambda: "Press m to choose one" in text_of(app))
             assert isinstance(app.screen, ReadingScreen)
         await chooser(pilot, "C", MemoriesScreen)
         await pilot.press("j", "enter")

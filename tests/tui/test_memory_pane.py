@@ -74,7 +74,7 @@ async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path
         await until(pilot, lambda: "◆ pinned" in text_of(app))
         assert screen.memory_pane.view.pinned == {3}
         await pilot.press("o")
-        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        await until(pilot, lambda: screen.panes.current is Pane.BOOK)
         assert screen.book_pane.place == screen.memory_pane.memory.entry(3).page.start
         await pilot.press("backspace")
         await pilot.press("p")

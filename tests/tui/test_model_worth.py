@@ -6,8 +6,7 @@ import pytest
 
 from gistread.engine.model_files import ModelFile
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
-from gistread.tui.fetching import Fetching
-from gistread.tui.model_rows import Role
+from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.screens.model import ModelScreen
 from tests.tui.scripted import text_of, until
 from tests.tui.test_choosing import SIZE
@@ -22,15 +21,17 @@ async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_tol
     poor = CheckResult(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
 
     class Known:
-        def of(self, path: Path) -> CheckResult | None:
+        def get(self, path: Path) -> CheckResult | None:
             return poor if path.stem == "small-model" else None
 
     verdicts = CheckResults(tmp_path / "tried.json", "1")
-    monkeypatch.setattr(CheckResults, "of_files", lambda self: Known())
+    monkeypatch.setattr(CheckResults, "by_file", lambda self: Known())
     app, _ = app_with(tmp_path, model="/models/small-model.gguf")
     async with app.run_test(size=SIZE) as pilot:
         loaded = "3 of 3 layers on a card"
-        app.push_screen(ModelScreen({Role.READING: app.model}, Fetching(app), verdicts, loaded))
+        app.push_screen(
+            ModelScreen(app.settings.config, ModelDownloads(app, app.services, lambda: None), verdicts, loaded)
+        )
         await until(pilot, lambda: "● small-model" in text_of(app))
         shown = text_of(app)
         assert "many gists will be extractive · " in shown

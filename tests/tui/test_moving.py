@@ -43,7 +43,7 @@ async def test_the_number_is_in_the_key_line_while_it_waits(tmp_path: Path) -> N
         await until(pilot, lambda: lines(app)[-1].lstrip().startswith("42"))
         await pilot.press("escape")
         await until(pilot, lambda: "42" not in lines(app)[-1])
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
 
 
 @pytest.mark.parametrize(("keys", "share"), [(["4", "0", "%"], 0.4), (["5", "0", "G"], 0.5), (["2", "5", "g"], 0.25)])
@@ -90,7 +90,7 @@ async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: P
         await arrives(chapters[2], "2", "backspace")
         await arrives(chapters[5], "3", "]")
         await pilot.press("alt+right")
-        await until(pilot, lambda: "no later place" in text_of(app))
+        await until(pilot, lambda: "No later place" in text_of(app))
         assert screen.book_pane.place == chapters[5]
 
 
@@ -99,7 +99,7 @@ async def test_tab_is_still_tab(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab")
-        await until(pilot, lambda: screen.pane is Pane.MEMORY)
+        await until(pilot, lambda: screen.panes.current is Pane.MEMORY)
 
 
 async def test_stepping_through_chapters_is_one_jump_for_the_way_back(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ async def test_go_to_says_in_words_what_it_does_not_understand(tmp_path: Path) -
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         for words, said in (
-            ("zebra", "No chapter is called that"),
+            ("zebra", "No such chapter"),
             ("page 300", "The book has pages 1 to"),
-            ("140%", "A book has 100%"),
+            ("140%", "Enter a number from 0 to 100"),
             ("@99999999", "The book ends at"),
         ):
             await go_to(pilot, words)

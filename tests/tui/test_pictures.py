@@ -157,7 +157,7 @@ async def test_enter_goes_to_the_picture_in_the_book(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         gone: list[int] = []
-        screen.jump = lambda offset, top=0.0: gone.append(offset)
+        screen.controllers.navigation.jump = lambda offset, top=0.0: gone.append(offset)
         await pilot.press("i", "right", "enter")
         await until(pilot, lambda: gone == [book.images[1].start])
 

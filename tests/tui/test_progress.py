@@ -165,7 +165,7 @@ async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept
         screen = await opened(pilot)
         await until(pilot, lambda: "book 23 min left" in lines(app)[0])
         clock = Clock()
-        screen.progress.meter._now = clock
+        screen.controllers.context.progress.meter._now = clock
         for _ in range(5):
             clock.now += 60
             await pilot.press("space")
@@ -179,11 +179,11 @@ async def test_walking_through_the_memory_is_not_reading(tmp_path: Path) -> None
     async with app.run_test(size=(140, 40)) as pilot:
         screen = await opened(pilot)
         clock = Clock()
-        screen.progress.meter._now = clock
-        screen.to_pane(Pane.MEMORY)
+        screen.controllers.context.progress.meter._now = clock
+        screen.panes.show(Pane.MEMORY)
         await pilot.pause()
         for offset in range(0, 9000, 1500):
             clock.now += 60
             screen.book_pane.scroll_to_offset(offset)
             await pilot.pause()
-        assert screen.progress.meter.samples == []
+        assert screen.controllers.context.progress.meter.samples == []

@@ -129,7 +129,7 @@ async def test_no_size_of_terminal_is_too_small_or_too_large(tmp_path: Path, siz
         await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
         await pilot.press("escape", "space", "G", "g")
         await pilot.pause()
-        assert screen.pane in Pane
+        assert screen.panes.current in Pane
         if size == (20, 5):
             assert any("Lamp" in line for line in lines(app))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from gistread.session.events import ReadingState
-from gistread.tui.widgets.panes import BookPane
+from gistread.tui.widgets.book_pane import BookPane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, until
 
@@ -53,8 +53,8 @@ async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> 
         screen = await opened(pilot)
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         drawn = []
-        status = screen.hearing.show_status
-        screen.hearing.show_status = lambda: (drawn.append(1), status())
+        status = screen.lines.show_status
+        screen.lines.show_status = lambda: (drawn.append(1), status())
         for _ in range(1000):
             engine.be(engine.state)
         await pilot.pause(0.3)

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.search.book_search import SearchMode
 from gistread.tui.layout import Pane
-from gistread.tui.marking.layers import Layer
+from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.prompt import Prompt
@@ -20,19 +20,21 @@ NARROW, WIDE = (80, 24), (120, 40)
 
 def current(screen: ReadingScreen) -> str:
     """The words that are marked as the current hit."""
-    return " ".join(screen.book.text[mark.start : mark.end] for mark in screen.mark_layers.of(Layer.CURRENT_HIT))
+    return " ".join(
+        screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT)
+    )
 
 
 def in_view(screen: ReadingScreen) -> bool:
     start, end = screen.book_pane.visible_range
-    return all(start <= mark.start < end for mark in screen.mark_layers.of(Layer.CURRENT_HIT))
+    return all(start <= mark.start < end for mark in screen.controllers.context.layers.of(Layer.CURRENT_HIT))
 
 
 async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScreen:
     screen = pilot.app.screen
     assert isinstance(screen, ReadingScreen)
     await pilot.press(key, *("space" if letter == " " else letter for letter in words))
-    await until(pilot, lambda: screen.hits.words == words)
+    await until(pilot, lambda: screen.controllers.search.hits.words == words)
     await pilot.pause()
     return screen
 
@@ -62,7 +64,7 @@ async def test_escape_returns_to_where_one_was(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.scroll_offset.y > 100)
         await pilot.press("escape")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
-        assert not screen.mark_layers.of(Layer.HITS)
+        assert not screen.controllers.context.layers.of(Layer.HITS)
         assert screen.focused is screen.book_pane
 
 
@@ -82,7 +84,7 @@ async def test_n_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
             await until(pilot, lambda said=said: lines(app)[-2].rstrip().endswith(said))
             assert in_view(screen)
         await pilot.press("escape")
-        await until(pilot, lambda: not screen.mark_layers.of(Layer.HITS))
+        await until(pilot, lambda: not screen.controllers.context.layers.of(Layer.HITS))
         assert "/tea" not in lines(app)[-2]
 
 
@@ -95,12 +97,12 @@ async def test_backward_search_goes_backward(tmp_path: Path) -> None:
         here = screen.book_pane.place
         await search(pilot, "Chapter", "?")
         await pilot.press("enter")
-        first = screen.mark_layers.of(Layer.CURRENT_HIT)[0].start
+        first = screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start
         assert first < here
         await pilot.press("n")
-        await until(pilot, lambda: screen.mark_layers.of(Layer.CURRENT_HIT)[0].start < first)
+        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < first)
         await pilot.press("N")
-        await until(pilot, lambda: screen.mark_layers.of(Layer.CURRENT_HIT)[0].start == first)
+        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first)
 
 
 async def test_a_count_goes_that_many_hits_on_and_one_goes_on_from_where_one_has_scrolled(tmp_path: Path) -> None:
@@ -146,11 +148,14 @@ async def test_tab_takes_the_words_as_an_expression_then_ranks_them(tmp_path: Pa
         screen = await search(pilot, "t.a")
         await until(pilot, lambda: "not in the book" in text_of(app))
         await pilot.press("tab")
-        await until(pilot, lambda: screen.hits.mode is SearchMode.REGEX and len(screen.hits) > 0)
+        await until(
+            pilot,
+            lambda: screen.controllers.search.hits.mode is SearchMode.REGEX and len(screen.controllers.search.hits) > 0,
+        )
         await pilot.press("(")
         await until(pilot, lambda: "Not a regular expression: missing )" in text_of(app))
         await pilot.press("backspace", "tab")
-        await until(pilot, lambda: screen.hits.mode is SearchMode.RANKED)
+        await until(pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED)
 
 
 async def test_typing_fast_ends_with_what_was_typed_last(tmp_path: Path) -> None:
@@ -161,7 +166,12 @@ async def test_typing_fast_ends_with_what_was_typed_last(tmp_path: Path) -> None
         line = screen.query_one("#prompt-input")
         for words in ("t", "th", "the", "the r", "the ri", "paragraph 3", "paragraph 31", "paragraph 311"):
             line.value = words
-        await until(pilot, lambda: screen.hits.words == "paragraph 311" and len(screen.hits) == 1)
+        await until(
+            pilot,
+            lambda: (
+                screen.controllers.search.hits.words == "paragraph 311" and len(screen.controllers.search.hits) == 1
+            ),
+        )
         await until(pilot, lambda: in_view(screen))
 
 
@@ -174,7 +184,7 @@ async def test_the_list_of_all_hits_shows_their_context_and_leads_there(tmp_path
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: app.screen is screen and current(screen) == "Tomas")
         assert "/tomas  3 of 3" in lines(app)[-2]
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
 
 
 async def test_a_hit_in_the_list_can_be_clicked(tmp_path: Path) -> None:
@@ -197,7 +207,7 @@ async def test_the_list_fits_any_terminal_and_escape_changes_nothing(tmp_path: P
         await until(pilot, lambda: isinstance(app.screen, HitsScreen))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is screen)
-        assert not screen.mark_layers.of(Layer.HITS)
+        assert not screen.controllers.context.layers.of(Layer.HITS)
 
 
 async def test_a_letter_with_a_hundred_thousand_hits_is_only_marked_around_the_screen(tmp_path: Path) -> None:
@@ -205,10 +215,13 @@ async def test_a_letter_with_a_hundred_thousand_hits_is_only_marked_around_the_s
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await search(pilot, "a")
-        await until(pilot, lambda: len(screen.hits) > 90_000)
-        assert 0 < len(screen.mark_layers.of(Layer.HITS)) < 5_000
+        await until(pilot, lambda: len(screen.controllers.search.hits) > 90_000)
+        assert 0 < len(screen.controllers.context.layers.of(Layer.HITS)) < 5_000
         await pilot.press("enter", "G")
-        await until(pilot, lambda: screen.mark_layers.of(Layer.HITS)[-1].end > 0.99 * len(screen.book.text))
+        await until(
+            pilot,
+            lambda: screen.controllers.context.layers.of(Layer.HITS)[-1].end > 0.99 * len(screen.book.text),
+        )
 
 
 async def test_a_book_of_one_line_can_be_searched(tmp_path: Path) -> None:
@@ -249,4 +262,4 @@ async def test_a_search_can_be_done_with_the_mouse_but_for_its_words(tmp_path: P
         await pilot.click(offset=(1, 1))
         await until(pilot, lambda: app.screen is screen)
         await click("Esc clear")
-        await until(pilot, lambda: not screen.mark_layers.of(Layer.HITS))
+        await until(pilot, lambda: not screen.controllers.context.layers.of(Layer.HITS))

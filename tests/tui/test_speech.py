@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from gistread.config import Config
-from gistread.tui.marking.layers import Layer
 from gistread.tui.reading import speech
+from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.speech import Speaker, SpeechError, Voice, find_voice, sentences
 from tests.terminal import terminal
 from tests.tui.books import long_book, small_book
@@ -139,13 +139,13 @@ async def test_sentence_by_sentence_is_spoken_marked_and_followed_until_one_stop
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) >= 3)
         assert recorder.spoken[:2] == ["Chapter 1", "This is paragraph 0."]
-        (mark,) = screen.mark_layers.of(Layer.SPOKEN)
+        (mark,) = screen.controllers.context.layers.of(Layer.SPOKEN)
         assert screen.book.text[mark.start : mark.end] in recorder.spoken
         assert "stop reading" in text_of(app)
         assert screen.book_pane.scroll_offset.y == top
         await pilot.press("escape")
-        await until(pilot, lambda: not screen.aloud.running)
-        assert not screen.mark_layers.of(Layer.SPOKEN)
+        await until(pilot, lambda: not screen.controllers.speech.running)
+        assert not screen.controllers.context.layers.of(Layer.SPOKEN)
         assert not recorder.processes
         said = len(recorder.spoken)
         await pilot.pause(0.6)
@@ -174,13 +174,13 @@ async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: 
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) == 2)
         await pilot.press("P")
-        await until(pilot, lambda: screen.aloud.paused and not recorder.processes)
-        assert screen.mark_layers.of(Layer.SPOKEN)
+        await until(pilot, lambda: screen.controllers.speech.paused and not recorder.processes)
+        assert screen.controllers.context.layers.of(Layer.SPOKEN)
         await pilot.press("P")
         await until(pilot, lambda: len(recorder.spoken) == 3)
         assert recorder.spoken[1] == recorder.spoken[2]
         await pilot.press("R")
-        await until(pilot, lambda: not screen.aloud.running and not recorder.processes)
+        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
 
 
 async def test_only_what_is_selected_is_read(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ async def test_only_what_is_selected_is_read(tmp_path: Path) -> None:
         start = screen.book.text.index("She trimmed")
         screen.book_pane.select_range(start, start + 20)
         await pilot.press("R")
-        await until(pilot, lambda: recorder.spoken and not screen.aloud.running)
+        await until(pilot, lambda: recorder.spoken and not screen.controllers.speech.running)
         assert recorder.spoken == ["She trimmed it at dusk and again at midnight."]
 
 
@@ -201,7 +201,7 @@ async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
         screen = await opened(pilot)
         await pilot.press("R")
         await until(pilot, lambda: "no command no-such-voice" in text_of(app))
-        assert not screen.aloud.running
+        assert not screen.controllers.speech.running
 
 
 async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -
         screen = await opened(pilot)
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) > 12, seconds=60)
-        assert screen.progress.meter.samples == []
+        assert screen.controllers.context.progress.meter.samples == []
         await pilot.press("R")
 
 

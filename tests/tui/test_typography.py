@@ -51,11 +51,11 @@ async def test_the_panel_changes_the_book_beside_it(tmp_path: Path) -> None:
         names = [setting.key for setting in SETTINGS]
         await pilot.press(*["down"] * names.index("paragraphs"), "right")
         await pilot.pause()
-        assert app.config.paragraphs == "indent"
+        assert app.settings.config.paragraphs == "indent"
         assert screen.book_pane.block(3).first_indent > 0
         await pilot.press("backspace")
         await pilot.pause()
-        assert app.config.paragraphs == "gap"
+        assert app.settings.config.paragraphs == "gap"
         await pilot.press("escape")
         await pilot.pause()
         assert not screen.query(TypographyPanel)
@@ -73,7 +73,7 @@ async def test_the_panel_works_with_the_mouse_alone(tmp_path: Path) -> None:
         x = shown[y].index("▸")
         await pilot.click(offset=(x, y))
         await pilot.pause()
-        assert app.config.line_spacing == 1
+        assert app.settings.config.line_spacing == 1
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("line_spacing") == 1)
 

@@ -52,7 +52,7 @@ async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key(tmp_
         await pilot.press(">", ">", ">", ">")
         await until(pilot, lambda: zoomed(app) == "text")
         assert "with wet matches" in text_of(app) or "thirty years" in "\n".join(line[79:] for line in lines(app))
-        assert screen.pane is Pane.BOOK
+        assert screen.panes.current is Pane.BOOK
 
 
 async def test_one_zooms_by_mouse(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
         await pilot.press("tab", "<")
         await until(pilot, lambda: zoomed(app) == "chapter")
         await pilot.press("down", "down", "enter")
-        await until(pilot, lambda: screen.pane is Pane.BOOK)
+        await until(pilot, lambda: screen.panes.current is Pane.BOOK)
         assert screen.book_pane.place == screen.book.chapters[2].start
         await pilot.press("]", "]")
         fifth = screen.memory_pane.memory.page_at(screen.book.chapters[4].start).number
@@ -113,7 +113,7 @@ async def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await opened(pilot)
         await pilot.press("c")
-        await until(pilot, lambda: "There is no model yet" in text_of(app))
+        await until(pilot, lambda: "No model is loaded" in text_of(app))
 
 
 async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
@@ -174,5 +174,5 @@ async def test_on_a_small_screen_zooming_shows_the_memory(tmp_path: Path) -> Non
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("<")
-        await until(pilot, lambda: zoomed(app) == "chapter" and screen.pane is Pane.MEMORY)
+        await until(pilot, lambda: zoomed(app) == "chapter" and screen.panes.current is Pane.MEMORY)
         assert "I. The Lamp" in text_of(app)

@@ -5,6 +5,7 @@ known to be needed, so that `--help` and `--version` answer at once. What each c
 name.
 """
 
+import argparse
 import contextlib
 import importlib
 import os
@@ -21,6 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
+        if getattr(arguments, "adapter", None):
+            _add_adapter(arguments)
         command = importlib.import_module(f"gistread.cli.{arguments.command}")
         status: ExitStatus = command.run(arguments)
         sys.stdout.flush()
@@ -40,6 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         _report_defect(error)
         return ExitStatus.FAILED
+
+
+def _add_adapter(arguments: argparse.Namespace) -> None:
+    """Name the model of the command line, or of the settings, with the adapter of `--adapter`."""
+    from gistread.config import load_config
+    from gistread.engine.models import with_adapter
+    from gistread.paths import default_paths
+
+    spec = arguments.model or load_config(default_paths().config_file).model
+    arguments.model = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
 
 
 def _report_defect(error: Exception) -> None:

@@ -167,6 +167,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         default="reading",
         help="what to use it for (reading); the reading model also answers unless an asking model is set",
     )
+    add_adapter(use)
     add_formats(use)
     catalogue = actions.add_parser(
         "catalogue", help="list models to download, and which one suits this machine", allow_abbrev=False
@@ -311,7 +312,12 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`")
+    add_adapter(parser)
     parser.add_argument("--context", type=count(256), metavar="N", help="context length in tokens")
+
+
+def add_adapter(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--adapter", metavar="FILE", type=Path, help="LoRA adapter (GGUF) to use the model with")
 
 
 def add_asking_model(parser: argparse.ArgumentParser) -> None:

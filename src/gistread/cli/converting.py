@@ -7,11 +7,11 @@ from gistread.cli.loading import loaded
 from gistread.cli.output import say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle
-from gistread.engine.model_source import ModelSource
+from gistread.engine.model_source import ModelSource, header_of
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError, ExitStatus, StorageError
@@ -23,7 +23,7 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     if model.path is None:
         raise EngineError(f"{model.name} is on a server: its weights are not here.", "Name a GGUF file.")
     paths = default_paths()
-    header = read_header(model.path)
+    header = header_of(model)
     kept = Measurements(paths.measurements)
     info: EngineInfo | None = None
     if may_pay(header):

@@ -14,12 +14,12 @@ from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine, counted
 from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
-from gistread.engine.model_source import ModelSource
+from gistread.engine.model_source import ModelSource, header_of
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
@@ -97,7 +97,7 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
             async with loaded(model, config, line) as engine:
                 found.info = engine.info
         return
-    found.header = header = await asyncio.to_thread(read_header, model.path)
+    found.header = header = await asyncio.to_thread(header_of, model)
     kept = Measurements(default_paths().measurements)
     if measure:
         kept.forget(header.fingerprint)
@@ -128,7 +128,7 @@ def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> li
         return [Advice(f"{what}; {why}.", "Fetch this model as Q4_0, Q4_K_M or Q8_0.")]
     why = obstacle(header, folder, allow_large=False)
     return [
-        Advice(f"{what}; {why}." if why else f"{what}.", f"A faster copy of it: gistread models convert {header.name}")
+        Advice(f"{what}; {why}." if why else f"{what}.", f"A faster copy: gistread models convert {header.path.stem}")
     ]
 
 
@@ -163,7 +163,9 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("at once", f"{info.parallel} requests at first; more as long as they pay"),
         ]
     if header is not None:
-        rows.append(("model", f"{header.name} · {header.quantization} · {format_size(header.file_bytes)}"))
+        rows.append(("model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"))
+        if header.adapter:
+            rows.append(("adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"))
     if header is not None and info is not None:
         rows += [
             ("weights in use", info.weights),
@@ -173,7 +175,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
                 f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
             ),
             *(_fit_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
-            ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.name}"),
+            ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.path.stem}"),
         ]
         rows += _rates_rows(info)
     return rows
@@ -237,6 +239,7 @@ def _document(found: _Findings) -> Json:
         and {
             "name": header.name,
             "path": str(header.path),
+            "adapter": str(header.adapter) if header.adapter else None,
             "size": header.file_bytes,
             "quantization": header.quantization,
             "kv_bytes_per_token": header.kv_bytes_per_token,

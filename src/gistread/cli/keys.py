@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    from gistread.tui.commands import COMMANDS, Place, check_keys  # with Textual, which takes a third of a second
+    from gistread.tui.commands import COMMANDS, Scope, check_keys  # with Textual, which takes a third of a second
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
         say(problem)
-    places = list(Place)
-    commands = sorted(COMMANDS, key=lambda command: places.index(command.place))
+    scopes = list(Scope)
+    commands = sorted(COMMANDS, key=lambda command: scopes.index(command.scope))
     if arguments.json:
         write_json(
             {
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
                         "command": command.id,
                         "keys": [key.strip() for key in keymap.get(command.id, command.keys).split(",")],
                         "default": [key.strip() for key in command.keys.split(",")],
-                        "place": command.place,
+                        "place": command.scope,
                         "title": command.title,
                         "help": command.help,
                     }
@@ -49,8 +49,8 @@ def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator
 
     shown = [command for command in commands if command.title]
     widest = max(len(command.id) for command in shown)
-    for place, group in groupby(shown, key=lambda command: command.place):
-        yield f"{place}"
+    for scope, group in groupby(shown, key=lambda command: command.scope):
+        yield f"{scope}"
         for command in group:
             keys = " ".join(keys_of(command, keymap))
             yield f"  {keys:18} {command.id:{widest}}  {command.title}"
@@ -61,8 +61,8 @@ def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator
 def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
     """Every line stands behind a sign of comment, so that what is pasted changes nothing until one is taken away."""
     yield "[keys]"
-    for place, group in groupby(commands, key=lambda command: command.place):
-        yield f"# {place}"
+    for scope, group in groupby(commands, key=lambda command: command.scope):
+        yield f"# {scope}"
         for command in group:
             keys = keymap.get(command.id, command.keys)
             sign = "" if command.id in keymap else "# "

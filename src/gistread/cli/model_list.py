@@ -13,12 +13,12 @@ from typing import Any
 from gistread.cli.output import folded, one_line, say, write, write_json
 from gistread.config import load_config
 from gistread.engine.fetching.unfinished import unfinished_downloads
-from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
+from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
-from gistread.engine.models import find_models, resolve_model
-from gistread.engine.remote.address import is_address
+from gistread.engine.models import find_models
+from gistread.engine.this_machine import free_for_models
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults, FileCheckResults
 from gistread.paths import default_paths
@@ -39,8 +39,8 @@ def show_models(arguments: argparse.Namespace) -> ExitStatus:
         write_json(models_document(models, free, tried))
         return ExitStatus.DONE
     chosen = _chosen()
-    if isinstance(chosen, str):
-        write(f"* {chosen}")
+    if chosen is not None and chosen.server is not None:
+        write(f"* {chosen.name}")
     # Those that fit before those that do not; each by name, as they were found.
     for model in sorted(models, key=lambda model: availability_of(model, memory_fit_of(model, free))):
         write("\n".join(_lines(model, free, chosen, tried.get(model.path))))
@@ -100,6 +100,7 @@ def _document(model: ModelFile, free_bytes: int, verdict: CheckResult | None) ->
         "files": model.parts,
         "place": model.place,
         "also": list(model.aliases),
+        "adapter": str(model.adapter) if model.adapter else None,
         "fits": fit.enough if fit else None,
         "fitting_context": fit.context_tokens if fit else None,
         "memory_needed": fit.needed_bytes if fit else None,
@@ -108,14 +109,16 @@ def _document(model: ModelFile, free_bytes: int, verdict: CheckResult | None) ->
     }
 
 
-def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict: CheckResult | None) -> Iterator[str]:
-    is_chosen = isinstance(chosen, Path) and model.path.resolve() == chosen
+def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, verdict: CheckResult | None) -> Iterator[str]:
+    is_chosen = chosen is not None and chosen.path is not None and model.path.resolve() == chosen.path.resolve()
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:
         use = ["for --embedding-model"] if model.embeds else []
         yield folded(" · ".join([*facts(model), *use, *other_facts(model)]), _INDENT)
         if told := memory_fit_text(model, memory_fit_of(model, free_bytes)):
             yield folded(told, _INDENT)
+        if adapter := chosen.adapter if chosen and is_chosen else model.adapter:
+            yield folded(f"with the adapter {one_line(str(adapter))}", _INDENT)
         if verdict is not None:
             yield folded(f"tried here: {verdict.line}", _INDENT)
     else:
@@ -123,13 +126,11 @@ def _lines(model: ModelFile, free_bytes: int, chosen: Path | str | None, verdict
     yield f"{_INDENT}{one_line(str(model.path))}"
 
 
-def _chosen() -> Path | str | None:
-    """The file that the settings name, or the server. The list is shown whatever is wrong with them."""
+def _chosen() -> ModelSource | None:
+    """What the settings name. The list is shown whatever is wrong with them."""
     try:
         model = load_config(default_paths().config_file).model
-        if is_address(model):
-            return model
-        return resolve_model(model).resolve() if model else None
+        return find_source(model) if model else None
     except GistreadError as error:
         say(str(error))
         return None

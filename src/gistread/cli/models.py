@@ -11,8 +11,15 @@ from gistread.config import load_config, save_setting
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.model_search import whole_name
-from gistread.engine.model_source import find_source, settings_name
-from gistread.engine.models import STARTER, resolve_embedding_model, resolve_model
+from gistread.engine.model_source import find_source, header_of, settings_name
+from gistread.engine.models import (
+    STARTER,
+    STARTER_BASE,
+    resolve_embedding_model,
+    resolve_model,
+    split_adapter,
+    with_adapter,
+)
 from gistread.engine.remote.address import is_address
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
@@ -41,9 +48,12 @@ def _use(arguments: argparse.Namespace) -> ExitStatus:
         save_setting(default_paths().config_file, role.setting, setting)
         told = role.told.format(setting)
     else:
-        path = role.find(arguments.model).absolute()
+        name, adapter = split_adapter(arguments.model)
+        path = role.find(name).absolute()
         # The starter may move with its environment, so it is kept by name; a path is found at once, without a search.
-        setting = arguments.model if arguments.model == STARTER else str(path)
+        setting = with_adapter(name if name in (STARTER, STARTER_BASE) else str(path), adapter)
+        if adapter:
+            header_of(find_source(setting))  # before the first question: it must be made for this model
         save_setting(default_paths().config_file, role.setting, setting)
         told = role.told.format(whole_name(read_header(path, fingerprint=False).name))
     if arguments.json:

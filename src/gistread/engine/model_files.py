@@ -14,7 +14,7 @@ from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.llama.memory_estimate import ModelSizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
-from gistread.engine.model_search import FoundModel
+from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError
 
 
@@ -51,6 +51,8 @@ class ModelFile:
     """Other names of the same file: `--model` takes them, too."""
     sizes: ModelSizes | None = None
     """What it takes of the memory; None: not known."""
+    adapter: Path | None = None
+    """The LoRA adapter that it is used with unless another is named."""
 
     @property
     def embeds(self) -> bool:
@@ -146,6 +148,7 @@ def describe(found: FoundModel) -> ModelFile:
         place=found.place,
         aliases=found.aliases,
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
+        adapter=own_adapter(first.path),
     )
 
 

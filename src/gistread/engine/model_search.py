@@ -65,6 +65,17 @@ def starter_path() -> Path | None:
     return next((path for folder in folders for path in sorted(Path(folder).glob(f"*{SUFFIX}"))), None)
 
 
+def starter_adapter() -> Path | None:
+    """The LoRA adapter for the starter that comes with gistread (`training/`)."""
+    path = Path(__file__).with_name("starter") / "gistread.gguf"
+    return path if path.is_file() else None
+
+
+def own_adapter(path: Path) -> Path | None:
+    """The adapter that this model is used with unless another is named."""
+    return starter_adapter() if path == starter_path() else None
+
+
 def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
     for place in [*(ModelFolder("", folder) for folder in extra), *model_folders()]:
         for path in _files_under(place.path):

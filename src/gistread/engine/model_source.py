@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gistread.config import Config
 from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS
-from gistread.engine.llama.gguf import read_header
+from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.memory_estimate import batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.model_search import found_models
-from gistread.engine.models import default_model, resolve_model
+from gistread.engine.models import resolve_adapted
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths
@@ -33,6 +33,8 @@ class ModelSource:
     """Its file; None: it is on a server."""
     server: ServerAddress | None = None
     """Where it is, if it is not a file."""
+    adapter: Path | None = None
+    """The LoRA adapter to use it with."""
 
 
 def find_source(spec: str) -> ModelSource:
@@ -43,8 +45,8 @@ def find_source(spec: str) -> ModelSource:
     if is_address(spec):
         address = parse_address(spec)
         return ModelSource(str(address), None, address)
-    path = resolve_model(spec) if spec else default_model()
-    return ModelSource(path.stem, path)
+    path, adapter = resolve_adapted(spec)
+    return ModelSource(path.stem, path, adapter=adapter)
 
 
 def settings_name(spec: str) -> str:
@@ -84,7 +86,13 @@ def fits_in_memory(spec: str, config: Config) -> bool:
 
 def fingerprint_of(source: ModelSource) -> str:
     """What the engine will say of it once it is loaded; empty where only a server knows. Raises EngineError."""
-    return read_header(source.path).fingerprint if source.path is not None else ""
+    return header_of(source).fingerprint if source.path is not None else ""
+
+
+def header_of(source: ModelSource) -> GgufHeader:
+    """What the file of a model says, of the model with its adapter. Raises EngineError."""
+    assert source.path is not None
+    return read_adapted_header(source.path, source.adapter)
 
 
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
@@ -104,6 +112,7 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
 
     return LlamaEngine(
         source.path,
+        adapter=source.adapter,
         options=LoadOptions(
             context_tokens=config.context_tokens,
             gpu_layers=config.gpu_layers,

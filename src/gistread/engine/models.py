@@ -11,11 +11,23 @@ from pathlib import Path
 from gistread.engine.embedding_models import check_makes_vectors
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_files import ModelFile, describe
-from gistread.engine.model_search import SUFFIX, FoundModel, found_models, parts_of, starter_path, whole_name
+from gistread.engine.model_search import (
+    SUFFIX,
+    FoundModel,
+    found_models,
+    own_adapter,
+    parts_of,
+    starter_path,
+    whole_name,
+)
 from gistread.errors import EngineError, NoEmbeddingModelError
 
 STARTER = "starter"
-"""Names the model that comes as a Python package."""
+"""Names the model that comes as a Python package, with the adapter that comes with gistread."""
+STARTER_BASE = "starter-base"
+"""The same model without the adapter."""
+_AND = "+"
+"""Between a model and its adapter."""
 _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
 _FOR_VECTORS = "It is for --embedding-model, and for good with `gistread models use NAME --for embedding`."
@@ -41,12 +53,38 @@ def resolve_model(spec: str) -> Path:
 
     Raises EngineError when there is none, more than one, or it cannot be used.
     """
-    if spec == STARTER:
+    if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
         if starter is None:
             raise EngineError("The starter model is not installed.", f"Install it with: {_GET_STARTER}")
         return starter
     return _resolve(spec, "model", lambda model: model.usable)
+
+
+def resolve_adapted(spec: str) -> tuple[Path, Path | None]:
+    """The files of a model, or of the only one there is if `spec` is empty, and of its LoRA adapter: `MODEL+ADAPTER`.
+
+    The starter has its own adapter unless another is named, or `starter-base`. Raises EngineError.
+    """
+    name, adapter = split_adapter(spec)
+    path = resolve_model(name) if name else default_model()
+    if adapter is None:
+        return path, None if name == STARTER_BASE else own_adapter(path)
+    if not Path(adapter).expanduser().is_file():
+        raise EngineError(f"No such adapter: {adapter}.", "An adapter is the path of a GGUF file.")
+    return path, Path(adapter).expanduser().absolute()
+
+
+def split_adapter(spec: str) -> tuple[str, str | None]:
+    """The model's own name in `MODEL+ADAPTER`, and the path of the adapter."""
+    name, _, adapter = spec.rpartition(_AND)
+    is_adapter = adapter != spec and adapter.casefold().endswith(SUFFIX) and not Path(spec).expanduser().is_file()
+    return (name, adapter) if is_adapter else (spec, None)
+
+
+def with_adapter(spec: str, adapter: str | None) -> str:
+    """How to name a model with this adapter instead of its own, if any."""
+    return f"{split_adapter(spec)[0]}{_AND}{adapter}" if adapter else spec
 
 
 def resolve_embedding_model(spec: str) -> Path:

@@ -1,6 +1,6 @@
-"""The application: themes, keys, screens, and what happens when something is wrong.
+"""The application: themes, keys, screens, and what happens when something fails.
 
-Small on purpose. A defect ends it with one line; the details go to the log.
+A defect ends it with one line; the details go to the log.
 """
 
 import asyncio
@@ -23,19 +23,22 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from gistread.book.model import Book
-from gistread.config import Config, save_setting
+from gistread.config import Config
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
 from gistread.tui import commands, palette, themes
-from gistread.tui.commands import COMMANDS, Place
+from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.services import AppServices
+from gistread.tui.settings import Settings
 from gistread.tui.terminal_order import asked_to_leave_order
 from gistread.tui.text.cells import clean
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
-    from gistread.tui.fetching import Fetching
+    from gistread.session.session import Session
+    from gistread.tui.model_downloads import ModelDownloads
     from gistread.tui.model_rows import ModelChoice
 
 Opened = Path | Book
@@ -44,7 +47,7 @@ log = logging.getLogger("gistread.tui")
 
 
 class DefectError(Exception):
-    """A defect, as Textual is to show it: one line, on the way out."""
+    """A defect, shown by Textual as one line when the app ends."""
 
     def __init__(self, error: BaseException, log_file: Path) -> None:
         super().__init__(str(error))
@@ -52,16 +55,20 @@ class DefectError(Exception):
         self.__cause__ = error
 
     def __rich__(self) -> str:
-        return f"gistread has ended because of a defect of its own; the details are in {self.log_file}"
+        return f"Internal error; see {self.log_file}"
 
 
 class GistreadApp(App[None]):
-    """`book`: a path, a book that is open already, or None for the library. `model`: path or name of the
-    one to load at once; else the one in the settings."""
+    """Opens a book, or the library if `book` is None.
+
+    Args:
+        model: path or name of the model to load; empty for the one in the settings.
+        path: the file that an open book came from.
+    """
 
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
-    BINDINGS = commands.bindings(Place.ANYWHERE)
+    BINDINGS = commands.bindings(Scope.ANYWHERE)
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+p"
 
@@ -77,29 +84,34 @@ class GistreadApp(App[None]):
     ) -> None:
         super().__init__()
         self.paths = paths
-        self.config = config
-        self.user_data = UserData(paths.books)
-        self.make_engine = make_engine or self._new_engine
-        self.fetching: Fetching | None = None
-        """Of models; None until somebody looks at them."""
+        self.settings = Settings(replace(config, model=model or config.model), paths.config_file, self._warn)
+        self._downloads: ModelDownloads | None = None
+        """None until the person looks at models."""
         self.failure: GistreadError | None = None
-        """Why the app ended, where the person named something that cannot be used."""
+        """Why the app ended, if the book that was named cannot be opened."""
         self._first = book
         self._first_path = path
-        self.model = model or config.model
-        self.asking_model = config.asking_model
-        self.reader = config.reader
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
-        self.keymap, key_problems = commands.check_keys(config.keys)
+        keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
         self._register_themes()
+        self.services = AppServices(
+            paths=paths,
+            settings=self.settings,
+            user_data=UserData(paths.books),
+            keymap=keymap,
+            make_engine=make_engine or self._new_engine,
+            make_embedder=self._new_embedder,
+            download_note=lambda: self._downloads.note if self._downloads is not None else "",
+            cannot_open=self._cannot_open,
+        )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return palette.variable_defaults()
 
     def on_mount(self) -> None:
         self._end_by_signal()
-        self.set_keymap(self.keymap)
+        self.set_keymap(self.services.keymap)
         self.theme = self._first_theme()
         if self._first is None:
             self.action_library()
@@ -109,11 +121,10 @@ class GistreadApp(App[None]):
             self.notify(problem, severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
-        """Show this book."""
-        self.push_screen(ReadingScreen(book, path=path, model=self.model, asking_model=self.asking_model))
+        self.push_screen(ReadingScreen(book, self.services, path=path))
 
-    def cannot_open(self, error: GistreadError) -> None:
-        """The book that was to be shown cannot be read: the end where it was named, a notice in the library."""
+    def _cannot_open(self, error: GistreadError) -> None:
+        """End if the book was named when gistread was started; otherwise go back to the library."""
         if self._first is not None:
             self.failure = error
             self.exit(return_code=int(error.exit_status))
@@ -121,6 +132,10 @@ class GistreadApp(App[None]):
         self.pop_screen()
         self.notify(str(error), severity="error", timeout=10)
         self.action_library()
+
+    @property
+    def _session(self) -> "Session | None":
+        return self.reading.session if self.reading is not None else None
 
     @property
     def reading(self) -> ReadingScreen | None:
@@ -136,39 +151,30 @@ class GistreadApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """As Textual does, but never as markup or controls: books, models and files put words into notices."""
+        """Never as markup or control characters: notices quote books, models and files."""
         super().notify(clean(message), title=title, severity=severity, timeout=timeout, markup=False)
 
-    def save(self, key: str, value: str | int | bool) -> None:
-        """Remember a setting, in a thread; a disk that refuses is a notice."""
-
-        def write() -> None:
-            try:
-                save_setting(self.paths.config_file, key, value)
-            except GistreadError as error:
-                self.call_from_thread(self.notify, str(error), severity="warning")
-
-        self.run_worker(write, thread=True)
+    def _warn(self, text: str) -> None:
+        self.notify(text, severity="warning")
 
     # Commands
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every command that works on this screen, and every theme."""
+        """For the palette: every command that works on this screen, and every theme."""
         for command in COMMANDS:
             target = self._target(command, screen)
             if command.title and target is not None:
-                keys = " ".join(commands.keys_of(command, self.keymap))
-                yield SystemCommand(
-                    command.title, f"{keys}  {command.help}".strip(), self._runner(command.action, target)
-                )
+                keys = " ".join(commands.keys_of(command, self.services.keymap))
+                about = f"{keys}  {self.services.with_keys(command.help)}".strip()
+                yield SystemCommand(command.title, about, self._runner(command.action, target))
         for name, one in self._palettes.items():
             yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))
 
     def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
-        """What carries the command on this screen: the screen, or the pane that has the keys, or else another."""
+        """The node that has the command's action: the screen, the focused pane, or another pane."""
         if command.action.startswith("app."):
             return self
-        if command.place is Place.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
+        if command.scope is Scope.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
             return None
         name = command.action.partition("(")[0]
         nodes = (screen, screen.focused, *screen.query("#book, #memory"))
@@ -181,19 +187,19 @@ class GistreadApp(App[None]):
         return run
 
     def use_theme(self, name: str) -> None:
-        """Change at once, and remember."""
+        """Change the theme, and remember it."""
         self.theme = name
-        self.save("theme", name)
+        self.settings.set("theme", name)
 
     def action_choose_theme(self) -> None:
-        """The person's own themes are read anew, so that one can be made while looking at it."""
+        """The person's own themes are read again, so that one can be edited while it is shown."""
         from gistread.tui.screens.theme import ThemeScreen
 
         self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.user_themes)
         self._register_themes()
         before = self.theme if self.theme in self._palettes else themes.DEFAULT
         self.theme = before
-        self.mutate_reactive(GistreadApp.theme)  # its colours may be others now, under the same name
+        self.mutate_reactive(GistreadApp.theme)  # its file may have changed
 
         def chosen(name: str | None) -> None:
             if name is None:
@@ -204,14 +210,14 @@ class GistreadApp(App[None]):
         self.push_screen(ThemeScreen(list(self._palettes.values()), before, problems), chosen)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """As Textual says; but without colours those of the terminal are left out, which it takes for black."""
+        """Without colours, remove those of the terminal too: Textual would take them for black."""
         filters = super().get_line_filters()
         if self.no_color and self.native_ansi_color:
             return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
         return filters
 
     def _end_by_signal(self) -> None:
-        """A terminal that is closed, a system that shuts down: an end as by `q`, with nothing lost or left running."""
+        """When the terminal closes or the system shuts down, quit as usual: nothing is lost or left running."""
         if self.is_headless or sys.platform == "win32":
             return
         loop = asyncio.get_running_loop()
@@ -219,7 +225,7 @@ class GistreadApp(App[None]):
         loop.add_signal_handler(signal.SIGHUP, lambda: self._end_soon(signal.SIGHUP, self._hang_up))
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
-        """Begin to end, and see to it that there is an end: Textual waits for ever for a terminal that is gone."""
+        """Quit, with a time limit: Textual waits for ever for a terminal that is gone."""
         watchdog = threading.Timer(QUIT_S + 1.0, os._exit, (128 + number,))
         watchdog.daemon = True
         watchdog.start()
@@ -236,7 +242,7 @@ class GistreadApp(App[None]):
             self.register_theme(one.theme())
 
     def action_help(self) -> None:
-        """The keys of the screen and the pane that one is in, then all others."""
+        """Show the keys of the current screen and pane first, then all others."""
         from gistread.tui.screens.help import HelpScreen, help_of, lines_of_panel, places_first
         from gistread.tui.screens.library import LibraryScreen
 
@@ -246,16 +252,16 @@ class GistreadApp(App[None]):
             return
         reading = screen if isinstance(screen, ReadingScreen) else None
         first = places_first(
-            reading.pane if reading else None,
+            reading.panes.current if reading else None,
             selecting=reading is not None and reading.book_pane.selecting,
             library=isinstance(screen, LibraryScreen),
         )
         panel = [] if first else lines_of_panel(screen.active_bindings.values())
-        self.push_screen(HelpScreen(help_of(self.keymap, first, panel)))
+        self.push_screen(HelpScreen(help_of(self.services.keymap, first, panel)))
 
     def on_key(self, event: events.Key) -> None:
-        """Help also works over a panel, where Textual leaves the app's keys out."""
-        if self.screen.is_modal and event.key in commands.key_names(commands.BY_ID["help"], self.keymap):
+        """Open the help over a panel too, where Textual ignores the app's keys."""
+        if self.screen.is_modal and event.key in commands.key_names(commands.BY_ID["help"], self.services.keymap):
             event.stop()
             self.action_help()
 
@@ -264,10 +270,10 @@ class GistreadApp(App[None]):
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            self.push_screen(LibraryScreen(Books(self.paths)), self._open_from_library)
+            self.push_screen(LibraryScreen(Books(self.paths), self.services.keymap), self._open_from_library)
 
     async def _open_from_library(self, path: str | None) -> None:
-        """In place of the open book; without a choice and without a book there is nothing left to show."""
+        """Open the chosen book instead of the current one. With neither, quit."""
         current = self.reading
         if path is None:
             if current is None:
@@ -282,40 +288,34 @@ class GistreadApp(App[None]):
     def action_choose_reader(self) -> None:
         from gistread.tui.screens.reader import ReaderScreen
 
-        session = self.reading.session if self.reading is not None else None
-        self.push_screen(ReaderScreen(self.reader, session), self._use_reader)
+        async def use(reader: str | None) -> None:
+            if reader is not None:
+                self.settings.set("reader", reader)
+                if self._session is not None:
+                    await self._session.use_reader(reader)
 
-    async def _use_reader(self, reader: str | None) -> None:
-        """It answers the next question, and those of other days."""
-        if reader is None:
-            return
-        self.reader = reader
-        self.save("reader", reader)
-        if self.reading is not None and self.reading.session is not None:
-            await self.reading.session.use_reader(reader)
+        self.push_screen(ReaderScreen(self.settings.config.reader, self._session), use)
 
     async def action_choose_model(self) -> None:
         from gistread.engine.llama.library import installed_version
         from gistread.engine.model_text import placement_text
         from gistread.memory.check_results import CheckResults
-        from gistread.tui.fetching import Fetching
-        from gistread.tui.model_rows import Role
+        from gistread.tui.model_downloads import ModelDownloads
         from gistread.tui.screens.model import ModelScreen
 
-        self.fetching = self.fetching or Fetching(self)
-        chosen = {
-            Role.READING: self.model,
-            Role.ASKING: self.asking_model,
-            Role.EMBEDDING: self.config.embedding_model,
-        }
-        verdicts = CheckResults(self.paths.check_results, installed_version())
-        session = self.reading.session if self.reading is not None else None
-        info = session.info if session is not None else None
+        if self._downloads is None:
+            self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
+        results = CheckResults(self.paths.check_results, installed_version())
+        info = self._session.info if self._session is not None else None
         loaded = placement_text(info.placement) if info is not None and info.placement is not None else ""
-        self.push_screen(ModelScreen(chosen, self.fetching, verdicts, loaded), self._use_model)
+        self.push_screen(ModelScreen(self.settings.config, self._downloads, results, loaded), self._use_model)
+
+    def _redraw_lines(self) -> None:
+        if self.reading is not None and self.reading.is_mounted:
+            self.reading.redraw_lines()
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
-        """A model was chosen for something, none (empty), or nothing. It is remembered, and used for the open book."""
+        """Remember a model that was chosen for a role, and use it for the open book. An empty name means none."""
         if choice is None:
             return
         from gistread.engine.model_source import settings_name
@@ -326,63 +326,60 @@ class GistreadApp(App[None]):
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
-        reading = self.reading
+        self.settings.set(choice.role.setting, model)
+        session = self._session
+        if session is None:
+            return
         match choice.role:
             case Role.READING:
-                self.model = model
-                self.save("model", model)
-                if reading is not None:
-                    await reading.use_model(model)
+                await session.use_model(model)
             case Role.ASKING:
-                self.asking_model = model
-                self.save("asking_model", model)
-                if reading is not None:
-                    await reading.use_asking_model(model)
+                await session.use_asking_model(model)
+                name = session.activity.asking_model
+                self.notify(f"{name} will answer questions." if name else "The reading model also answers questions.")
             case Role.EMBEDDING:
-                self.config = replace(self.config, embedding_model=model)
-                self.save("embedding_model", model)
-                if reading is not None and reading.session is not None:
-                    await reading.session.use_embedder(self.new_embedder())
+                await session.use_embedder(self._new_embedder())
 
     async def action_quit(self) -> None:
-        """At once; what is slow to end has two seconds."""
-        parting = ""
-        if self.fetching is not None:
+        """Quit; what is slow to close has two seconds."""
+        message = ""
+        if self._downloads is not None:
             with contextlib.suppress(TimeoutError):
-                parting = await asyncio.wait_for(self.fetching.close(), QUIT_S)
+                message = await asyncio.wait_for(self._downloads.close(), QUIT_S)
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
-            parting = "\n".join(filter(None, [self.reading.parting_words, parting]))
-        self.exit(message=parting or None)
+            message = "\n".join(filter(None, [self.reading.unsaved, message]))
+        await self.settings.close()
+        self.exit(message=message or None)
 
-    def on_unmount(self) -> None:
-        if self.fetching is not None:
-            self.fetching.downloads.halt()
+    async def on_unmount(self) -> None:
+        if self._downloads is not None:
+            self._downloads.downloads.halt()
+        await self.settings.close()
 
-    # What is wrong
+    # Errors
 
     def _first_theme(self) -> str:
-        name = self.config.theme
+        name = self.settings.config.theme
         if name and name not in self._palettes:
-            self._problems.append(f"There is no theme {name!r}; there are {', '.join(self._palettes)}.")
+            self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
         if name in self._palettes:
             return name
         return themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
 
     def _new_engine(self, model: str) -> "Engine":
-        """In a thread: finding a model by its name reads headers. Raises EngineError."""
         from gistread.engine.model_source import find_source, new_engine
 
-        return new_engine(find_source(model), self.config, self.paths)
+        return new_engine(find_source(model), self.settings.config, self.paths)
 
-    def new_embedder(self) -> "Embedder":
-        """For one book; which model it is, is found out when it is first needed."""
+    def _new_embedder(self) -> "Embedder":
+        """For one book. Its model is looked up when it is first needed."""
         from gistread.engine.llama.embedder import LlamaEmbedder
         from gistread.engine.models import find_embedding_model
 
         return LlamaEmbedder(
-            lambda: find_embedding_model(self.config.embedding_model, "dense"), log=self.paths.worker_log
+            lambda: find_embedding_model(self.settings.config.embedding_model, "dense"), log=self.paths.worker_log
         )
 
     def _handle_exception(self, error: Exception) -> None:
@@ -393,16 +390,14 @@ class GistreadApp(App[None]):
 
 
 def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None) -> int:
-    """Show the app until the person leaves; return the exit status.
+    """Run the app until the person quits; return the exit status.
 
-    `path` is where a book that is open already came from. Raises UsageError without a terminal, and the error of
-    a book that was named and cannot be read.
+    `path` is the file an open book came from. Raises UsageError without a terminal, GistreadError if the named book
+    cannot be read.
     """
     in_browser = bool(os.environ.get("TEXTUAL_DRIVER"))
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "There is no terminal to show a book on.", "`gistread index` and `gistread ask` work without one."
-        )
+        raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
     _log_to(paths.log_file)
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
     with asked_to_leave_order(config.bidi, os.environ):
@@ -413,7 +408,7 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
 
 
 def _log_to(path: Path) -> None:
-    """Defects go to a file; a file that cannot be written is done without."""
+    """Log defects to a file, if it can be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(path, encoding="utf-8", delay=True)

@@ -1,273 +1,264 @@
-"""Everything a person can do, in one table: key bindings, palette entries, help and key line are made from it.
+"""Every command in one table, from which key bindings, palette, help and key line are made.
 
-A command names an action; the widget or screen of its place carries the method `action_…`. Nothing here knows
-widgets. Keys are changed in the settings (`[keys]`, command id = "key,key").
+Keys are changed in the settings (`[keys]`, command id = "key,key").
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from textual.binding import Binding, BindingType
 
 
-class Place(StrEnum):
+class Scope(StrEnum):
     """Where a command works. Its value is the heading in the help."""
 
-    MOVING = "Moving, in any pane"
     READING = "Reading and asking"
     MEMORY = "In the memory"
     SELECTING = "While selecting by keyboard"
+    MOVING = "Moving, in any pane"
     LIBRARY = "In the library"
     ANYWHERE = "Anywhere"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    scope: Scope
     id: str
     keys: str
     """Textual's key names, separated by commas."""
     action: str
+    """Textual action of the widget or screen with this scope; see `run`."""
     title: str
-    """A verb phrase for palette and help; empty for one of a family that another command stands for."""
-    place: Place
+    """A verb phrase for palette and help; empty for one of a family that another command represents."""
     help: str = ""
+    """`{command-id}` stands for that command's key."""
     short: str = ""
-    """One word for the key line at the bottom of the screen; empty: not shown there."""
+    """One word for the key line; empty: not shown there."""
     panes: str = "book memory answers"
-    """In which panes the key line shows it."""
+    """Panes in which the key line shows it."""
 
     def binding(self) -> Binding:
         return Binding(self.keys, self.action, self.title, show=False, id=self.id)
 
 
-M, R, G, S, L, A = Place.MOVING, Place.READING, Place.MEMORY, Place.SELECTING, Place.LIBRARY, Place.ANYWHERE
+def run(path: str, *arguments: object) -> str:
+    """The action of the reading screen that calls a controller's method: `run("search.next_hit")`."""
+    return f"run({', '.join(map(repr, (path, *arguments)))})"
+
+
+def _commands(scope: Scope, *rows: tuple[str, ...]) -> Iterator[Command]:
+    for row in rows:
+        yield Command(scope, *row)
+
 
 COMMANDS: tuple[Command, ...] = (
-    Command("ask", "a", "ask", "Ask the book", R, "Type a question; Up and Down bring earlier ones back.", "ask"),
-    Command("choose-reader", "A", "app.choose_reader", "Choose a reader", A, "How questions are answered."),
-    Command(
-        "choose-model",
-        "m",
-        "app.choose_model",
-        "Choose a model",
-        A,
-        "To read, to answer, to search with.",
-        "model",
+    *_commands(
+        Scope.READING,
+        ("ask", "a", run("questions.ask"), "Ask the book", "Up and Down bring back earlier questions.", "ask"),
+        ("choose-preset", "D", run("memories.choose_preset"), "Choose a preset", "Fiction, a meeting, a paper …"),
+        ("read-for", "Q", run("memories.read_for"), "Read for a question", "Makes a memory for one question or task."),
+        ("choose-memory", "C", run("memories.choose_memory"), "Choose a memory", "By model, preset and task."),
+        ("contents", "t", run("navigation.contents"), "Contents", "Go to a chapter.", "contents", "book"),
+        (
+            *("open-page", "enter", "open_page", "Open or close a page; follow a link"),
+            *("In the memory, inline; in the book, the chosen link or note; in an answer, the line.", "open"),
+            "memory answers",
+        ),
+        ("pin", "p", run("pages.pin"), "Pin or unpin a page", "The next question can read it.", "pin", "memory"),
+        ("zoom-out", "<", run("zoom.step", -1), "Zoom out", "From text to pages, chapters and the whole book."),
+        ("zoom-in", ">", run("zoom.step", 1), "Zoom in", "Remembered for each book.", "zoom", "memory"),
+        (
+            *("make-coarser", "c", run("zoom.summarise"), "Summarise chapters and book"),
+            "For the zoomed-out memory and for long memories.",
+        ),
+        ("refuse", "x", run("questions.refuse_page"), "Refuse the opened page", "The agent goes on without it."),
+        ("stop-lookups", "s", run("questions.answer_now"), "Answer now", "With the pages that are already open."),
+        (
+            "cancel",
+            "escape",
+            "cancel",
+            "Cancel, pause, back",
+            "The question; else back to the book; else pause reading.",
+        ),
+        ("resume", "r", "resume", "Resume reading", "After a pause or an error."),
+        (
+            "follow",
+            "f",
+            run("pages.toggle_follow"),
+            "Link the panes",
+            "Book and memory scroll together.",
+            "follow",
+            "memory",
+        ),
+        ("next-pane", "tab", run("panes.next"), "Next pane", "Book, memory, question.", "pane"),
+        ("previous-pane", "shift+tab", run("panes.previous"), "Previous pane"),
+        (
+            *("show-work", "W", run("sources.toggle_work"), "Show or hide the reader's steps"),
+            *("The tree it walked, its notes, its members. {open-page} follows a line.", "steps", "answers"),
+        ),
+        ("answers", "v", run("panes.toggle_answers"), "Show or hide the answers", "", "answers", "answers"),
+        ("citation-1", "1", run("sources.follow", 1), "Follow a source: 1 to 9", "In the memory and in the book."),
+        *((f"citation-{n}", str(n), run("sources.follow", n), "") for n in range(2, 10)),
+        ("back", "backspace,ctrl+o,alt+left", run("navigation.back"), "Go back", "To where you were before a jump."),
+        ("forward", "alt+right,ctrl+i", run("navigation.forward"), "Go forward", "After going back."),
+        ("go-to", ":,ctrl+g", run("go_to.ask"), "Go to …", "A percentage, page, chapter, title or offset."),
+        (
+            "find",
+            "/",
+            run("search.find"),
+            "Search the book",
+            "As you type; Tab: exact, regex, ranked.",
+            "search",
+            "book",
+        ),
+        ("find-backward", "question_mark", run("search.find_backward"), "Search backward"),
+        ("next-hit", "n", run("search.next_hit"), "Next search hit"),
+        ("previous-hit", "N", run("search.previous_hit"), "Previous search hit"),
+        ("all-hits", "ctrl+f", run("search.list_hits"), "List all search hits", "With context and chapter."),
+        ("next-link", "full_stop", run("links.next"), "Next link or note in view", "{open-page} follows it."),
+        ("previous-link", "comma", run("links.previous"), "Previous link or note in view"),
+        ("percent", "%", run("go_to.percent"), "Go to a percentage", "40{percent} goes to 40%."),
+        ("next-chapter", "]", run("navigation.next_chapter"), "Next chapter"),
+        ("previous-chapter", "[", run("navigation.previous_chapter"), "Previous chapter"),
+        ("next-paragraph", ")", run("navigation.next_paragraph"), "Next paragraph"),
+        ("previous-paragraph", "(", run("navigation.previous_paragraph"), "Previous paragraph"),
+        (
+            *("select", "V", run("marks.select"), "Select text"),
+            *("Arrows move the caret, {caret-anchor} begins the selection, arrows extend it.", "select"),
+        ),
+        ("copy", "y", run("marks.copy"), "Copy the selection", "To the clipboard, also over SSH."),
+        ("highlight", "h", run("marks.highlight"), "Highlight the selection", "Again: remove the highlight."),
+        ("highlight-color", "H", run("marks.choose_color"), "Choose the highlight colour"),
+        ("note", "e", run("marks.note"), "Write or edit a note", "On the selection or on the clicked mark."),
+        ("bookmark", "B", run("marks.bookmark"), "Set a bookmark here", "Again: remove it."),
+        ("set-mark", "M", run("marks.set_letter"), "Set a letter mark", "Like m in vim."),
+        ("go-to-mark", "'", run("marks.go_to_letter"), "Go to a letter mark", "Twice: go back."),
+        (
+            "marks",
+            "l",
+            run("marks.list_marks"),
+            "List all marks",
+            "Filter, go to, delete and restore.",
+            "marks",
+            "book",
+        ),
+        ("undo-deletion", "U", run("marks.undo"), "Restore a deleted mark"),
+        ("look-up", "w", run("marks.look_up"), "Look up the word", "In the dictionary named in the settings."),
+        (
+            "export",
+            "E",
+            run("marks.export"),
+            "Export marks, notes and questions",
+            "Markdown, JSON, or the book as text.",
+        ),
+        ("typography", "=", run("typography.toggle_panel"), "Typography", "All settings, previewed in the book."),
+        ("wider-text", "+", run("typography.wider"), "Wider text"),
+        ("narrower-text", "-", run("typography.narrower"), "Narrower text"),
+        ("columns", "|", run("typography.columns"), "One or two columns", "Two where there is room."),
+        ("focus-mode", "z", run("typography.focus_mode"), "Focus mode", "Only the text; again: everything."),
+        (
+            "read-aloud",
+            "R",
+            run("speech.toggle"),
+            "Read aloud, or stop",
+            "The selection, or from the first visible sentence.",
+        ),
+        ("pause-speech", "P", run("speech.pause"), "Pause or resume reading aloud"),
+        ("picture", "i", run("images.show_next"), "Show a picture", "The first in view, or the next in the book."),
     ),
-    Command(
-        "choose-preset", "D", "choose_preset", "Choose what the book is read as", R, "Fiction, a meeting, a paper …"
+    *_commands(
+        Scope.SELECTING,
+        *(
+            (f"{move}-{direction}-{unit}", key, f"{move}('{unit}', '{direction}')", title)
+            for move, direction, unit, key, title in (
+                ("caret", "next", "word", "right", "Caret to the next word"),
+                ("caret", "previous", "word", "left", "Caret to the previous word"),
+                ("caret", "next", "row", "down,j", "Caret to the next line"),
+                ("caret", "previous", "row", "up,k", "Caret to the previous line"),
+                ("caret", "next", "sentence", ")", "Caret to the next sentence"),
+                ("caret", "previous", "sentence", "(", "Caret to the previous sentence"),
+                ("caret", "next", "paragraph", "}", "Caret to the next paragraph"),
+                ("caret", "previous", "paragraph", "{", "Caret to the previous paragraph"),
+                ("extend", "next", "word", "shift+right", "Extend by a word; starts a selection"),
+                ("extend", "previous", "word", "shift+left", "Extend back by a word"),
+                ("extend", "next", "row", "shift+down", "Extend by a line"),
+                ("extend", "previous", "row", "shift+up", "Extend back by a line"),
+            )
+        ),
+        ("caret-anchor", "V,v", "anchor", "Begin the selection here", "Arrows extend it."),
+        ("drop-selection", "escape", "drop_selection", "Clear the selection"),
     ),
-    Command(
-        "read-for", "Q", "read_for", "Read for a question", R, "The model reads it again, and keeps what bears on that."
+    *_commands(Scope.MEMORY, ("go-to-page", "o", "go_to_page", "Go to the page in the book", "", "go to", "memory")),
+    *_commands(
+        Scope.MOVING,
+        ("page-down", "space,pagedown", "page_down", "Next screen"),
+        ("page-up", "b,pageup", "page_up", "Previous screen"),
+        ("half-page-down", "d,ctrl+d", "half_page_down", "Half a screen down", "A number before: that many lines."),
+        ("half-page-up", "u,ctrl+u", "half_page_up", "Half a screen up"),
+        ("line-down", "down,j", "line_down", "Next line; in the memory, next page", "A number before: repeat."),
+        ("line-up", "up,k", "line_up", "Previous line; in the memory, previous page"),
+        ("top", "g,home", "top", "To the beginning"),
+        ("bottom", "G,end", "bottom", "To the end", "A number before: to that percentage."),
     ),
-    Command("choose-memory", "C", "choose_memory", "Choose a memory of this book", R, "By whom, how, for what."),
-    Command("contents", "t", "contents", "Contents", R, "Go to a chapter.", "contents", "book"),
-    Command(
-        "open-page",
-        "enter",
-        "open_page",
-        "Open or close a page; follow a link",
-        R,
-        "In the memory, inline; in the book, the chosen link or note; in an answer, the line.",
-        "open",
-        "memory answers",
+    *_commands(
+        Scope.LIBRARY,
+        ("library-open", "enter", "library_open", "Open the book", "Where you left it.", "open", "library"),
+        ("library-filter", "/", "library_filter", "Find by title or author", "As you type.", "find", "library"),
+        (
+            "library-sort",
+            "s",
+            "library_sort",
+            "Change the order",
+            "Last read, title, author, progress.",
+            "sort",
+            "library",
+        ),
+        ("library-add", "a", "library_add", "Add a folder or a book", "With all subfolders.", "add", "library"),
+        (
+            *("library-series", "v", "library_series", "Add to a series", "The series file is created if needed."),
+            *("series", "library"),
+        ),
+        ("library-path", "o", "library_path", "Open a book by its path", "", "open a path", "library"),
+        (
+            *("library-remove", "x,delete", "library_remove", "Remove the book from the list", "No file is deleted."),
+            *("remove", "library"),
+        ),
+        ("library-undo", "U,ctrl+z", "library_undo", "Restore a removed book"),
+        ("library-find", "f", "library_find", "Find the file of a moved book", "Opening it does so too."),
+        ("library-close", "escape,q", "library_close", "Back to the book", "", "back", "library"),
     ),
-    Command("go-to-page", "o", "go_to_page", "Go to the page in the book", G, "", "go to", "memory"),
-    Command(
-        "pin", "p", "pin", "Pin or unpin a page", R, "A pinned page stands open for the next question.", "pin", "memory"
+    *_commands(
+        Scope.ANYWHERE,
+        ("choose-reader", "A", "app.choose_reader", "Choose a reader", "How questions are answered."),
+        ("choose-model", "m", "app.choose_model", "Choose a model", "To read, answer or search.", "model"),
+        ("library", "L", "app.library", "Library", "Every book you have opened or added."),
+        ("theme", "T", "app.choose_theme", "Choose a theme", "Previewed as the cursor moves."),
+        ("help", "f1", "app.help", "Help", "", "help"),
+        ("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", "Everything is saved.", "quit"),
     ),
-    Command("zoom-out", "<", "zoom(-1)", "See the memory from farther away", R, "Text, pages, chapters, book."),
-    Command(
-        "zoom-in", ">", "zoom(1)", "See the memory from nearer by", R, "Remembered for each book.", "zoom", "memory"
-    ),
-    Command(
-        "make-coarser",
-        "c",
-        "make_coarser",
-        "Let the model shorten chapters and book",
-        R,
-        "For the memory from farther away, and for long memories.",
-    ),
-    Command("refuse", "x", "refuse", "Refuse the page the agent opened", R, "It closes; the agent goes on without it."),
-    Command("stop-lookups", "s", "stop_lookups", "Stop the look-ups", R, "Answer now, with the pages that are open."),
-    Command(
-        "cancel",
-        "escape",
-        "cancel",
-        "Cancel, pause, back",
-        R,
-        "The question; else back to the book; else the reading pauses.",
-    ),
-    Command("resume", "r", "resume", "Let the model read on", R, "After a pause or an error."),
-    Command("follow", "f", "follow", "Panes follow each other", R, "On or off.", "follow", "memory"),
-    Command("next-pane", "tab", "next_pane", "Next pane", R, "Book, memory, question.", "pane"),
-    Command("previous-pane", "shift+tab", "previous_pane", "Previous pane", R),
-    Command(
-        "show-work",
-        "W",
-        "show_work",
-        "Show or hide how the reader went about it",
-        R,
-        "The tree it walked, its notes, its members; Enter follows a line.",
-        "way",
-        "answers",
-    ),
-    Command("answers", "v", "answers", "Show or hide the answers", R, "", "answers", "answers"),
-    Command(
-        "citation-1", "1", "citation(1)", "Follow a source of the answer: 1 to 9", R, "In the memory and in the book."
-    ),
-    *(Command(f"citation-{n}", str(n), f"citation({n})", "", R) for n in range(2, 10)),
-    Command("back", "backspace,ctrl+o,alt+left", "back", "Go back to where you were", R, "After a jump."),
-    Command("forward", "alt+right,ctrl+i", "forward", "Go forward again", R, "After going back."),
-    Command("go-to", ":,ctrl+g", "go_to", "Go to …", R, "A percentage, page, chapter, title or offset."),
-    Command(
-        "find", "/", "find", "Search in the book", R, "As one types; Tab: exact, regular, ranked.", "search", "book"
-    ),
-    Command("find-backward", "question_mark", "find_backward", "Search backward", R),
-    Command("next-hit", "n", "next_hit", "Next hit of the search", R),
-    Command("previous-hit", "N", "previous_hit", "Previous hit of the search", R),
-    Command("all-hits", "ctrl+f", "all_hits", "Search: a list of all hits", R, "With their context and chapter."),
-    Command("next-link", "full_stop", "next_link", "Next link or note on the screen", R, "Enter follows it."),
-    Command("previous-link", "comma", "previous_link", "Previous link or note on the screen", R),
-    Command("percent", "%", "percent", "Go to a percentage", R, "40% goes there."),
-    Command("page-down", "space,pagedown", "page_down", "One screen on", M),
-    Command("page-up", "b,pageup", "page_up", "One screen back", M),
-    Command("half-page-down", "d,ctrl+d", "half_page_down", "Half a screen on", M, "A number before: so many lines."),
-    Command("half-page-up", "u,ctrl+u", "half_page_up", "Half a screen back", M),
-    Command(
-        "line-down", "down,j", "line_down", "One line on; in the memory, one page", M, "A number before: so many times."
-    ),
-    Command("line-up", "up,k", "line_up", "One line back; in the memory, one page", M),
-    Command("top", "g,home", "top", "To the beginning", M),
-    Command("bottom", "G,end", "bottom", "To the end", M, "A number before: to that percentage."),
-    Command("next-chapter", "]", "next_chapter", "Next chapter", R),
-    Command("previous-chapter", "[", "previous_chapter", "Previous chapter", R),
-    Command("next-paragraph", ")", "next_paragraph", "Next paragraph", R),
-    Command("previous-paragraph", "(", "previous_paragraph", "Previous paragraph", R),
-    Command(
-        "select",
-        "V",
-        "select",
-        "Select text",
-        R,
-        "Arrows choose where to begin, V begins there, arrows extend.",
-        "select",
-    ),
-    Command("copy", "y", "copy", "Copy the selection", R, "To the clipboard, over ssh too; Ctrl+C does so as well."),
-    Command(
-        "highlight",
-        "h",
-        "highlight",
-        "Highlight the selection",
-        R,
-        "Once more: take it away.",
-    ),
-    Command("highlight-color", "H", "highlight_color", "Choose the colour of highlights", R),
-    Command("note", "e", "note", "Write or edit a note", R, "On the selection, or on the mark that is there."),
-    Command("bookmark", "B", "bookmark", "Set a bookmark here", R, "Again: take it away."),
-    Command("set-mark", "M", "set_mark", "Set a mark with a letter", R, "As m in vim."),
-    Command("go-to-mark", "'", "go_to_mark", "Go to a mark by its letter", R, "'' goes back."),
-    Command("marks", "l", "marks", "List of all marks", R, "Filter, go there, delete and undo.", "marks", "book"),
-    Command("undo-deletion", "U", "undo_deletion", "Bring back a deleted mark", R),
-    Command("look-up", "w", "look_up", "Look the word up", R, "In the dictionary that the settings name."),
-    Command("export", "E", "export", "Export marks, notes and questions", R, "Markdown, JSON, or the book as text."),
-    *(
-        Command(f"{move}-{direction}-{unit}", key, f"{move}('{unit}', '{direction}')", title, S)
-        for move, direction, unit, key, title in (
-            ("caret", "next", "word", "right", "Next word"),
-            ("caret", "previous", "word", "left", "Word before"),
-            ("caret", "next", "row", "down,j", "Next line"),
-            ("caret", "previous", "row", "up,k", "Line before"),
-            ("caret", "next", "sentence", ")", "Next sentence"),
-            ("caret", "previous", "sentence", "(", "Sentence before"),
-            ("caret", "next", "paragraph", "}", "Paragraph after"),
-            ("caret", "previous", "paragraph", "{", "Paragraph before"),
-            ("extend", "next", "word", "shift+right", "Extend by a word; begins selecting"),
-            ("extend", "previous", "word", "shift+left", "Extend back by a word"),
-            ("extend", "next", "row", "shift+down", "Extend by a line"),
-            ("extend", "previous", "row", "shift+up", "Extend back by a line"),
-        )
-    ),
-    Command("caret-anchor", "V,v", "anchor", "Begin here; arrows extend from now on", S),
-    Command("drop-selection", "escape", "drop_selection", "Drop the selection", S),
-    Command("library", "L", "app.library", "Library", A, "Every book that was opened or added."),
-    Command("library-open", "enter", "library_open", "Open the book", L, "Where you were in it.", "open", "library"),
-    Command("library-filter", "/", "library_filter", "Find by title or author", L, "As you type.", "find", "library"),
-    Command(
-        "library-sort",
-        "s",
-        "library_sort",
-        "Change the order",
-        L,
-        "By reading, title, author, progress.",
-        "sort",
-        "library",
-    ),
-    Command(
-        "library-add", "a", "library_add", "Add a folder or a book", L, "With all folders in it.", "add", "library"
-    ),
-    Command(
-        "library-series",
-        "v",
-        "library_series",
-        "Make it a volume of a series",
-        L,
-        "The file is made where none is.",
-        "series",
-        "library",
-    ),
-    Command("library-path", "o", "library_path", "Open a book by its path", L, "", "open a path", "library"),
-    Command(
-        "library-remove",
-        "x,delete",
-        "library_remove",
-        "Take the book out of the list",
-        L,
-        "No file is deleted.",
-        "take out",
-        "library",
-    ),
-    Command("library-undo", "U,ctrl+z", "library_undo", "Bring back what was taken out", L),
-    Command("library-find", "f", "library_find", "Find the file of a book that was moved", L, "Enter does it too."),
-    Command("library-close", "escape,q", "library_close", "Back to the book", L, "", "back", "library"),
-    Command("typography", "=", "typography", "Typography", R, "All settings; the book shows them at once."),
-    Command("wider-text", "+", "wider_text", "Wider text", R),
-    Command("narrower-text", "-", "narrower_text", "Narrower text", R),
-    Command("columns", "|", "columns", "One or two columns", R, "A spread, where there is room."),
-    Command("focus-mode", "z", "focus_mode", "Nothing but the text", R, "And back."),
-    Command(
-        "read-aloud",
-        "R",
-        "read_aloud",
-        "Read aloud, or stop",
-        R,
-        "Speech: what is selected, or from the first sentence on the screen; Esc stops, too.",
-    ),
-    Command("picture", "i", "picture", "Show a picture", R, "The first on the screen, or the next one in the book."),
-    Command("pause-speech", "P", "pause_speech", "Pause reading aloud, or go on", R),
-    Command("theme", "T", "app.choose_theme", "Choose a theme", A, "Each is shown as the cursor comes to it."),
-    Command("help", "f1", "app.help", "Help", A, "", "help"),
-    Command("quit", "q,ctrl+q,ctrl+c", "app.quit", "Quit", A, "Everything is kept.", "quit"),
 )
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
+_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)
+"""Scopes whose keys take precedence over all others while they are active."""
 
 
-def bindings(*places: Place) -> list[BindingType]:
-    """Key bindings of these places, for a `BINDINGS`."""
-    return [command.binding() for command in COMMANDS if command.place in places]
+def bindings(*scopes: Scope) -> list[BindingType]:
+    """Key bindings of these scopes, for a `BINDINGS`."""
+    return [command.binding() for command in COMMANDS if command.scope in scopes]
 
 
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The changed keys that can be used, and one line for each that cannot or that collides.
+    """The changed keys that are usable, and one line for each that is not or that collides.
 
-    A key taken from another command is a notice, not an error: the setting wins.
+    A key taken from another command is only a notice: the setting wins.
     """
     usable: dict[str, str] = {}
     problems: list[str] = []
     for identifier, wanted in keys.items():
         if identifier not in BY_ID:
-            problems.append(f"[keys] has no command {identifier!r}; F1 lists them.")
+            problems.append(f"[keys] Unknown command {identifier!r}; `gistread keys` lists them.")
         elif bad := [key for key in wanted.split(",") if not _is_key(key.strip())]:
             problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
         else:
@@ -275,15 +266,24 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     owners: dict[tuple[str, str], str] = {}
     for command in COMMANDS:
         for key in usable.get(command.id, command.keys).split(","):
-            # While one selects, and in the library, its keys come before all others.
-            other = owners.setdefault((command.place if command.place in (S, L) else "", key.strip()), command.id)
+            other = owners.setdefault((command.scope if command.scope in _OWN_KEYS else "", key.strip()), command.id)
             if other != command.id:
-                problems.append(f"[keys] {key.strip()!r} is given to both {other} and {command.id}.")
+                problems.append(f"[keys] {key.strip()!r} is bound to both {other} and {command.id}.")
     return usable, problems
 
 
+def key_hint(command: str, keymap: Mapping[str, str]) -> str:
+    """The first key of a command as people read it: `Space`, `Ctrl+D`, `a`."""
+    return keys_of(BY_ID[command], keymap)[0]
+
+
+def with_keys(text: str, keymap: Mapping[str, str]) -> str:
+    """The text with each `{command-id}` replaced by that command's key."""
+    return re.sub(r"\{([a-z0-9-]+)\}", lambda match: key_hint(match[1], keymap), text)
+
+
 def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
-    """The keys of a command as people read them: `Space`, `Ctrl+D`, `a`."""
+    """The keys of a command as people read them."""
     return [display_key(key.strip()) for key in keymap.get(command.id, command.keys).split(",")]
 
 
@@ -295,31 +295,28 @@ def key_names(command: Command, keymap: Mapping[str, str]) -> list[str]:
     return [_character_to_key(key) if len(key) == 1 else key for key in keys]
 
 
+_KEY_LABELS = {
+    **{"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "backspace": "⌫", "enter": "⏎"},
+    **{"up": "↑", "down": "↓", "left": "←", "right": "→"},
+    **{"full_stop": ".", "comma": ",", "question_mark": "?"},
+}
+
+
 def display_key(key: str) -> str:
     """Textual's name of a key, for people."""
     if len(key) == 1:
         return key
-    names = {
-        "pagedown": "PgDn",
-        "pageup": "PgUp",
-        "escape": "Esc",
-        "backspace": "⌫",
-        "up": "↑",
-        "down": "↓",
-        "left": "←",
-        "right": "→",
-        "enter": "⏎",
-    }
-    return "+".join(names.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
+    parts = key.split("+")
+    return "+".join(_KEY_LABELS.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in parts)
 
 
-def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Place, str, str, str]]:
-    """(place, keys, title, help) of every command that stands for itself, in the order of the help screen."""
-    for place in (R, S, G, M, L, A):
+def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Scope, str, str, str]]:
+    """(scope, keys, title, help) of every command that has a title, in the order of the help screen."""
+    for scope in Scope:
         for command in COMMANDS:
-            if command.place is place and command.title:
+            if command.scope is scope and command.title:
                 keys = "1 … 9" if command.id == "citation-1" else " ".join(keys_of(command, keymap))
-                yield place, keys, command.title, command.help
+                yield scope, keys, command.title, with_keys(command.help, keymap)
 
 
 def _is_key(key: str) -> bool:
@@ -329,10 +326,9 @@ def _is_key(key: str) -> bool:
     *modifiers, name = key.split("+") if key != "+" else [key]
     if any(modifier not in {"ctrl", "shift", "alt", "super", "meta", "hyper"} for modifier in modifiers):
         return False
-    if len(name) == 1:
-        return True
     return (
-        name in {item.value for item in Keys}
+        len(name) == 1
+        or name in {item.value for item in Keys}
         or name in KEY_NAME_REPLACEMENTS.values()
-        or bool(name in {_character_to_key(chr(code)) for code in range(33, 127)})
+        or name in {_character_to_key(chr(code)) for code in range(33, 127)}
     )

@@ -1,6 +1,4 @@
-"""One download in the background of the app: in a thread with a loop of its own, so that disks and checksums never
-hold up the screen. What is fetched was agreed to before; who shows it looks at `state`.
-"""
+"""A model download in a thread with its own event loop, so that disk and checksums never delay the screen."""
 
 import asyncio
 import contextlib
@@ -17,7 +15,7 @@ from gistread.engine.fetching.text import progress_text, share_of
 from gistread.errors import GistreadError
 
 
-class Course(Enum):
+class DownloadPhase(Enum):
     RUNNING = "running"
     PAUSED = "paused"
     FAILED = "failed"
@@ -26,31 +24,31 @@ class Course(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """How it stands at one moment."""
+    """The state of a download at one moment."""
 
     plan: Plan
-    course: Course = Course.RUNNING
+    phase: DownloadPhase = DownloadPhase.RUNNING
     progress: Progress | None = None
     number: int = 1
-    """Of the file that is being fetched."""
+    """Of the file being downloaded."""
     problem: str = ""
-    """Why it failed, for the person."""
+    """Why it failed, in words."""
     got: FetchedModel | None = None
 
     @property
     def words(self) -> str:
         """One line."""
-        match self.course:
-            case Course.RUNNING:
+        match self.phase:
+            case DownloadPhase.RUNNING:
                 if self.progress is None:
-                    return "beginning"
+                    return "starting"
                 count = len(self.plan.files)
                 return f"{self.share:.0%} · {progress_text(self.progress, self.number, count)}"
-            case Course.PAUSED:
+            case DownloadPhase.PAUSED:
                 return f"paused at {self.share:.0%}"
-            case Course.FAILED:
+            case DownloadPhase.FAILED:
                 return f"stopped: {self.problem}"
-        return "is here"
+        return "downloaded"
 
     @property
     def share(self) -> float:
@@ -58,10 +56,10 @@ class Download:
 
 
 class Downloads:
-    """Owns the thread. One download at a time; a paused one goes on where it was, today or another day."""
+    """Owns the thread. One download at a time; a paused one resumes where it stopped, even in a later run."""
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
-        """`changed` is called in the loop of the app when the course of a download is another."""
+        """`changed` is called in the app's event loop when the phase changes."""
         self.folder = folder
         self.state: Download | None = None
         self._changed = changed
@@ -70,10 +68,10 @@ class Downloads:
 
     @property
     def running(self) -> bool:
-        return self.state is not None and self.state.course is Course.RUNNING
+        return self.state is not None and self.state.phase is DownloadPhase.RUNNING
 
     def start(self, plan: Plan, network: Network) -> None:
-        """Begin, or go on with it. Only while none is running."""
+        """Start or resume a download. None may be running."""
         assert not self.running
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
@@ -84,7 +82,7 @@ class Downloads:
         def stop() -> None:
             stopped.set()
             for own_loop, task in inner:
-                with contextlib.suppress(RuntimeError):  # it has ended in this moment
+                with contextlib.suppress(RuntimeError):  # it has just ended
                     own_loop.call_soon_threadsafe(task.cancel)
 
         async def work() -> FetchedModel:
@@ -113,33 +111,33 @@ class Downloads:
         self._changed()
 
     def halt(self) -> None:
-        """Have it stop soon; what has come is kept."""
+        """Stop soon, keeping the partial download."""
         self._stop()
 
     async def pause(self) -> None:
-        """Stop it; what has come is kept. Idempotent."""
+        """Stop, keeping the partial download. Idempotent."""
         self.halt()
         if self._ended is not None:
             await asyncio.shield(self._ended)
 
     async def cancel(self) -> None:
-        """Stop it and throw away what has come. Raises FetchError while another process fetches it."""
+        """Stop, and discard the partial download. Raises FetchError while another process downloads it."""
         await self.pause()
-        if self.state is not None and self.state.course is not Course.DONE:
+        if self.state is not None and self.state.phase is not DownloadPhase.DONE:
             await asyncio.to_thread(discard, self.state.plan, self.folder)
         self.state = None
         self._changed()
 
     def _tell(self, progress: Progress, number: int, count: int) -> None:
-        """In the thread: who looks sees it at the next look."""
+        """Called in the thread; the next redraw shows it."""
         if self.state is not None:
             self.state = replace(self.state, progress=progress, number=number)
 
     def _end(self, got: FetchedModel | None, problem: str, defect: Exception | None) -> None:
         assert self.state is not None
         assert self._ended is not None
-        course = Course.DONE if got else Course.FAILED if problem else Course.PAUSED
-        self.state = replace(self.state, course=course, got=got, problem=problem)
+        phase = DownloadPhase.DONE if got else DownloadPhase.FAILED if problem else DownloadPhase.PAUSED
+        self.state = replace(self.state, phase=phase, got=got, problem=problem)
         self._ended.set_result(None)
         if defect is not None:
             raise defect

@@ -1,9 +1,9 @@
-"""Which panes there are, and from what size on they stand side by side."""
+"""The panes of the reading screen, and the sizes at which the layout changes."""
 
 from enum import StrEnum
 
 WIDE_COLUMNS = 100
-"""Book and memory side by side from here on; below, one pane at a time."""
+"""From this width book and memory stand side by side; below it, one pane at a time."""
 KEY_LINE_ROWS = 14
 HEADER_ROWS = 8
 """Below these heights the key line and the header give their rows to the text."""
@@ -16,4 +16,4 @@ class Pane(StrEnum):
     ANSWERS = "answers"
 
 
-NAMES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}
+PANE_TITLES = {Pane.BOOK: "Book", Pane.MEMORY: "Memory", Pane.ANSWERS: "Question"}

@@ -1,7 +1,4 @@
-"""The rows of the model screen, in sections: what can be used and fits comes first, what cannot last, with reasons.
-
-Data in, data out: this knows no widgets. Whoever has more to say of models adds a section, or words to a row.
-"""
+"""The rows of the model screen, in sections: usable models that fit first, unusable ones last, with reasons."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,33 +25,38 @@ class Role(StrEnum):
     """What a model is chosen for."""
 
     READING = "reading"
-    """And for all else, where no other is chosen."""
+    """And for everything no other model is chosen for."""
     ASKING = "questions"
     EMBEDDING = "search by meaning"
+
+    @property
+    def setting(self) -> str:
+        """Key in the settings."""
+        return {Role.READING: "model", Role.ASKING: "asking_model", Role.EMBEDDING: "embedding_model"}[self]
 
 
 class ModelChoice(NamedTuple):
     role: Role
     spec: str
-    """A path, a name or an address; empty: none of its own."""
+    """A path, a name or an address; empty: no model of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One thing to choose."""
+    """One choice."""
 
     id: str
-    """What the choice is told as: a path."""
+    """Such as a path."""
     name: str
     about: str = ""
     """One line below the name."""
     detail: str = ""
-    """Told at the bottom while the cursor is on it."""
+    """Shown at the bottom while the row is highlighted."""
     is_current: bool = False
     found_by: str = ""
-    """More words that it is found by."""
+    """More words that the filter matches."""
     refusal: str = ""
-    """Why it cannot be chosen; empty where it can."""
+    """Why it cannot be chosen; empty if it can."""
 
     @property
     def enabled(self) -> bool:

@@ -1,25 +1,20 @@
-"""Why a question cannot be asked now, in words, with the key that helps as it is bound."""
+"""Why a question cannot be asked now, in words, with the key that helps."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from gistread.session.events import Obstacle
-from gistread.tui.commands import BY_ID, keys_of
 
 
-def obstacle_message(obstacle: Obstacle, keymap: Mapping[str, str]) -> str:
+def obstacle_message(obstacle: Obstacle, key_hint: Callable[[str], str]) -> str:
     """What is missing, and the key to press."""
-
-    def key(command: str) -> str:
-        return keys_of(BY_ID[command], keymap)[0]
-
     match obstacle:
         case Obstacle.NO_MODEL:
-            return f"There is no model yet: press {key('choose-model')} to choose one."
+            return f"No model is loaded. Press {key_hint('choose-model')} to choose one."
         case Obstacle.NO_READING_MODEL:
-            return f"No page has been read yet: press {key('choose-model')} to choose a model that reads."
+            return f"No page has been read yet. Press {key_hint('choose-model')} to choose a reading model."
         case Obstacle.NOTHING_READ:
-            return f"No page has been read yet: press {key('resume')} to let the model read."
+            return f"No page has been read yet. Press {key_hint('resume')} to start reading."
         case Obstacle.LOADING:
             return "The model is still loading."
         case Obstacle.BUSY:
-            return f"One question at a time: press {key('cancel')} to cancel the one that is running."
+            return f"One question at a time. Press {key_hint('cancel')} to cancel the current one."

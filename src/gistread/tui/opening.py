@@ -1,6 +1,6 @@
-"""What it takes to open a book on the screen, as functions for a thread: none of them touches a widget.
+"""Opens a book and its session, in functions that run in a thread and touch no widget.
 
-Each imports what it needs when it is called: a book is to be on screen before readers and memories are loaded.
+Each imports what it needs when it is called, so that a book is shown before readers and memories are loaded.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def make_session(
     )
 
 
-def kept_zoom(book: Book, user_data: UserData) -> str:
+def saved_zoom(book: Book, user_data: UserData) -> str:
     """From how far away the person looked at the memory of this book; empty where they never chose."""
     try:
         return user_data.zoom(book.sha256)

@@ -1,6 +1,6 @@
 """Marks over the text: which lie on top, their signs in the margin, and selecting by the book's offsets."""
 
-from gistread.tui.marking.layers import Layer, Layers
+from gistread.tui.reading.mark_layers import Layer, MarkLayers
 from gistread.tui.text import Block, LongText
 from gistread.tui.text.marks import Mark, MarkIndex
 from tests.tui.text.scene import Book, Screen, row, screen, settle
@@ -16,7 +16,7 @@ def test_marks_of_a_range_come_in_the_order_in_which_they_were_given() -> None:
 async def test_a_layer_is_replaced_alone_and_later_layers_lie_on_top() -> None:
     app = Screen(LongText(Book(5)))
     async with app.run_test(size=(60, 20)):
-        layers = Layers(app.long_text)
+        layers = MarkLayers(app.long_text)
         layers.set(Layer.HITS, [Mark(10, 20, "hit")])
         layers.set(Layer.HIGHLIGHTS, [Mark(15, 40, "highlight-green")])
         assert [mark.style for mark in app.long_text.marks] == ["highlight-green", "hit"]

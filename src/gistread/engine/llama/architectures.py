@@ -1,8 +1,7 @@
-"""Which architectures the installed llama.cpp knows, found out without loading it.
+"""Finds out which architectures the installed llama.cpp supports, without loading it.
 
-Their names stand in the library's file as C strings, and there is no function to ask for them before a model is
-loaded. So they are looked for in the file. Where that cannot be done every architecture counts as known, and loading
-says what is wrong.
+There is no function for this, but their names are C strings in the library file. If that cannot be read, every
+architecture counts as supported and loading reports the error.
 """
 
 import importlib.util
@@ -15,17 +14,17 @@ _ALWAYS_KNOWN = b"llama\0"
 
 @cache
 def is_known(architecture: str) -> bool:
-    """Whether the installed llama.cpp has this architecture, as GGUF files name it; True where that cannot be told."""
+    """Whether the installed llama.cpp supports this GGUF architecture; True if that cannot be determined."""
     try:
         library = _library().read_bytes()
     except (OSError, ImportError, ValueError):
         return True
-    # A linker lets a string be the end of a longer one: the name need not begin where a string does.
+    # A linker may merge a string into the end of a longer one: only the terminator is certain.
     return architecture.encode() + b"\0" in library or _ALWAYS_KNOWN not in library
 
 
 def _library() -> Path:
-    """Raises FileNotFoundError, ImportError, ValueError where llama-cpp-python is not installed as it usually is."""
+    """Raises FileNotFoundError, ImportError, ValueError if llama-cpp-python is not installed in the usual layout."""
     package = importlib.util.find_spec("llama_cpp")
     if package is None or package.origin is None:
         raise FileNotFoundError

@@ -1,10 +1,10 @@
-"""Which tokens the merges of a byte-level BPE vocabulary lead to.
+"""Works out which tokens the merges of a byte-level BPE vocabulary can produce.
 
-Byte-level BPE writes each byte as a printable character (GPT-2), and merges neighbours by the place of their pair in
-a list (Sennrich et al. 2016, section 3.2). llama.cpp does just that. tiktoken knows tokens and their ranks but not the
-pairs: it merges whatever makes a token. Both come to the same if it is told exactly those tokens that merging makes of
-their own bytes, by the rank of the pair that comes last. That is so since what happens within a stretch of text that
-no merge crosses is what would happen if it stood alone; so a token is never made of any pair but that one.
+Byte-level BPE writes each byte as a printable character (GPT-2) and merges neighbours by the rank of their pair
+(Sennrich et al. 2016, section 3.2), and so does llama.cpp. tiktoken knows ranked tokens but not pairs, and merges
+whatever forms a token. Both agree if tiktoken gets exactly the tokens that merging produces from their own bytes,
+ranked by their last pair: merging within a span that no merge crosses is independent of what surrounds it, so a token
+always comes from the same pair.
 """
 
 import codecs
@@ -21,23 +21,23 @@ def _alphabet() -> str:
 
 
 ALPHABET = _alphabet()
-"""The characters that stand for the 256 bytes, in the order of the bytes."""
+"""The characters that stand for the bytes 0 to 255."""
 _ENCODING = codecs.charmap_build(ALPHABET)
 
 
 def token_bytes(text: str) -> bytes:
-    """What a token stands for. Raises UnicodeEncodeError for characters that stand for no byte."""
+    """Bytes of a token. Raises UnicodeEncodeError for characters that stand for no byte."""
     return codecs.charmap_encode(text, "strict", _ENCODING)[0]
 
 
 def merged_tokens(merges: Iterable[bytes]) -> list[str]:
-    """The tokens that merging makes, as the vocabulary writes them, in the order of their ranks.
+    """The tokens that merging produces, in order of rank, as written in the vocabulary.
 
-    `merges`: pairs with a space between, the most wanted first. Raises ValueError where something in them is no pair,
-    or where a pair comes before one that makes a part of it: no trained vocabulary is like that.
+    `merges`: pairs separated by a space, by rank. Raises ValueError for anything else, or if a pair comes before the
+    merge of one of its halves, which no trained vocabulary has.
     """
     known = {character: byte for byte, character in enumerate(ALPHABET)}
-    made = _Made()
+    tokens_made = _MergedTokens()
     unknown: set[str] = set()
     tokens: list[str] = []
     for rank, merge in enumerate(merges):
@@ -49,28 +49,28 @@ def merged_tokens(merges: Iterable[bytes]) -> list[str]:
             unknown.add(right_text)
         if left is not None and right is not None:
             text = left_text + right_text
-            if text not in known and (token := made.add(left, right, rank)):
+            if text not in known and (token := tokens_made.add(left, right, rank)):
                 known[text] = token
                 tokens.append(text)
     if not unknown.isdisjoint(known):
-        raise ValueError("a pair comes before what makes a part of it")
+        raise ValueError("a pair comes before the merge of one of its halves")
     return tokens
 
 
-class _Made:
-    """Tokens by number, bytes first: when each is made, and of what."""
+class _MergedTokens:
+    """Tokens by number, bytes first, with the rank and the halves each is merged from."""
 
     def __init__(self) -> None:
         self._births = [-1] * _BYTES
         self._lefts = [-1] * _BYTES
         self._rights = [-1] * _BYTES
         self._ranks: dict[tuple[int, int], int] = {}
-        """Of the pairs that tokens are made of."""
+        """Rank of each pair."""
 
     def add(self, left: int, right: int, rank: int) -> int | None:
-        """The number of the token that this pair makes; None where the pair never comes about.
+        """Number of the token merged from this pair; None if another pair across their boundary always merges first.
 
-        It does not where another pair across the boundary comes first. Pairs have to come in the order of ranks.
+        Pairs must be added by rank.
         """
         if self._is_crossed(left, right, rank):
             return None
@@ -81,9 +81,9 @@ class _Made:
         return len(self._births) - 1
 
     def _is_crossed(self, left: int, right: int, rank: int) -> bool:
-        """Whether some end of the left token is merged with some beginning of the right one.
+        """Whether some suffix of the left token merges with some prefix of the right one.
 
-        Goes back in time from the two whole ones. Each end is there from its own merge to that of what it is part of.
+        Walks back in time from the two whole tokens. Each part exists from its own merge to that of its parent.
         """
         births, ranks = self._births, self._ranks
         left_ends = right_ends = rank
@@ -92,7 +92,7 @@ class _Made:
             if left_begins > right_begins:
                 left_ends, left = left_begins, self._rights[left]
             elif right_begins >= 0:
-                # Of equal pairs the one on the left is merged first, so what is on the right is the younger.
+                # Of equal pairs the left one merges first, so the right part is younger.
                 right_ends, right = right_begins, self._lefts[right]
             else:
                 return False

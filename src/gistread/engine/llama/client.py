@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
-from gistread.engine.llama.gguf import GgufHeader, read_header
+from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import (
     Choose,
@@ -66,17 +66,19 @@ class LlamaEngine:
         self,
         model_path: Path,
         *,
+        adapter: Path | None = None,
         options: LoadOptions = DEFAULT_OPTIONS,
         log: Path | None = None,
         cache: Path | None = None,
         snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
     ) -> None:
-        """`log`: file for llama.cpp's messages. `cache`: directory of measurements and requantized copies; None:
-        nothing is measured or requantized. `snapshots`: directory of prompt cache files; by default a folder in
-        `cache`.
+        """`adapter`: LoRA adapter. `log`: file for llama.cpp's messages. `cache`: directory of measurements and
+        requantized copies; None: nothing is measured or requantized. `snapshots`: directory of prompt cache files;
+        by default a folder in `cache`.
         """
         self._path = model_path
+        self._adapter = adapter
         self._options = options
         self._log_path = log
         self._cache = cache
@@ -116,7 +118,7 @@ class LlamaEngine:
         await self._worker.close()
 
     async def _load_model(self) -> EngineInfo:
-        header = await asyncio.to_thread(read_header, self._path)
+        header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
         check_writes_text(header)
         chosen = await self._load_fastest(header)
         return EngineInfo(
@@ -162,6 +164,7 @@ class LlamaEngine:
             self._options,
             cache_directory=str(self._snapshots) if self._snapshots is not None else "",
             cache_key=f"{header.fingerprint} {'itself' if original else 'a copy'}",
+            adapter=str(header.adapter or "") if original else "",  # merged into the copy
             may_reduce=original,
         )
         while True:

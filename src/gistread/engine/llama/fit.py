@@ -1,13 +1,13 @@
-"""How a model is laid into the memory there is: its window, the cells of its KV cache, its layers on a graphics card.
+"""Plans how a model uses memory: its window, the size of its KV cache, its layers on a graphics card.
 
-Pure: sizes and free bytes in, layouts out, the best one first. The worker loads the first, and the next where memory
-turns out to be less than was said (`worker/loading.py`). What gives way, in this order:
+`layouts` lists the possibilities, best first; the worker tries them in turn (`worker/loading.py`). Reduced in this
+order:
 
-1. room of the KV cache beyond one window: less can be at work side by side;
-2. layers on the graphics card: they are computed by the processor;
-3. the KV cache: its numbers at half the size, then half the window, and so on down to `LEAST_WINDOW`.
+1. KV cache beyond one window: fewer concurrent requests;
+2. layers on the graphics card: the processor computes them;
+3. the KV cache: quantized, then half the window, and so on down to `LEAST_WINDOW`.
 
-What the person asked for is not changed. Knows no llama.cpp.
+Settings made by the person are kept.
 """
 
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from gistread.config import FlashAttention, KvCache
 from gistread.engine.llama.memory_estimate import ModelSizes, cell_bytes, needed_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8192
-"""The window when none is asked for: what the paper's models had, and what fits most machines."""
+"""Default window: that of the papers' models, and small enough for most machines."""
 LEAST_WINDOW = 2048
-"""No smaller window is chosen by itself: a page, its gists and an answer have to fit."""
+"""Smallest window chosen automatically: a page, its gists and an answer must fit."""
 _EXTRA_WINDOWS = 1
-"""Room for so many more full windows where there is memory: a question and the reading beside it."""
+"""Additional windows in the KV cache if memory allows: a question beside background reading."""
 _EXTRA_WINDOWS_ON_GPU = 3
-"""There, dozens of requests run at once."""
+"""On a GPU dozens of requests run at once."""
 _RESERVED_SHARE = 0.05
 _RESERVED_BYTES = 256 * 2**20
-"""Of a graphics card's memory nothing is planned for: what the driver and its scratch space take is not known."""
+"""GPU memory left for the driver and its buffers."""
 _FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)
-"""Of the layers that were to fit, when they did not."""
+"""Fractions of the layers to try when they did not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What the person's settings say of it. None and `auto`: it is chosen here."""
+    """The person's settings for loading. None and `auto` are chosen here."""
 
     context_tokens: int | None = None
     gpu_layers: int | None = None
-    """The output counts as a layer; more than the model has is all of them."""
+    """The output counts as a layer; larger numbers mean all."""
     kv_cache: KvCache = "auto"
     flash_attention: FlashAttention = "auto"
     batch_tokens: int | None = None
@@ -49,25 +49,25 @@ DEFAULT_OPTIONS = LoadOptions()
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A graphics card as llama.cpp sees it."""
+    """A graphics card as reported by llama.cpp."""
 
     name: str
     free_bytes: int
     total_bytes: int
-    """0: it does not say."""
+    """0 if unknown."""
     shares_memory: bool = False
-    """Its memory is the machine's own."""
+    """Whether it uses the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreeMemory:
-    """What is free."""
+    """Memory available for a model."""
 
     memory_bytes: int
     gpu_bytes: int | None = None
-    """What may be planned with, of all cards together. None: there is no card."""
+    """Usable memory of all cards; None without a card."""
     shared: bool = False
-    """The cards' memory is the machine's own."""
+    """Whether the cards use the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,29 @@ class Layout:
     """One way to load a model."""
 
     window: int
-    """Tokens of one request, prompt and answer."""
+    """Most tokens of one request, prompt and answer."""
     cells: int
-    """Tokens in the KV cache."""
+    """KV cache size in tokens."""
     kv_type: str
     """A key of `KV_BYTES`."""
     gpu_layers: int
-    """Of `layers` + 1: the output is one more."""
+    """Of `layers` + 1, counting the output."""
 
 
 def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
-    """What may be planned with, where so much of the machine's memory is free: not with all that cards have."""
+    """Memory to plan with, keeping a reserve on cards."""
     if not gpus:
         return FreeMemory(memory_bytes)
     usable = 0
     for gpu in gpus:
-        # A card that does not say what is free is believed to have room: where it has not, the next layout is tried.
+        # A card that does not report free memory is assumed to have room; if not, the next layout is tried.
         free = gpu.free_bytes - _RESERVED_BYTES - round(_RESERVED_SHARE * gpu.total_bytes)
         usable += max(0, free) if gpu.total_bytes else memory_bytes
     return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
 
 
 def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: FreeMemory) -> list[Layout]:
-    """Every layout to be thought of, the best first. `trained_for`: tokens of the longest text; 0: not known."""
+    """All layouts to consider, best first. `trained_for`: the model's context length; 0 if unknown."""
     window = min(options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS)
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
     every = sizes.layers + 1
@@ -113,7 +113,7 @@ def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: Fre
 
 
 def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS) -> bool:
-    """Whether there is memory for it, as far as that can be told. How many layers a card takes, a person may know."""
+    """Whether a layout is estimated to fit. A number of GPU layers set by the person is not questioned."""
     on_gpu, beside = required_bytes(sizes, layout)
     if room.shared:
         return on_gpu + beside <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
@@ -121,11 +121,11 @@ def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptio
 
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
-    """Bytes on graphics cards, and of the machine's memory."""
+    """Bytes needed on graphics cards, and in the machine's memory."""
     everything = needed_bytes(sizes, layout.cells, layout.kv_type)
     if not layout.gpu_layers:
         return 0, everything
-    # The last layers go to the card, the output first, which is taken to be as large as one of them.
+    # The last layers go to the card, the output first; it counts as one layer.
     there = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
     of_text = sizes.states + round(cell_bytes(sizes, layout.kv_type) * layout.cells)
     there += round(of_text * (layout.gpu_layers - 1) / sizes.layers) + sizes.scratch
@@ -133,7 +133,7 @@ def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
 
 
 def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
-    """One line for the person: what is less in `after`, for lack of memory."""
+    """One line for the person about what was reduced for lack of memory; empty if nothing was."""
     what: list[str] = []
     if after.gpu_layers < before.gpu_layers:
         what.append(f"{after.gpu_layers} of {layers + 1} layers on the graphics card")
@@ -159,7 +159,7 @@ def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMe
 
 
 def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
-    """The same layout with less and less of a KV cache."""
+    """Layouts with ever smaller KV caches."""
     window = whole.window
     kv_types = ("f16", "q8_0") if options.kv_cache == "auto" and options.flash_attention != "off" else (whole.kv_type,)
     while True:
@@ -171,7 +171,7 @@ def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
 
 
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:
-    """One window at least, more where that leaves memory."""
+    """Cells for one window, or more if memory allows."""
     cell = cell_bytes(sizes, whole.kv_type)
     most = whole.window * (1 + extra_windows)
     if not cell:

@@ -1,16 +1,11 @@
-"""What a GGUF file says of itself, read without llama.cpp and without reading the weights.
-
-The header answers what a person and the engine want to know before a model is loaded: its name, architecture, context
-length, size, chat template, what it keeps of what it has read, and whether the file is whole. How its bytes are read is
-the affair of `gguf_contents.py`.
-"""
+"""Reads the header of a GGUF file, without llama.cpp and without the weights."""
 
 import hashlib
 import os
 import re
 import struct
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -27,46 +22,46 @@ from gistread.engine.llama.gguf_types import FILE_TYPES
 from gistread.engine.llama.kv_layout import Memory, memory_of
 from gistread.errors import EngineError
 
-_SHOWS = "`gistread models list` shows usable models."
+_LIST_HINT = "`gistread models list` shows usable models."
 _T = TypeVar("_T")
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
 _BEGINNING_BYTES = 64
 _WEB_PAGE = re.compile(rb"\s*<(!doctype|html|head)", re.IGNORECASE)
-_OTHERS = {
-    b"version https://git-lfs": "a pointer of git-lfs to a file that was not fetched with it",
+_OTHER_FORMATS = {
+    b"version https://git-lfs": "a git-lfs pointer to a file that was not fetched",
     b"PK\3\4": "a zip archive",
-    b"\x1f\x8b": "packed with gzip",
-    **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "of a format that llama.cpp had before GGUF"),
+    b"\x1f\x8b": "compressed with gzip",
+    **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "in a format older than GGUF"),
 }
 _LONGEST_LICENCE = 80
-"""Characters: some write all of it into the header."""
-_UNSPEAKABLE = re.compile("[\r\n\ud800-\udfff]")
-"""What a path cannot have that is kept in settings and told to other processes."""
-_GUESSED = 1024
-"""Flag of a `general.file_type` that was not written by who made the file."""
+"""Characters: some headers contain the whole text."""
+_BAD_PATH = re.compile("[\r\n\ud800-\udfff]")
+"""Not allowed in a path, which is stored in settings and sent to other processes."""
+_GUESSED_TYPE = 1024
+"""Flag of a `general.file_type` that llama.cpp guessed."""
 
 
 class BrokenModelError(EngineError):
     """A file that cannot be read as GGUF."""
 
     def __init__(self, path: Path, reason: str, hint: str) -> None:
-        """`reason`: a sentence about the file, such as `its header is damaged`."""
+        """`reason`: a clause such as `its header is damaged`."""
         super().__init__(f"The model file {path} cannot be used: {reason}.", hint)
         self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What the header of one file says. Counts are 0 and texts empty where the file does not say."""
+    """The header of one file. Missing counts are 0, missing texts empty."""
 
     path: Path
     file_bytes: int
     name: str
     architecture: str
     quantization: str
-    """What people know the file by: `Q4_K_M`, a mix of tensor types."""
+    """Usual name of the mix of tensor types: `Q4_K_M`."""
     layer_type: str
-    """The tensor type of most weights in the layers: which matrix kernel does most of the work."""
+    """Tensor type of most weights in the layers."""
     parameters: int
     """Number of weights."""
     licence: str
@@ -74,24 +69,26 @@ class GgufHeader:
     """Tokens the model was trained for."""
     layers: int
     memory: Memory
-    """What it keeps of what it has read."""
+    """KV cache and recurrent state."""
     vocabulary: int
     """Number of tokens."""
     chat_template: str
     split_count: int
-    """Files that the model consists of; 1 when it is whole."""
+    """Files of the model."""
     split_number: int
-    """Which of them this is, from 1."""
+    """Number of this file, from 1."""
     missing_bytes: int
-    """By how much the file is too short for the tensors that it lists."""
+    """How much shorter the file is than its tensors require."""
     fingerprint: str
-    """Of the header and of samples of the weights: the same wherever the file lies. Empty when not asked for."""
+    """Hash of the header and samples of the weights; empty if not requested."""
     title: str
-    """What its makers call it (`general.name`)."""
+    """`general.name`."""
     contains: str
-    """What kind of file it says it is (`general.type`): `model`, `adapter`, `mmproj` …"""
+    """`general.type`: `model`, `adapter`, `mmproj` …"""
     pooling: int | None
-    """How vectors of tokens become one of the text, as llama.cpp numbers it; None: nothing is said of vectors."""
+    """Pooling type of an embedding model, as numbered by llama.cpp; None if not given."""
+    adapter: Path | None = None
+    """The LoRA adapter that the model is used with; name and fingerprint are of both."""
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -99,10 +96,9 @@ class GgufHeader:
 
 
 def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
-    """Read the header of one GGUF file. Without `fingerprint` nothing is read but the header, and that faster.
+    """Read the header of a GGUF file, and samples of the weights for the fingerprint.
 
-    Raises EngineError when there is no such file, it cannot be read, or it is not a readable GGUF file. A file
-    whose tensors are cut off is described (`missing_bytes`): the caller decides.
+    Raises EngineError if it cannot be read. A truncated file is no error: see `missing_bytes`.
     """
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
@@ -113,53 +109,66 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
     return _reading(path, read)
 
 
+def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
+    """The header of a model that is used with this LoRA adapter, if any. Raises EngineError if they do not match."""
+    header = read_header(path)
+    if adapter is None:
+        return header
+    lora = read_header(adapter)
+    if lora.contains != "adapter" or lora.architecture != header.architecture or lora.missing_bytes:
+        problem = f"{adapter.name} is not a LoRA adapter for {header.name}."
+        raise EngineError(problem, "Name a GGUF adapter made for this model.")
+    both = hashlib.sha256(f"{header.fingerprint} {lora.fingerprint}".encode()).hexdigest()[:32]
+    return replace(header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter)
+
+
 def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
-    """What the header says under these keys, arrays too; a key that it lacks is left out. Raises as `read_header`."""
+    """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_header`."""
     return _reading(path, lambda file, size: read_pairs(file, size, keys))
 
 
 def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
-    """What `read` makes of a file and its size."""
-    if _UNSPEAKABLE.search(str(path)):
-        raise BrokenModelError(path, "its path has line breaks, or bytes that are no UTF-8, in it", "Rename it.")
+    """Call `read` with the open file and its size."""
+    if _BAD_PATH.search(str(path)):
+        raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
-        # What is no regular file (a pipe, a device) could be waited for without end.
+        # Reading a pipe or a device could block forever.
         if not path.is_file() and path.exists():
-            raise _not_gguf(path, "a directory" if path.is_dir() else "no regular file")
+            raise _not_gguf(path, "a directory" if path.is_dir() else "not a regular file")
         with path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             start = file.read(_BEGINNING_BYTES)
             if not start.startswith(MAGIC):
-                raise _not_gguf(path, _what_begins_so(start))
+                raise _not_gguf(path, _format_of(start))
             file.seek(0)
             return read(file, size)
     except FileNotFoundError:
-        raise EngineError(f"There is no model file {path}.", _SHOWS) from None
+        raise EngineError(f"No such model file: {path}", _LIST_HINT) from None
     except DamagedError:
         raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
     except UnknownVersionError as error:
         if error.is_big_endian:
             raise BrokenModelError(
-                path, "it is for big-endian machines", "Fetch the usual one of this model."
+                path, "it is for big-endian machines", "Fetch the usual version of this model."
             ) from None
-        reason = f"it is GGUF version {error.version}, which is not known here"
+        reason = f"it is GGUF version {error.version}, which is not supported"
         raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).") from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BrokenModelError(path, f"it cannot be read ({said})", _SHOWS) from None
+        raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
 
 
-def _what_begins_so(start: bytes) -> str:
-    """What a file that begins with these bytes is instead of a model."""
+def _format_of(start: bytes) -> str:
+    """Guess the format of a file that is not GGUF from its first bytes."""
     if not start:
         return "empty"
     if _WEB_PAGE.match(start):
         return "a web page"
-    return next((what for bytes_, what in _OTHERS.items() if start.startswith(bytes_)), "something else")
+    return next((what for bytes_, what in _OTHER_FORMATS.items() if start.startswith(bytes_)), "something else")
 
 
 def _not_gguf(path: Path, what: str) -> BrokenModelError:
-    return BrokenModelError(path, f"it is {what}, not a GGUF model", _SHOWS)
+    return BrokenModelError(path, f"it is {what}, not a GGUF model", _LIST_HINT)
 
 
 def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:
@@ -172,7 +181,7 @@ def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> G
         file_bytes=size,
         name=_name(path, contents),
         architecture=arch,
-        quantization=FILE_TYPES.get(contents.number("general.file_type", -1) & ~_GUESSED, most_used),
+        quantization=FILE_TYPES.get(contents.number("general.file_type", -1) & ~_GUESSED_TYPE, most_used),
         layer_type=_most(tensors.in_layers) or most_used,
         parameters=tensors.weights,
         licence=" ".join(contents.text("general.license").split())[:_LONGEST_LICENCE],
@@ -196,7 +205,7 @@ def _most(weights: Mapping[str, int]) -> str:
 
 
 def _name(path: Path, contents: Contents) -> str:
-    """The file's own name, which people know it by; a store of blobs names files by hash, there the header's."""
+    """The file's name; for a blob named by its hash, the name in the header."""
     stem = path.stem
     return contents.text("general.name") or stem if stem.startswith("sha256-") else stem
 

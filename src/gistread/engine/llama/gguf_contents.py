@@ -1,14 +1,11 @@
-"""The header of a GGUF file as it lies there: metadata pairs, and what its list of tensors adds up to.
+"""Parses the header of a GGUF file: metadata pairs, and totals over its list of tensors.
 
-A GGUF file (version 2 or 3, little endian) is a magic number, two counts, that many metadata pairs, that many
-tensor descriptions, and then the tensors, aligned. Every count and length is a claim: none is believed beyond the
-end of the file, and what is kept or walked over is bounded, so that no file takes more than some 70 MB or a second.
+A GGUF file (version 2 or 3, little endian) is a magic number, two counts, that many metadata pairs, that many tensor
+descriptions, and the aligned tensors. Counts and lengths are untrusted: all work is bounded, so that no file takes more
+than some 70 MB or a second.
 
-A vocabulary is a hundred thousand strings, each told by its length alone, and walking over them takes most of the
-time of reading a header. So it is hopped over: the next key is searched for instead. A hop that went wrong shows,
-since the pairs and tensors that were counted are not found behind it, and then every string is walked over.
-
-What the pairs mean, this does not know.
+A vocabulary is a hundred thousand length-prefixed strings, and walking over them takes most of the time. So the parser
+searches for the next key instead, and walks only if what follows turns out to be inconsistent.
 """
 
 import math
@@ -26,54 +23,54 @@ DEFAULT_ALIGNMENT = 32
 _ALIGNMENT = "general.alignment"
 _ALIGNMENTS = frozenset(1 << power for power in range(21))
 LARGEST_NUMBER = 1 << 48
-"""A larger one is no size of anything."""
+"""Larger numbers are not sizes."""
 
 _BLOCK_BYTES = 1 << 18
-"""Read at once."""
+"""Read at a time."""
 _MOST_BYTES = 64 << 20
-"""Of a header. Those of models are some megabytes."""
+"""Largest header; those of models have some megabytes."""
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
 _MOST_ELEMENTS = 2_000_000
-"""Strings in all arrays, and numbers in one that is kept whole. The largest vocabularies have a quarter of a million
-tokens and twice as many merges."""
+"""Strings in all arrays, and numbers in a wanted array. The largest vocabularies have 250,000 tokens and twice as many
+merges."""
 _LONGEST_KEY_BYTES = 1024
 _LONGEST_KEPT_BYTES = 1 << 20
-"""Of a text; chat templates have some thousands. A longer one is passed over."""
+"""Longer texts are skipped; chat templates have some thousands."""
 _KEPT_NUMBERS = 1024
-"""Of an array: those with a number for each layer are kept."""
+"""Longer arrays are skipped; those with a number per layer are kept."""
 _NUMBER_BYTES = 40
-"""What Python takes for one."""
+"""Memory Python needs for one."""
 _KEPT_BYTES = 8 << 20
-"""Of all texts and numbers."""
+"""Memory for all texts and numbers."""
 _LONGEST_TENSOR_BYTES = 1024
-"""Of a description: a name, of which ggml takes 64 bytes, and some numbers."""
+"""Of a tensor's description: a name (64 bytes in ggml) and some numbers."""
 
 _LENGTH = struct.Struct("<Q")
 _NUMBER = struct.Struct("<I")
 _SHAPES = tuple(struct.Struct(f"<{dimensions}QIQ") for dimensions in range(5))
-"""Of tensors with so many dimensions: their sizes, the type, the place."""
+"""By number of dimensions: sizes, type, offset."""
 
-_WORTH_A_HOP = 2000
-"""Strings."""
-_HOP_BYTES = 11, 64
-"""For each string: from where, and as far is the next key searched for. No vocabulary has shorter ones on average."""
+_SKIP_FROM = 2000
+"""Strings: shorter arrays are walked."""
+_SKIP_BYTES = 11, 64
+"""Per string: where the search for the next key begins and ends. No vocabulary has shorter strings on average."""
 _NEXT_KEY = b"\0\0\0\0\0\0tokenizer."
-"""As vocabularies are followed by: the upper six bytes of the key's length, and its beginning."""
+"""What follows a vocabulary: the upper six bytes of a key's length, and its beginning."""
 _KEY_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 Scalar = int | float | bool | str
 Array = list[bytes] | list[int | float | bool]
-"""The strings of an array are bytes: those of a vocabulary need not be whole characters."""
+"""Strings in arrays are bytes, since tokens need not be whole characters."""
 Value = Scalar | Array
 
 
 class DamagedError(Exception):
-    """A count or length in the header cannot be true, or the file ends within it."""
+    """A count or length in the header is impossible, or the file ends within it."""
 
 
 class UnknownVersionError(Exception):
-    """GGUF, of another version."""
+    """Unsupported GGUF version."""
 
     def __init__(self, version: int) -> None:
         super().__init__(f"version {version}")
@@ -86,16 +83,16 @@ class UnknownVersionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
-    """What the list of tensors adds up to."""
+    """Totals over the list of tensors."""
 
     count: int
     weights: int
     by_type: Mapping[str, int]
-    """Weights by the name of their type."""
+    """Number of weights by type name."""
     in_layers: Mapping[str, int]
-    """The same of those in the layers."""
+    """The same for the layers only."""
     data_bytes: int
-    """From the beginning of the first tensor to the end of the last."""
+    """From the start of the first tensor to the end of the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,73 +101,67 @@ class Contents:
 
     pairs: Mapping[str, Scalar]
     arrays: Mapping[str, tuple[int, ...]]
-    """Short arrays of whole numbers or truth values."""
+    """Short arrays of integers or booleans."""
     array_lengths: Mapping[str, int]
     """Of every array."""
     tensors: Tensors
     end: int
-    """Bytes of the header, before the padding behind it."""
+    """Bytes of the header, without padding."""
 
     def text(self, key: str) -> str:
         value = self.pairs.get(key, "")
         return value if isinstance(value, str) else ""
 
-    def number(self, key: str, otherwise: int = 0) -> int:
-        """Of something that is counted; `otherwise` where nothing, or nothing sensible, is said."""
-        value = self.pairs.get(key, otherwise)
-        return value if isinstance(value, int) and 0 <= value <= LARGEST_NUMBER else otherwise
+    def number(self, key: str, default: int = 0) -> int:
+        """A count; `default` if missing or implausible."""
+        value = self.pairs.get(key, default)
+        return value if isinstance(value, int) and 0 <= value <= LARGEST_NUMBER else default
 
-    def of_layers(self, key: str, layers: int, otherwise: int = 0) -> tuple[int, ...]:
-        """A number for each layer, whether the file gives one for all or an array with one each."""
+    def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
+        """A count per layer, whether the file has one for all or one for each."""
         found = self.arrays.get(key)
         if found is None:
-            return (self.number(key, otherwise),) * layers
-        sound = [number if 0 <= number <= LARGEST_NUMBER else otherwise for number in found[:layers]]
-        return tuple(sound + [otherwise] * (layers - len(sound)))
+            return (self.number(key, default),) * layers
+        sound = [number if 0 <= number <= LARGEST_NUMBER else default for number in found[:layers]]
+        return tuple(sound + [default] * (layers - len(sound)))
 
     @property
     def data_start(self) -> int:
-        """Where the tensors begin."""
+        """Offset of the tensors."""
         alignment = self.number(_ALIGNMENT, DEFAULT_ALIGNMENT)
         return -(-self.end // alignment) * alignment
 
 
 def read_contents(file: BinaryIO, size: int) -> Contents:
-    """The header of a file of `size` bytes that begins as GGUF.
-
-    Raises DamagedError, UnknownVersionError, OSError.
-    """
+    """Read the header of a file with the GGUF magic. Raises DamagedError, UnknownVersionError, OSError."""
     try:
-        contents = _Pass(_Window(file, size), hops=True).read()
+        contents = _Pass(_Window(file, size), skips=True).read()
         if contents.data_start + contents.tensors.data_bytes <= size:
             return contents
     except DamagedError:
         pass
-    return _Pass(_Window(file, size), hops=False).read()
+    return _Pass(_Window(file, size), skips=False).read()
 
 
 def read_pairs(file: BinaryIO, size: int, keys: Collection[str]) -> dict[str, Value]:
-    """What the header of a file says under these keys, arrays too; a key that it lacks is left out.
-
-    Raises as `read_contents`.
-    """
-    found = _Pass(_Window(file, size), hops=False, wanted=keys).read_pairs()
+    """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_contents`."""
+    found = _Pass(_Window(file, size), skips=False, wanted=keys).read_pairs()
     return {key: found[key] for key in keys if key in found}
 
 
 class _Window:
-    """Some bytes of a file, others when they are asked for. A file that is cut meanwhile has ended early."""
+    """A buffer over part of a file."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
         self.end = min(size, _MOST_BYTES)
-        """Of the file, or of patience with it."""
+        """End of the file, or of what is read of it."""
         self.start = 0
-        """Where `data` lies in the file."""
+        """Offset of `data` in the file."""
         self.data = b""
 
     def show(self, at: int, length: int) -> int:
-        """Have so many bytes from there on; where in `data` they begin. Raises DamagedError where they are not."""
+        """Buffer `length` bytes at offset `at` and return where they begin in `data`. Raises DamagedError."""
         offset = at - self.start
         if offset >= 0 and offset + length <= len(self.data):
             return offset
@@ -188,11 +179,11 @@ class _Window:
 
 
 class _Pass:
-    """One pass over a header. `hops`: whether large vocabularies are hopped over. `wanted`: arrays to keep whole."""
+    """One pass over a header. `skips`: search past large vocabularies. `wanted`: arrays to keep."""
 
-    def __init__(self, window: _Window, *, hops: bool, wanted: Collection[str] = ()) -> None:
+    def __init__(self, window: _Window, *, skips: bool, wanted: Collection[str] = ()) -> None:
         self._window = window
-        self._hops = hops
+        self._skips = skips
         self._wanted = wanted
         self._whole: dict[str, Array] = {}
         self._at = len(MAGIC)
@@ -204,7 +195,7 @@ class _Pass:
 
     def read(self) -> Contents:
         tensors = self._read_pairs()
-        # llama.cpp refuses the same. One of gigabytes would have the whole file taken for its header.
+        # llama.cpp refuses the same. An alignment of gigabytes would make the whole file a header.
         if self._pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
             raise DamagedError
         found = self._tensors(tensors)
@@ -215,7 +206,7 @@ class _Pass:
         return {**self._pairs, **self._whole}
 
     def _read_pairs(self) -> int:
-        """The number of tensors that are described behind the pairs."""
+        """Read the metadata pairs; returns the number of tensors."""
         version = self._number("I")
         if version not in VERSIONS:
             raise UnknownVersionError(version)
@@ -263,7 +254,7 @@ class _Pass:
             self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
     def _array_from(self, start: int, kind: int, length: int) -> Array:
-        """The whole array that begins there, and has been gone over: its lengths can be believed."""
+        """Decode an array that has been walked over, so its lengths are valid."""
         at = self._window.show(start, self._at - start)
         data = self._window.data
         if kind != STRING:
@@ -280,7 +271,7 @@ class _Pass:
         last, last_weights, last_kind = 0, 0, 0
         window, data, start = self._window, self._window.data, self._window.start
         at, safe = self._at - start, -1
-        # Hundreds of times for each of half a hundred files: the bytes are looked at in place.
+        # Runs for hundreds of tensors in each of many files, so bytes are unpacked in place.
         for _ in range(count):
             if at > safe:
                 at = window.show(start + at, max(0, min(_LONGEST_TENSOR_BYTES, window.end - start - at)))
@@ -316,13 +307,13 @@ class _Pass:
         if self._kept_bytes > _KEPT_BYTES:
             raise DamagedError
 
-    # Strings that nobody wants.
+    # Skipping strings.
 
     def _skip_strings(self, count: int) -> None:
         self._strings += count
         if self._strings > _MOST_ELEMENTS:
             raise DamagedError
-        if not (self._hops and count >= _WORTH_A_HOP and self._hop(count)):
+        if not (self._skips and count >= _SKIP_FROM and self._skip_to_key(count)):
             self._walk(count)
 
     def _walk(self, count: int) -> None:
@@ -339,10 +330,10 @@ class _Pass:
         if self._at > self._window.end:
             raise DamagedError
 
-    def _hop(self, count: int) -> bool:
-        """Go to the next key that looks like one. False: there is none near."""
+    def _skip_to_key(self, count: int) -> bool:
+        """Search for the next key and continue there. Returns False if none is near."""
         window = self._window
-        least, most = (self._at + each * count for each in _HOP_BYTES)
+        least, most = (self._at + each * count for each in _SKIP_BYTES)
         at, until = least, min(most, window.end) - len(_NEXT_KEY)
         while at < until:
             offset = window.show(at, len(_NEXT_KEY))
@@ -350,7 +341,7 @@ class _Pass:
             if found < 0:
                 at = window.start + len(window.data) - len(_NEXT_KEY) + 1
                 continue
-            key = window.start + found - 2  # the two bytes before are the lower ones of the key's length
+            key = window.start + found - 2  # the key's length has two lower bytes before
             if self._is_pair(key):
                 self._at = key
                 return True
@@ -358,7 +349,7 @@ class _Pass:
         return False
 
     def _is_pair(self, at: int) -> bool:
-        """Whether a pair may begin here."""
+        """Whether a metadata pair may begin here."""
         offset = self._window.show(at, 8)
         length = _LENGTH.unpack_from(self._window.data, offset)[0]
         if length > _LONGEST_KEY_BYTES:
@@ -370,7 +361,7 @@ class _Pass:
         )
         return _KEY_BYTES.issuperset(key) and int.from_bytes(kind, "little") <= max(SCALARS)
 
-    # What everything is made of.
+    # Primitives.
 
     def _number(self, code: str) -> int:
         value: int = self._unpack(code)[0]
@@ -390,7 +381,6 @@ class _Pass:
         return self._window.data[offset : offset + length]
 
     def _skip(self, length: int) -> None:
-        """Go on by so many bytes, which are there."""
         self._at += length
         if self._at > self._window.end:
             raise DamagedError

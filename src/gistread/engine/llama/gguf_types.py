@@ -1,4 +1,4 @@
-"""Names and sizes of what a GGUF file may hold, by the numbers that ggml gives them. Facts of the format, no code."""
+"""Numbers that ggml assigns to the types in a GGUF file."""
 
 from types import MappingProxyType
 
@@ -56,4 +56,4 @@ FILE_TYPES = MappingProxyType(
         **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"), 36)),
     }
 )
-"""`general.file_type`: the mix of tensor types that people know a file by."""
+"""`general.file_type`: usual names for mixes of tensor types."""

@@ -1,8 +1,7 @@
-"""How a model remembers what it has read, and what that takes: told from the keys of its header.
+"""The KV cache and recurrent state a model needs, from the keys of its header.
 
-Attention keeps something of every token, in cells of the KV cache. A recurrent layer keeps a state of fixed size in
-place of it. The engine has llama.cpp keep the cells of sliding windows whole (`worker/context.py`): they cost as much
-as any others.
+Attention stores something for every token, in cells of the KV cache; a recurrent layer has a state of fixed size
+instead. Sliding windows are kept whole (`worker/context.py`) and cost as much as full attention.
 """
 
 from dataclasses import dataclass
@@ -15,18 +14,18 @@ _MOST_LAYERS = 4096
 
 
 class MemoryKind(StrEnum):
-    """Of a model, in words for people."""
+    """The value is for people."""
 
     ATTENTION = "attention"
     SLIDING_WINDOW = "sliding window"
-    """Some layers see the last few thousand tokens alone."""
+    """Some layers see only the last few thousand tokens."""
     RECURRENT = "recurrent"
-    """A state, and no attention: the beginning of a long text fades."""
+    """No attention: the beginning of a long text fades."""
     HYBRID = "hybrid"
-    """Some layers of each."""
+    """Attention in some layers, recurrence in others."""
 
 
-# As llama.cpp sorts them (llm_arch_is_recurrent, llm_arch_is_hybrid).
+# As classified by llama.cpp (llm_arch_is_recurrent, llm_arch_is_hybrid).
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
 _HYBRID = frozenset(
     {
@@ -36,27 +35,27 @@ _HYBRID = frozenset(
     }
 )
 _WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
-"""Their files may name a window that llama.cpp makes no use of."""
+"""Architectures whose files may name a window that llama.cpp ignores."""
 _INTERVAL = 4
-"""Every such layer of a hybrid attends, where it does not say how many do."""
+"""Every fourth layer of a hybrid attends, unless the file says default."""
 _IN_INTERVALS = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a model keeps of what it has read."""
+    """The memory a model needs for its context."""
 
     kind: MemoryKind
     window: int
-    """Tokens of the sliding window; 0: there is none."""
+    """Sliding window in tokens; 0: none."""
     kv_bytes_per_token: int
-    """Of an F16 KV cache; 0 where it cannot be told, or nothing is kept of a token."""
+    """For an F16 KV cache; 0 if unknown or without one."""
     state_bytes: int
-    """Of one sequence in the recurrent layers, whatever its length; kept as F32."""
+    """Recurrent state of one sequence, as F32."""
 
 
 def memory_of(contents: Contents) -> Memory:
-    """By the header of a model."""
+    """Derive the layout from a model's header."""
     keys = _Keys(contents)
     kind = _kind(keys)
     window = keys.number("attention.sliding_window") if kind is MemoryKind.SLIDING_WINDOW else 0
@@ -64,19 +63,19 @@ def memory_of(contents: Contents) -> Memory:
 
 
 class _Keys:
-    """The keys that an architecture's own name stands before."""
+    """Header keys prefixed with the architecture's name."""
 
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
         self.architecture = contents.text("general.architecture")
         self.layers = max(0, min(self.number("block_count"), _MOST_LAYERS) - self.number("nextn_predict_layers"))
-        """Without those that only guess ahead, which are not used."""
+        """Without draft layers (multi-token prediction), which are not used."""
 
-    def number(self, key: str, otherwise: int = 0) -> int:
-        return self.contents.number(f"{self.architecture}.{key}", otherwise)
+    def number(self, key: str, default: int = 0) -> int:
+        return self.contents.number(f"{self.architecture}.{key}", default)
 
-    def of_layers(self, key: str, otherwise: int = 0) -> tuple[int, ...]:
-        return self.contents.of_layers(f"{self.architecture}.{key}", self.layers, otherwise)
+    def of_layers(self, key: str, default: int = 0) -> tuple[int, ...]:
+        return self.contents.of_layers(f"{self.architecture}.{key}", self.layers, default)
 
     def has(self, key: str) -> bool:
         name = f"{self.architecture}.{key}"
@@ -98,24 +97,24 @@ def _kind(keys: _Keys) -> MemoryKind:
 
 
 def _kv_bytes_per_token(keys: _Keys, kind: MemoryKind) -> int:
-    """Summed over the layers that have cells: heads, their size and the layers that share cells differ by layer."""
+    """Sum over the layers with a KV cache; heads, their size and sharing differ by layer."""
     if kind is MemoryKind.RECURRENT:
         return 0
     heads = keys.of_layers("attention.head_count")
-    kv_heads = keys.of_layers("attention.head_count_kv", otherwise=-1)
+    kv_heads = keys.of_layers("attention.head_count_kv", default=-1)
     windowed = keys.of_layers("attention.sliding_window_pattern")
     has_windowed = keys.has("attention.key_length_swa") and len(set(windowed)) > 1
     recurrent = _recurrent_layers(keys, kind)
-    # The last layers of some models take the cells of earlier ones.
+    # The last layers of some models share the cells of earlier ones.
     own = max(0, keys.layers - keys.number("attention.shared_kv_layers"))
     width = keys.number("embedding_length")
     lengths = keys.number("attention.key_length", -1), keys.number("attention.value_length", -1)
     in_window = keys.number("attention.key_length_swa", -1), keys.number("attention.value_length_swa", -1)
-    # With latent attention both are made of one vector, which is kept as the key.
+    # Latent attention caches one vector for both, as the key.
     values = 0 if keys.number("attention.key_length_mla") else 1
     numbers = 0
     for layer in range(own):
-        if recurrent[layer] and not _both(keys):
+        if recurrent[layer] and not _is_parallel_hybrid(keys):
             continue
         key, value = in_window if has_windowed and windowed[layer] else lengths
         size = width // heads[layer] if heads[layer] else 0
@@ -131,9 +130,9 @@ def _recurrent_layers(keys: _Keys, kind: MemoryKind) -> list[bool]:
         return [False] * keys.layers
     if keys.has("attention.recurrent_layers"):
         return list(map(bool, keys.of_layers("attention.recurrent_layers")))
-    kv_heads = keys.of_layers("attention.head_count_kv", otherwise=1)
+    kv_heads = keys.of_layers("attention.head_count_kv", default=1)
     if 0 in kv_heads:
-        # Layers of Nemotron-H that only feed forward have neither.
+        # Feed-forward layers of Nemotron-H have neither.
         feeds = (
             keys.of_layers("feed_forward_length") if keys.architecture.startswith("nemotron_h") else (0,) * keys.layers
         )
@@ -141,16 +140,16 @@ def _recurrent_layers(keys: _Keys, kind: MemoryKind) -> list[bool]:
     if keys.architecture in _IN_INTERVALS or keys.has("full_attention_interval"):
         interval = keys.number("full_attention_interval", _INTERVAL) or _INTERVAL
         return [(layer + 1) % interval != 0 for layer in range(keys.layers)]
-    return [_both(keys)] * keys.layers
+    return [_is_parallel_hybrid(keys)] * keys.layers
 
 
-def _both(keys: _Keys) -> bool:
-    """Whether each layer attends and has a state as well."""
+def _is_parallel_hybrid(keys: _Keys) -> bool:
+    """Whether every layer has both attention and a state."""
     return keys.architecture == "falcon-h1"
 
 
 def _state_bytes(keys: _Keys, kind: MemoryKind) -> int:
-    """The last inputs of a convolution, and the state itself."""
+    """Convolution inputs and the recurrent state."""
     layers = sum(_recurrent_layers(keys, kind))
     width, kernel = keys.number("embedding_length"), keys.number("ssm.conv_kernel")
     if head := keys.number("wkv.head_size"):

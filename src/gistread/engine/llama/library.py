@@ -1,7 +1,4 @@
-"""Which llama.cpp is installed and what would make it faster on this machine.
-
-The library is asked in a process of its own (`worker/system_info.py`). The advice is pure: facts in, words out.
-"""
+"""Finds out which llama.cpp is installed, and what build would be faster on this machine."""
 
 import subprocess
 import sys
@@ -18,19 +15,19 @@ _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
 _NO_GPU = {"CPU", "BLAS", "RPC"}
 
-# What llama.cpp calls its kernels, and the flag of the processor that each needs.
+# llama.cpp's name of an instruction set, and the processor flag it needs.
 _KERNELS = {
     **{"AVX": "avx", "AVX2": "avx2", "FMA": "fma", "F16C": "f16c", "BMI2": "bmi2", "AVX_VNNI": "avx_vnni"},
     **{"AVX512": "avx512f", "AVX512_VBMI": "avx512vbmi", "AVX512_VNNI": "avx512_vnni", "AVX512_BF16": "avx512_bf16"},
     **{"AMX_INT8": "amx_int8", "DOTPROD": "asimddp", "MATMUL_INT8": "i8mm", "SVE": "sve"},
 }
 _HIP = "-DGGML_HIP=ON"
-# CMake's options of llama.cpp, and what has to be installed to build with them.
+# CMake options of llama.cpp, and what they require.
 _GPU_BUILDS = {
-    NVIDIA: ("-DGGML_CUDA=ON", "CUDA's toolkit (nvcc)"),
+    NVIDIA: ("-DGGML_CUDA=ON", "the CUDA toolkit (nvcc)"),
     AMD: (_HIP, "ROCm with its compiler (hipcc)"),
-    AMD_WITHOUT_ROCM: ("-DGGML_VULKAN=ON", "the headers of Vulkan and its compiler (glslc)"),
-    INTEL: ("-DGGML_VULKAN=ON", "the headers of Vulkan and its compiler (glslc)"),
+    AMD_WITHOUT_ROCM: ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)"),
+    INTEL: ("-DGGML_VULKAN=ON", "the Vulkan headers and shader compiler (glslc)"),
     APPLE: ("-DGGML_METAL=ON", "Xcode's command line tools"),
 }
 _NATIVE_BUILD = "-DGGML_NATIVE=ON"
@@ -39,33 +36,33 @@ _COMPILER = "a C++ compiler"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """llama-cpp-python as it is installed."""
+    """The installed llama-cpp-python."""
 
     version: str
     kernels: tuple[str, ...]
-    """Of the processor: `AVX2`, `FMA` …"""
+    """Instruction sets in use: `AVX2`, `FMA` …"""
     backends: tuple[str, ...]
-    """What it was built with: `CPU`, `CUDA` …"""
+    """Backends built in: `CPU`, `CUDA` …"""
     gpus: tuple[Gpu, ...]
-    """Graphics cards that it can use."""
+    """Usable graphics cards."""
 
     @property
     def has_gpu_support(self) -> bool:
-        """Whether it was built for any graphics card."""
+        """Whether it was built with a GPU backend."""
         return not set(self.backends) <= _NO_GPU
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What slows the engine down, and what to do about it: one line each."""
+    """What slows the engine down (`what`) and how to fix it (`how`), one line each."""
 
     what: str
     how: str
 
 
 def installed_version() -> str:
-    """Of llama-cpp-python, without loading it; empty where it is not installed."""
-    from importlib import metadata  # slow to import, and the list of models seldom asks
+    """Version of llama-cpp-python, without importing it; empty if it is not installed."""
+    from importlib import metadata  # slow to import
 
     try:
         return metadata.version(_PACKAGE)
@@ -74,7 +71,7 @@ def installed_version() -> str:
 
 
 def ask_library() -> Library:
-    """Raises EngineError when llama-cpp-python is not there or cannot be used on this machine."""
+    """Describe the library in a process of its own. Raises EngineError if it is missing or unusable here."""
     command = [sys.executable, "-m", _DESCRIBE]
     try:
         process = subprocess.run(command, capture_output=True, check=False, timeout=_DESCRIBE_WITHIN_S)
@@ -96,7 +93,7 @@ def _unusable(reason: str) -> EngineError:
 
 
 def _wanted() -> str:
-    """The version that gistread is made for, as pip takes it."""
+    """The required version, as a pip requirement."""
     from importlib import metadata
 
     try:
@@ -107,10 +104,9 @@ def _wanted() -> str:
 
 
 def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
-    """What another build of the library would do better here: one command, with all that is missing.
+    """Suggest a rebuild of the library if that would be faster here.
 
-    `gpu_maker`: of a card in this machine (`machine.gpu_maker`), or empty. A GPU that is used makes the processor's
-    kernels unimportant.
+    `gpu_maker`: see `machine.gpu_maker`. With a usable GPU the processor's instruction sets do not matter.
     """
     if library.gpus:
         return []
@@ -121,14 +117,14 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
         option, toolkit = _GPU_BUILDS[gpu_maker]
         if library.has_gpu_support:
             built = ", ".join(library.backends)
-            what.append(f"There is a graphics card ({gpu_maker}), and this build of llama.cpp ({built}) finds none.")
+            what.append(f"This build of llama.cpp ({built}) does not find the {gpu_maker} graphics card.")
         else:
-            what.append(f"There is a graphics card ({gpu_maker}) that this build of llama.cpp cannot use.")
+            what.append(f"This build of llama.cpp cannot use the {gpu_maker} graphics card.")
         options.append(option)
         tools = f"{_COMPILER} and {toolkit}"
     unused = [name for name, flag in _KERNELS.items() if flag in cpu_flags and name not in library.kernels]
     if unused:
-        what.append(f"The processor has {', '.join(unused)}, which this build of llama.cpp does not use.")
+        what.append(f"This build of llama.cpp does not use {', '.join(unused)} of the processor.")
         options.append(_NATIVE_BUILD)
     if not options:
         return []
@@ -136,7 +132,7 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
 
 
 def rebuild(library: Library, *options: str) -> str:
-    """The command that builds the same version with other options of CMake."""
+    """The command that rebuilds the same version with these CMake options."""
     compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
     pip = f"python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
     return f'{compiler}CMAKE_ARGS="{" ".join(options)}" {pip} {_PACKAGE}=={library.version}'

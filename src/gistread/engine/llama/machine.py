@@ -1,7 +1,4 @@
-"""What this machine has: memory that is free, cores, instructions of its processor, graphics cards.
-
-Asked of the operating system alone. What llama.cpp makes of it, the worker process says (`worker/system_info.py`).
-"""
+"""Describes this machine, as reported by the operating system: free memory, cores, instruction sets, graphics cards."""
 
 import math
 import os
@@ -16,7 +13,7 @@ _GROUP = Path("/sys/fs/cgroup")
 
 NVIDIA, AMD, AMD_WITHOUT_ROCM, INTEL, APPLE = "NVIDIA", "AMD", "AMD, without ROCm's driver", "Intel", "Apple"
 
-# A sign that is there when the card's driver is loaded: who made the card.
+# Files that exist when a card's driver is loaded.
 _DRIVERS = {
     "/proc/driver/nvidia/version": NVIDIA,
     "/dev/nvidiactl": NVIDIA,
@@ -25,11 +22,11 @@ _DRIVERS = {
 }
 _CARDS = Path("/sys/class/drm")
 _VENDORS = {"0x1002": AMD_WITHOUT_ROCM, "0x8086": INTEL}
-"""By their numbers on the PCI bus, of cards that can be computed with though no driver of their own was found."""
+"""PCI vendor ids of cards that can be used without their maker's driver."""
 
 
 def available_bytes() -> int:
-    """Memory this process may still take: of the machine, or of its control group where that is less."""
+    """Free memory of the machine, or of the process's control group if less."""
     free = int(psutil.virtual_memory().available)
     try:
         limit = (_GROUP / "memory.max").read_text().strip()
@@ -39,20 +36,20 @@ def available_bytes() -> int:
         return free
     if limit == "max":
         return free
-    # Files in the page cache count as used, but make way for whoever needs memory.
+    # The page cache counts as used, but is reclaimable.
     cached = int(counts.get("inactive_file", 0)) + int(counts.get("active_file", 0))
     return min(free, int(limit) - used + cached)
 
 
 def physical_cores() -> int:
-    """Physical cores that this process may use: of the machine, its affinity and its control group the least."""
+    """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     return max(1, min(cores, allowed, _quota_cores() or cores))
 
 
 def _quota_cores() -> int:
-    """Whole cores that the control group may use; 0 without a limit."""
+    """Cores the control group may use; 0 without a limit."""
     try:
         quota, period = (_GROUP / "cpu.max").read_text().split()
         return 0 if quota == "max" else math.ceil(int(quota) / int(period))
@@ -61,7 +58,7 @@ def _quota_cores() -> int:
 
 
 def cpu_flags() -> frozenset[str]:
-    """Instructions of the processor, by the names that Linux has for them; empty on other systems."""
+    """Instruction sets of the processor, by Linux's names; empty on other systems."""
     try:
         text = _CPU_INFO.read_text()
     except OSError:
@@ -74,7 +71,7 @@ def cpu_flags() -> frozenset[str]:
 
 
 def gpu_maker() -> str:
-    """Who made a card here that llama.cpp could use: one of the names above; empty where there is no sign of one."""
+    """Maker of a card that llama.cpp could use, one of the constants above; empty if none is found."""
     if sys.platform == "darwin":
         return APPLE if platform.machine() == "arm64" else ""
     if driven := next((maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""):
@@ -89,7 +86,7 @@ def gpu_maker() -> str:
 
 
 def load_average() -> float:
-    """Processes that wanted a core in the last minute; 0 where the system does not say."""
+    """Mean number of runnable processes in the last minute; 0 if unknown."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):

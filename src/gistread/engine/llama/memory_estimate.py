@@ -1,8 +1,4 @@
-"""What a model takes of the memory of a machine, by its header: before it is loaded, and before it is fetched.
-
-Pure: a header in, bytes out. The list of models and the loading ask the same functions, so that what is said to fit is
-loaded. Where in a machine the bytes lie, this does not know.
-"""
+"""Estimates the memory a model needs, from its header, before it is loaded or fetched."""
 
 from dataclasses import dataclass
 
@@ -10,36 +6,36 @@ from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.kv_layout import MemoryKind
 
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-"""Bytes of a number in the KV cache, by what it is kept as."""
+"""Bytes per number in the KV cache, by data type."""
 SEQUENCES = 48
-"""Running, and kept for requests that begin the same. A sequence costs no memory of its own..."""
+"""Sequences in a context, running and cached. They cost no memory of their own..."""
 STATES = 6
-"""... but in recurrent models, where each has a state."""
+"""... except in recurrent models, where each has a state."""
 _LOGIT_BYTES = 4
 _LEAST_VOCABULARY = 32_000
-"""Where the header does not say: the smallest that is usual."""
+"""Assumed if the header does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSizes:
-    """What a model takes, in bytes."""
+    """Memory needs of a model, in bytes."""
 
     weights: int
     layers: int
-    """Not bytes: the number of layers, without the output; 1 at least."""
+    """Number of layers, without the output; at least 1."""
     cell: int
-    """Of a token in an F16 KV cache of all layers; 0: not known, or nothing is kept of a token."""
+    """Per token in an F16 KV cache of all layers; 0 if unknown or without one."""
     states: int
-    """Of the recurrent layers' states, for all sequences."""
+    """Recurrent states of all sequences."""
     scratch: int
-    """What evaluating a batch takes beside. The logits of its tokens are most."""
+    """Buffers for evaluating a batch, mostly logits."""
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
-    """By the header of a model. `weights`: bytes of all its files, where it has several."""
+    """Sizes of a model. `weights`: bytes of all its files, if it has several."""
     memory = header.memory
-    keeps_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)
-    sequences = STATES if keeps_states else SEQUENCES
+    has_states = memory.kind in (MemoryKind.RECURRENT, MemoryKind.HYBRID)
+    sequences = STATES if has_states else SEQUENCES
     return ModelSizes(
         weights=header.file_bytes if weights is None else weights,
         layers=max(1, header.layers),
@@ -50,9 +46,9 @@ def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = Non
 
 
 def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
-    """Tokens evaluated at once. Fixed for a model and a device, so that a run can be repeated exactly.
+    """Batch size in tokens, fixed for a model and a device so that runs are reproducible.
 
-    Larger is little faster on a CPU, and a status line or a waiting person sees nothing meanwhile.
+    Larger batches are little faster on a CPU and delay interactive requests.
     """
     if on_gpu:
         return 512
@@ -60,17 +56,17 @@ def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
 
 
 def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
-    """Of one token in a KV cache of this type, a key of `KV_BYTES`."""
+    """Bytes per token in a KV cache of this type."""
     return sizes.cell * KV_BYTES[kv_type] / KV_BYTES["f16"]
 
 
 def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
-    """For the model with so many tokens in its KV cache."""
+    """Bytes for the model with this many cells."""
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 
 def cells_that_fit(sizes: ModelSizes, free_bytes: int, kv_type: str = "f16") -> int | None:
-    """Tokens in the KV cache for which these bytes do; None: any number; 0: not even the weights have room."""
+    """Cells that fit; None: any number; 0: not even the weights fit."""
     spare = free_bytes - needed_bytes(sizes, 0)
     if spare < 0:
         return 0

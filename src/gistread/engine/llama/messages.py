@@ -31,6 +31,8 @@ class Load:
     """Directory of prompt cache files; empty: none are used."""
     cache_key: str = ""
     """Identifies the weights in that directory."""
+    adapter: str = ""
+    """Path of a LoRA adapter; empty: none."""
     first_layout: int = 0
     """Skip the layouts before this one: they ended an earlier process."""
     may_reduce: bool = True

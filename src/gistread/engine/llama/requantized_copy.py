@@ -1,8 +1,7 @@
-"""Copies of models in a form that this machine's processor works with faster, and the folder that they lie in.
+"""Requantized copies of models, in a type for which this machine has fast kernels, and their folder.
 
-llama.cpp has fast matrix kernels for some forms of weights and not for others; a copy in Q8_0 loses next to
-nothing and often reads prompts twice as fast. `weight_variants.py` decides whether to use one; here is what a
-copy costs, whether there is room for it, how it is made and how it is found again.
+llama.cpp has fast matrix kernels for some tensor types only; a Q8_0 copy loses next to nothing and often reads prompts
+twice as fast. `weight_variants.py` decides whether to use one.
 """
 
 import asyncio
@@ -22,9 +21,9 @@ from gistread.errors import EngineError
 from gistread.units import format_size
 
 FAST = "Q8_0"
-"""The form of the copies."""
+"""Quantization of the copies."""
 UNASKED_BYTES = 512_000_000
-"""The largest copy that is made without asking."""
+"""Largest copy that is made automatically."""
 ALL_COPIES_BYTES = 4_000_000_000
 
 _HAVE_KERNELS = {"F16", "BF16", "Q8_0", "Q4_0", "Q4_K"}
@@ -36,17 +35,17 @@ _CONVERTER = "gistread.engine.llama.worker.quantize"
 
 
 def may_pay(header: GgufHeader) -> bool:
-    """Whether the layers of this model are in a form that may lack a fast kernel on a processor."""
+    """Whether the model's layers have a type that may lack fast kernels on a processor."""
     return header.split_count == 1 and bool(header.layer_type) and header.layer_type not in _HAVE_KERNELS
 
 
 def copy_bytes(header: GgufHeader) -> int:
-    """What a copy takes on the disk and in memory, within a few percent."""
+    """Approximate size of a copy, on disk and in memory."""
     return round(header.parameters * _BYTES_PER_WEIGHT)
 
 
 def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
-    """Why no copy can be made, for the person; empty when one can. `leave`: the person has allowed a large one."""
+    """Why no copy can be made, for the person; empty if one can. `allow_large`: the person asked for it."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:
         return f"a copy would take {format_size(size)}; all copies may take {format_size(ALL_COPIES_BYTES)}"
@@ -60,17 +59,22 @@ def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:
-    """Where the copy of this model lies, when there is one."""
+    """Path of this model's copy, whether or not it exists."""
     return folder / f"{header.fingerprint}.{FAST}.gguf"
 
 
 def partial_copy(target: Path, process: int) -> Path:
-    """Where a process writes a copy until it is whole."""
+    """Path to which a process writes an incomplete copy."""
     return target.with_name(f"{target.name}.{process}.partial")
 
 
+def plain_copy(partial: Path) -> Path:
+    """Where that process writes the weights in F16, to add an adapter to them."""
+    return partial.with_name(f"f16.{partial.name}")
+
+
 def find_copy(header: GgufHeader, folder: Path) -> Path | None:
-    """The copy of this model, if there is a whole one; one that is damaged is removed."""
+    """Path of this model's copy if it exists and is complete; a damaged one is removed."""
     path = copy_path(header, folder)
     if not path.exists():
         return None
@@ -78,7 +82,7 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
         found = read_header(path)
         if not found.missing_bytes and found.parameters == header.parameters:
             with contextlib.suppress(OSError):
-                os.utime(path)  # It is in use: others go first when room is needed.
+                os.utime(path)  # Recently used: others are removed first.
             return path
     remove_copy(header, folder)
     return None
@@ -92,15 +96,16 @@ def remove_copy(header: GgufHeader, folder: Path) -> None:
 async def make_copy(
     header: GgufHeader, folder: Path, *, log: BinaryIO | None, progress: Callable[[float], None]
 ) -> Path | None:
-    """Make the copy of this model, or None when llama.cpp cannot. Cancelling leaves nothing behind.
+    """Make the copy and return its path, or None if llama.cpp fails. Cancelling removes what was written.
 
-    `progress` is called with the share that is written, 0 to 1.
+    `progress` is called with the share written, 0 to 1.
     """
     target = copy_path(header, folder)
     await asyncio.to_thread(_make_room, folder, copy_bytes(header))
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", _CONVERTER, str(header.path), str(target), FAST),
+            *([str(header.adapter)] if header.adapter else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=log if log is not None else asyncio.subprocess.DEVNULL,
             stderr=log if log is not None else asyncio.subprocess.DEVNULL,
@@ -119,32 +124,33 @@ async def make_copy(
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(ending)
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+        for left in (partial, plain_copy(partial)):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
     return find_copy(header, folder) if process.returncode == 0 else None
 
 
 def _make_room(folder: Path, needed: int) -> None:
-    """Remove what was left by processes that are gone, and the copies not used for longest, as far as needed."""
+    """Remove partial copies of dead processes, and the least recently used copies while space is needed."""
     with contextlib.suppress(OSError):
         for partial in folder.glob("*.partial"):
             writer = partial.suffixes[-2].removeprefix(".")
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 partial.unlink(missing_ok=True)
         copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime)
-        in_all = sum(map(_size, copies))
+        total = sum(map(_size, copies))
         for path in copies:
-            if in_all + needed <= ALL_COPIES_BYTES:
+            if total + needed <= ALL_COPIES_BYTES:
                 return
-            in_all -= _size(path)
+            total -= _size(path)
             path.unlink()
 
 
 def _disk_free(folder: Path) -> int:
-    """Of the disk that the folder is on, or will be."""
-    place = next((place for place in (folder, *folder.parents) if place.exists()), Path.cwd())
+    """Free bytes on the disk of a folder that may not exist yet."""
+    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path.cwd())
     try:
-        return shutil.disk_usage(place).free
+        return shutil.disk_usage(existing).free
     except OSError:
         return 0
 

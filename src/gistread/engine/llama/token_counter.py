@@ -1,9 +1,8 @@
-"""Tokens counted in this process, with no model loaded: a tiktoken encoding made of a model file's own vocabulary.
+"""Counts tokens without a loaded model: a tiktoken encoding built from a GGUF file's vocabulary.
 
-Byte-level BPE is fully given by what the file says: bytes, pairs to merge in their order, and the name of the rule that
-first divides a text into words. tiktoken does that many times faster than llama.cpp and holds no lock meanwhile. The
-two must agree on every text, so only vocabularies are taken of which that is known (`counter_of`), and only texts
-(`TokenCounter.tokens`); all others are llama.cpp's. Nothing is downloaded: tiktoken's own encodings are not used.
+Byte-level BPE is fully determined by the file: bytes, ranked merges, and the name of the pre-tokenization rule.
+tiktoken is many times faster than llama.cpp. Both must agree on every text, so only vocabularies and texts known to
+agree are handled; llama.cpp counts the rest. tiktoken's own encodings, which it would download, are not used.
 """
 
 import contextlib
@@ -21,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """How a text is divided into words."""
+    """A pre-tokenization rule."""
 
     pattern: str
-    """In tiktoken's notation. Matches any text from its beginning to its end: what it left out would be lost."""
+    """For tiktoken. Must match all of any text: unmatched text would be lost."""
     whole_words: bool = False
-    """A word that is a token is that token, whatever the merges say."""
+    """Whether a word that is a token is not merged."""
 
 
-# Letters, digits and marks by the tables of llama.cpp, which are those of Unicode 15.1.
+# Letters, digits and marks as in llama.cpp's tables, which are those of Unicode 15.1.
 _L, _N, _M = (rf"[\p{{{name}}}&&\p{{Age:15.1}}]" for name in "LNM")
 _CONTRACTIONS = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
-# Words are tried first where nothing else can begin as they do: that takes half of the time.
+# Words come first where nothing else can begin like one: twice as fast.
 _GPT2 = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)| ?{_N}+| ?[^\s{_L}{_N}]+|\s+(?!\S)|\s+")
-# In llama.cpp every digit alone, and then what is between them as above: so spaces before a digit stay together.
+# llama.cpp splits off each digit first, then the text between as above: so spaces before a digit stay together.
 _DIGITS_ALONE = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+")
 _LLAMA3 = _Rule(
     rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}{{1,3}}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}", whole_words=True
@@ -56,14 +55,14 @@ _RULES = {
 }
 
 _METHOD = "gpt2"
-_STRANGE = ("phi-3", "phi3", "modern-bert")
-"""In a model's title: llama.cpp then lets added tokens take the spaces beside them."""
-_GAP = 50_000
-"""Characters. A run of a million white ones makes tiktoken panic, and its panic is written over the screen."""
+_UNSUPPORTED_TITLES = ("phi-3", "phi3", "modern-bert")
+"""llama.cpp strips spaces beside added tokens in models with these in their title."""
+_LONG_SPACE = 50_000
+"""Characters. tiktoken panics on a million spaces in a row, and prints that over the screen."""
 _WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")
-"""Whatever may be one word by a rule that takes whole words, and more."""
+"""A superset of single words under a `whole_words` rule."""
 _PARTS = 3
-"""Of a word that merging does not make, in the end. Of two, tiktoken would make the word."""
+"""Fewest parts left after merging a word that merging does not produce: tiktoken would join two."""
 
 _SAMPLED_WORDS = 1000
 _SAMPLES = (
@@ -75,36 +74,33 @@ _SAMPLES = (
     "naïve café e\u0301te\u0301 Ελληνικά Русский עִבְרִית العَرَبِيَّة हिन्दी ไทย 한국어 İstanbul ǅ ß",
     "我们读一本长书。第１２３页，「好」吗？ 日本語のカタカナ・ひらがな。",
     "🙂👩‍👩‍👧🏽 🇫🇷 \U0001f600\ufe0f ♥️ ∑∫√ ←→ \ue000 \U0010ffff",
-    # Letters and digits that Unicode has had since versions 15, 16 and 17: tables of several ages tell them apart.
+    # Letters and digits added in Unicode 15, 16 and 17.
     "\U00011f02a\U0001e4d0b 1\u1c89c 2\U00010d40d 3\U00016130 4\U00011bc0 5\ua7cb x\ua7dc 6\u088f 7\U00010940",
 )
 
-CLAIMED = tuple(_RULES)
-"""Names of the rules for which the two agree."""
+SUPPORTED = tuple(_RULES)
+"""Names of the supported rules."""
 
 
 class TokenCounter:
-    """Divides texts into the tokens of one vocabulary, as llama.cpp does that is not to look for control tokens."""
+    """Tokenizes texts with one vocabulary as llama.cpp does, without parsing control tokens."""
 
     def __init__(self, encoding: "Encoding", ids: Sequence[int], added: Mapping[str, int]) -> None:
-        """`ids`: of each rank the token in the file; -1 for a byte that the vocabulary lacks, which is left out.
-
-        `added`: tokens that stand for exactly this text wherever it stands.
-        """
+        """`ids`: token ids by rank; -1 for a byte missing from the vocabulary. `added`: user-defined tokens by text."""
         self._encoding = encoding
         self._ids = ids
         self._lacks_bytes = -1 in ids
-        # Where two of them overlap, the longer one is looked for first, in all of the text.
+        # Of overlapping ones, llama.cpp searches the longer first, in the whole text.
         self._added = dict(sorted(added.items(), key=lambda item: -len(item[0].encode())))
         self._any_added = re.compile("|".join(map(re.escape, self._added))) if added else None
 
     def count(self, text: str) -> int | None:
-        """Tokens in this text; None: it has to be counted by llama.cpp. May be called from any thread."""
+        """Count tokens; None if only llama.cpp can. Callable from any thread."""
         pieces = self._pieces(text)
         return None if pieces is None else sum(1 if isinstance(piece, int) else self._length(piece) for piece in pieces)
 
     def tokens(self, text: str) -> list[int] | None:
-        """The tokens themselves, in the same way."""
+        """The token ids, as `count`."""
         pieces = self._pieces(text)
         if pieces is None:
             return None
@@ -114,7 +110,7 @@ class TokenCounter:
         return tokens
 
     def samples(self) -> list[str]:
-        """Texts by which to see whether llama.cpp agrees: where rules differ, and out of this vocabulary."""
+        """Texts to compare with llama.cpp: where rules differ, and words of this vocabulary."""
         words = [token for token in self._ids if token >= 0]
         ranks = range(0, len(words), max(1, len(words) // _SAMPLED_WORDS))
         drawn = [self._encoding.decode_single_token_bytes(rank) for rank in ranks]
@@ -128,10 +124,10 @@ class TokenCounter:
         return [token for token in tokens if token >= 0] if self._lacks_bytes else tokens
 
     def _pieces(self, text: str) -> list[str | int] | None:
-        """The text between added tokens, and these; None where there is too much white space in it."""
-        if any(text[at : at + _GAP].isspace() for at in range(0, len(text) - _GAP, _GAP)):
+        """Split a text at added tokens, replaced by their ids; None if it has too long a run of spaces."""
+        if any(text[at : at + _LONG_SPACE].isspace() for at in range(0, len(text) - _LONG_SPACE, _LONG_SPACE)):
             return None
-        # Half of a pair of surrogates is sent to llama.cpp as a question mark (`worker/weights.py`).
+        # llama.cpp gets a lone surrogate as a question mark (`worker/weights.py`).
         if not text.isascii():
             text = text.encode("utf-8", "replace").decode()
         if self._any_added is None or not self._any_added.search(text):
@@ -152,12 +148,13 @@ class TokenCounter:
 
 
 def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
-    """A counter for this vocabulary; None where it would not be sure to agree with llama.cpp.
-
-    A second for 150,000 tokens: for a thread.
-    """
+    """Build a counter; None if it might differ from llama.cpp. Takes a second for 150,000 tokens."""
     rule = _RULES.get(vocabulary.pre)
-    if rule is None or vocabulary.model != _METHOD or any(name in vocabulary.title.lower() for name in _STRANGE):
+    if (
+        rule is None
+        or vocabulary.model != _METHOD
+        or any(name in vocabulary.title.lower() for name in _UNSUPPORTED_TITLES)
+    ):
         return None
     try:
         merged = merged_tokens(vocabulary.merges)
@@ -166,7 +163,7 @@ def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
         added = [text.decode() for token, text in enumerate(vocabulary.tokens) if _is_added(vocabulary, token)]
     except ValueError:
         return None
-    if missing:  # llama.cpp puts something else in their place
+    if missing:  # llama.cpp would substitute other tokens
         return None
     texts = [*ALPHABET, *merged]
     encoding = _encoding(rule.pattern, texts)
@@ -179,24 +176,24 @@ def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
 
 
 def _encoding(pattern: str, texts: Sequence[str]) -> "Encoding":
-    """Of tokens in the order of their ranks."""
-    from tiktoken import Encoding  # not what the package registers: that would be fetched
+    """An encoding of tokens given by rank."""
+    from tiktoken import Encoding  # the encodings that tiktoken registers would be downloaded
 
     ranks = {token_bytes(text): rank for rank, text in enumerate(texts)}
     return Encoding("gistread", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def _is_added(vocabulary: Vocabulary, token: int) -> bool:
-    """Whether it is found in a text before that is divided."""
+    """Whether the token is matched before pre-tokenization."""
     return vocabulary.kind(token) == Kind.USER_DEFINED
 
 
 def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
-    """Tokens that merging does not make and that may be words."""
+    """Tokens that merging does not produce and that may be words."""
     words: list[str] = []
     for text in ids:
         if text not in known:
-            with contextlib.suppress(UnicodeError):  # no word is written like this
+            with contextlib.suppress(UnicodeError):  # not a word
                 if _WORD.fullmatch(token_bytes(text).decode()):
                     words.append(text)
     return words

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.selection import Selection
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.tui.commands import COMMANDS, Command, Place, key_names
+from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.marking import steps
 from gistread.tui.marking.steps import Range
 from gistread.tui.text.widget import LongText
@@ -71,7 +71,7 @@ _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
 class Selecting(LongText):
-    """A book in which one selects by keyboard. Its keys are the commands of `Place.SELECTING`.
+    """A book in which one selects by keyboard. Its keys are the commands of `Scope.SELECTING`.
 
     They are looked at before the pane's other keys, and only while there is something to select with them.
     """
@@ -153,7 +153,7 @@ class Selecting(LongText):
             return None
         keymap: Mapping[str, str] = getattr(self.app, "keymap", {})
         for command in COMMANDS:
-            if command.place is not Place.SELECTING or key not in key_names(command, keymap):
+            if command.scope is not Scope.SELECTING or key not in key_names(command, keymap):
                 continue
             selected = command.id == "drop-selection" and self.selected_range is not None
             if self.selecting or selected or command.action.startswith("extend"):

@@ -5,7 +5,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from gistread.marking.model import Color
-from gistread.tui.marking.drawn import COLOR_SIGNS
+from gistread.tui.marking.describe import COLOR_SIGNS
 from gistread.tui.screens.listing import ListScreen
 
 

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from gistread.book.model import Book
 from gistread.marking.model import Mark
-from gistread.tui.marking.drawn import where, words_of
+from gistread.tui.marking.describe import where, words_of
 from gistread.tui.text.cells import clean
 
 BACK = "'"

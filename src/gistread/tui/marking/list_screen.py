@@ -1,6 +1,6 @@
-"""All marks of the book, by place: filtered as one types, gone to, deleted and brought back."""
+"""The list of all marks of the book: filter, go to, delete, restore, export."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -14,8 +14,8 @@ from textual.widgets.option_list import Option
 from gistread.book.model import Book
 from gistread.marking.model import Mark
 from gistread.tui.marking.choices import Choice, Choices
-from gistread.tui.marking.drawn import matches, title_of, words_of
-from gistread.tui.marking.keeping import MarkKeeping
+from gistread.tui.marking.describe import matches, title_of, words_of
+from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListPanel
 from gistread.tui.text.cells import clean
 
@@ -37,18 +37,19 @@ class MarksScreen(ListPanel):
         Binding("escape", "leave", "Close", show=False),
         Binding("q", "dismiss(None)", "Close", show=False),
         Binding("d,x,delete", "delete", "Delete", show=False),
-        Binding("u,ctrl+z", "undo", "Undo", show=False),
+        Binding("u,ctrl+z", "undo", "Restore", show=False),
         Binding("e", "note", "Note", show=False),
         Binding("E", "export", "Export", show=False),
         Binding("slash", "filter", "Filter", show=False),
     ]
 
-    def __init__(self, book: Book, keeping: MarkKeeping, offset: int, tell: Callable[[str], None]) -> None:
+    def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
+        """`empty`: what to show while there are no marks."""
         super().__init__()
         self._book = book
-        self._keeping = keeping
+        self._sync = sync
         self._offset = offset
-        self._tell = tell
+        self._empty = empty
         self._shown: Sequence[Mark] | None = None
 
     def compose(self) -> ComposeResult:
@@ -63,9 +64,9 @@ class MarksScreen(ListPanel):
         self.show_marks()
 
     def show_marks(self) -> None:
-        """Draw the list anew, the cursor on the mark it was on, or on the one nearest to where the person reads."""
+        """Redraw the list; the cursor stays on its mark, or starts at the one nearest to the open page."""
         typed = self.query_one("#filter", Input).value
-        everything = self._keeping.marks
+        everything = self._sync.marks
         marks = [mark for mark in everything if matches(mark, self._book, typed)]
         if marks == self._shown:
             return
@@ -76,7 +77,7 @@ class MarksScreen(ListPanel):
         options.clear_options()
         options.add_options([Option(self._row(mark), id=mark.id) for mark in marks])
         options.display = bool(marks)
-        self.query_one("#marks-note", Static).update(self._said(len(marks), len(everything)))
+        self.query_one("#marks-note", Static).update(self._count(len(marks), len(everything)))
         if not marks:
             self.query_one("#filter", Input).focus()
             return
@@ -87,12 +88,12 @@ class MarksScreen(ListPanel):
             at = ids.index(before)
         options.highlighted = min(at, len(marks) - 1)
 
-    def _said(self, shown: int, of: int) -> str:
+    def _count(self, shown: int, of: int) -> str:
         if not of:
-            return "Nothing is marked yet. V selects, h highlights, e writes a note, B sets a bookmark."
-        lost = sum(mark.lost for mark in self._keeping.marks)
+            return self._empty
+        lost = sum(mark.lost for mark in self._sync.marks)
         said = f"{shown} of {of}" if shown < of else f"{of} {'mark' if of == 1 else 'marks'}"
-        return said + (f", {lost} of them lost their place in another version of the text" if lost else "")
+        return said + (f", {lost} not found in this version of the text" if lost else "")
 
     def _row(self, mark: Mark) -> Content:
         parts: list[str | tuple[str, str]] = [(clean(title_of(mark, self._book)), "$gr-muted")]
@@ -107,9 +108,9 @@ class MarksScreen(ListPanel):
             return None
         return options.get_option_at_index(options.highlighted).id
 
-    def _meant(self) -> Mark | None:
+    def _highlighted(self) -> Mark | None:
         current = self._current()
-        return next((mark for mark in self._keeping.marks if mark.id == current), None)
+        return next((mark for mark in self._sync.marks if mark.id == current), None)
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:
@@ -120,7 +121,7 @@ class MarksScreen(ListPanel):
         self.action_go()
 
     def on_key(self, event: events.Key) -> None:
-        """From the filter, the arrows walk through the list."""
+        """In the filter, the arrows move through the list."""
         typing = self.query_one("#filter", Input)
         if not typing.has_focus:
             return
@@ -131,7 +132,7 @@ class MarksScreen(ListPanel):
             self.action_list(action)
 
     def action_leave(self) -> None:
-        """From a filter back to the whole list, then out."""
+        """Clear the filter first, then close."""
         typing = self.query_one("#filter", Input)
         if typing.value:
             typing.value = ""
@@ -154,15 +155,15 @@ class MarksScreen(ListPanel):
         self.dismiss("export")
 
     def action_delete(self) -> None:
-        if (mark := self._meant()) is not None:
-            self._keeping.remove(mark)
+        if (mark := self._highlighted()) is not None:
+            self._sync.remove(mark)
             self.show_marks()
-            self._tell("Deleted. u brings it back.")
+            self.notify("Deleted; u restores it.")
 
     def action_undo(self) -> None:
-        mark = self._keeping.undo()
+        mark = self._sync.undo()
         if mark is None:
-            self._tell("Nothing was deleted.")
+            self.notify("No mark has been deleted.")
             return
         self.show_marks()
         options = self.query_one("#rows", OptionList)

@@ -9,7 +9,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from gistread.dictionary import DictionaryError, Lookup, look_up
-from gistread.tui.commands import Place, bindings
+from gistread.tui.commands import Scope, bindings
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.text.cells import clean
 from gistread.tui.text.document import Block
@@ -19,7 +19,7 @@ from gistread.tui.text.widget import LongText
 class LookupText(LongText):
     """Scrolls with the keys of any pane."""
 
-    BINDINGS = bindings(Place.MOVING)
+    BINDINGS = bindings(Scope.MOVING)
 
 
 class LookupScreen(ModalScreen[None]):

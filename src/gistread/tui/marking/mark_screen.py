@@ -11,7 +11,7 @@ from textual.widgets import Static
 from gistread.book.model import Book
 from gistread.marking.model import Mark, MarkKind
 from gistread.tui.marking.choices import Choice, Choices
-from gistread.tui.marking.drawn import title_of, words_of
+from gistread.tui.marking.describe import title_of, words_of
 from gistread.tui.text.cells import clean
 
 

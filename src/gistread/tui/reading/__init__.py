@@ -1,1 +1,1 @@
-"""What a person does on the reading screen, a part a module; `screens/reading.py` puts them together."""
+"""The reading screen's controllers, one for each concern. `controllers.py` puts them together."""

@@ -1,4 +1,4 @@
-"""What a person types after "go to" becomes places of the book: `40%`, `page 12`, a chapter, an offset. Pure."""
+"""Turns what is typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
 
 import re
 from bisect import bisect_right
@@ -24,25 +24,25 @@ _LABEL = re.compile(r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|ka
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A place that may be meant. `offset` into the book's text."""
+    """A place in the book; `offset` counts characters."""
 
     offset: int
     words: str
-    """What it is, in words."""
+    """The place as it is shown to the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoToTarget:
-    """The places, the likeliest first; without one, `problem` says why in words."""
+    """The places, likeliest first; `problem` says why there is none."""
 
     destinations: tuple[Destination, ...] = ()
     problem: str = ""
 
 
-def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> GoToTarget:
-    """What `typed` may mean to someone who reads at offset `here`; nothing for nothing.
+def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> GoToTarget:
+    """The places that `typed` may name, for someone who reads at offset `here`.
 
-    `page_starts`: where each page of the memory begins, as far as the model has read.
+    `page_starts`: where each page of the memory begins.
     """
     typed = " ".join(typed.split())
     if not typed:
@@ -69,14 +69,14 @@ def meant(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) ->
         if number <= length:
             found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
     if not found:
-        return GoToTarget(problem=f"No chapter is called that, and it is no place: {HINT}.")
+        return GoToTarget(problem=f"No such chapter or place. Try {HINT}.")
     return GoToTarget(tuple(found[:MOST]))
 
 
 def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     length = len(book.text)
     if not sign and number > 100:
-        return GoToTarget(problem="A book has 100%.")
+        return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
     chapter = book.chapter_title(offset)

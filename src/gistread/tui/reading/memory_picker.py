@@ -1,35 +1,23 @@
-"""Which memory of the book is on the screen, and what the model reads the book as and for.
-
-A part of the reading screen. What becomes of a choice is the session's affair.
-"""
+"""Chooses among the memories of a book, and what the model reads it as and for."""
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from textual import events, on
-from textual.content import Content
-
 from gistread.errors import GistreadError
-from gistread.presets import FICTION
-from gistread.tui.reading.moving import Moving
-from gistread.tui.text.cells import clean
-from gistread.tui.widgets.lines import Line
+from gistread.tui.reading.context import ReadingContext
 from gistread.units import format_duration
 
 if TYPE_CHECKING:
     from gistread.memory.focus import GistFocus
     from gistread.session.session import Session
 
-_NO_MODEL = "There is no model yet: press m to choose one."
 
+class MemoryPicker:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
 
-class MemoryPicker(Moving):
-    """What a screen with a session needs to go from one memory of its book to another."""
-
-    session: "Session | None"
-
-    async def action_choose_preset(self) -> None:
-        """What the book is read as."""
+    async def choose_preset(self) -> None:
+        """Choose what the book is read as."""
         from gistread.memory.preset_detection import detect_preset
         from gistread.tui.screens.preset import PresetScreen
 
@@ -37,9 +25,9 @@ class MemoryPicker(Moving):
         if session is None:
             return
         presets, problems = await asyncio.to_thread(session.presets)
-        suits = await asyncio.to_thread(detect_preset, session.book)
+        suggested = await asyncio.to_thread(detect_preset, session.book)
         for problem in problems:
-            self.warn(problem)
+            self._context.warn(problem)
         focus = session.memory.focus if session.memory is not None else None
 
         async def use(name: str | None) -> None:
@@ -48,39 +36,22 @@ class MemoryPicker(Moving):
             if name is not None and (focus is None or presets[name] != focus.preset):
                 await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
 
-        note = f"Another one makes another memory, and the one there is stays.{_time(session)}"
-        await self.app.push_screen(PresetScreen(presets.values(), focus.preset.name if focus else "", suits, note), use)
+        note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
+        current = focus.preset.name if focus else ""
+        self._context.push(PresetScreen(presets.values(), current, suggested, note), use)
 
-    async def action_choose_memory(self) -> None:
-        """Every memory of the book."""
+    async def choose_memory(self) -> None:
         await self._show_memories(typing=False)
 
-    async def action_read_for(self) -> None:
-        """A question or a task that the book is read for."""
+    async def read_for(self) -> None:
+        """Ask for a question or task to read the book for."""
         if self._session_with_model() is not None:
             await self._show_memories(typing=True)
-
-    def show_maker(self) -> None:
-        """Under the memory's header: who made it, as what and for what, where that does not go without saying."""
-        memory = self.memory_pane.memory
-        parts = []
-        if self.session is not None and (reader := self.session.read_by):
-            parts.append(f"read by {reader}")
-        if memory is not None and memory.focus.preset != FICTION:
-            parts.append(f"as {memory.focus.preset.title}")
-        if memory is not None and memory.focus.task:
-            parts.append(f"to find out: {memory.focus.task}")
-        self.set_class(bool(parts), "-aim")
-        self.query_one("#memory-aim", Line).show(parts, Content(clean(" · ".join(parts))))
-
-    @on(events.Click, "#memory-header, #memory-aim")
-    async def _header_clicked(self) -> None:
-        await self.action_choose_memory()
 
     async def _show_memories(self, *, typing: bool) -> None:
         from gistread.tui.screens.memories import MemoriesScreen
 
-        session = self.session
+        session = self._context.session
         if session is None:
             return
         headers = {str(header.path): header for header in await asyncio.to_thread(session.memories)}
@@ -94,13 +65,11 @@ class MemoryPicker(Moving):
                 await session.use_memory(header)
 
         note = (
-            "Gists made for a question keep what bears on it. The model reads the book again, and what there is stays."
+            "Gists made for a question keep what bears on it. The model reads the book again; "
+            f"existing memories are kept.{_time(session)}"
         )
-        await self.app.push_screen(
-            MemoriesScreen(
-                session.book, list(headers.values()), session.memory, f"{note}{_time(session)}", typing=typing
-            ),
-            use,
+        self._context.push(
+            MemoriesScreen(session.book, list(headers.values()), session.memory, note, typing=typing), use
         )
 
     async def _read_for_task(self, session: "Session", text: str) -> None:
@@ -111,20 +80,22 @@ class MemoryPicker(Moving):
         try:
             task = parse_task(text)
         except GistreadError as error:
-            self.warn(str(error))
+            self._context.warn(str(error))
             return
-        of_book = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
-        await self._read_for(session, GistFocus(of_book.preset, task))
+        focus = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
+        await self._read_for(session, GistFocus(focus.preset, task))
 
     async def _read_for(self, session: "Session", focus: "GistFocus") -> None:
         await session.use_focus(focus)
-        self.notify(f"The book is read {focus.description}. C leads to the other memories.")
+        key = self._context.key_hint("choose-memory")
+        self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
 
     def _session_with_model(self) -> "Session | None":
-        if self.session is None or not self.session.has_model:
-            self.warn(_NO_MODEL)
+        session = self._context.session
+        if session is None or not session.has_model:
+            self._context.warn(f"No model is loaded. Press {self._context.key_hint('choose-model')} to choose one.")
             return None
-        return self.session
+        return session
 
 
 def _time(session: "Session") -> str:

@@ -1,7 +1,6 @@
-"""Links of a book as they are chosen: which of them are in a place; and a note as blocks to stand under its paragraph.
+"""Notes of a book as blocks to stand under their paragraph, and the links in view.
 
-A note that is open is named by the way to it: the links, as indices of `Book.links`, that were followed one inside the
-other. Pure.
+An open note is identified by its path: the links followed to it, as indices of `Book.links`.
 """
 
 from bisect import bisect_left
@@ -11,7 +10,7 @@ from gistread.book.model import Book
 from gistread.tui.book_blocks import inline_spans
 from gistread.tui.text.document import Block
 
-Way = tuple[int, ...]
+NotePath = tuple[int, ...]
 _RAIL = "┊ "
 
 
@@ -22,20 +21,20 @@ def links_in(book: Book, start: int, end: int) -> list[int]:
     return list(range(first, last))
 
 
-def note_key(way: Way) -> tuple[str, Way]:
+def note_key(path: NotePath) -> tuple[str, NotePath]:
     """The key of a note's blocks."""
-    return "note", way
+    return "note", path
 
 
-def note_blocks(book: Book, way: Way, chosen: int | None = None) -> list[Block]:
-    """The note that the last link of `way` refers to, to stand under its paragraph; `chosen` is a link inside it.
+def note_blocks(book: Book, path: NotePath, chosen: int | None = None) -> list[Block]:
+    """The note that the last link of `path` refers to; `chosen` is the index of a link in it.
 
-    The blocks have no place in the book: it is the paragraph above that a person reads.
+    The blocks have no offset in the book: the person is reading the paragraph above them.
     """
-    link = book.links[way[-1]]
+    link = book.links[path[-1]]
     if link.target is None or link.target_end is None:
         return []
-    rail = _RAIL * len(way)
+    rail = _RAIL * len(path)
     blocks: list[Block] = []
     for paragraph in book.paragraphs_between(link.target, link.target_end):
         start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
@@ -45,7 +44,7 @@ def note_blocks(book: Book, way: Way, chosen: int | None = None) -> list[Block]:
         blocks.append(
             Block(
                 book.text[start:end],
-                key=note_key(way),
+                key=note_key(path),
                 style="note",
                 indent=2,
                 rail=rail,
@@ -53,21 +52,21 @@ def note_blocks(book: Book, way: Way, chosen: int | None = None) -> list[Block]:
                 spans=spans,
             )
         )
-    return blocks or [Block("This note is empty.", key=note_key(way), style="muted", rail=rail)]
+    return blocks or [Block("This note is empty.", key=note_key(path), style="muted", rail=rail)]
 
 
-def shown_links(book: Book, start: int, end: int, notes: list[Way]) -> list[tuple[Way, int]]:
-    """(way of the note it stands in, index) of the links shown between two places, in the order of the screen.
+def shown_links(book: Book, start: int, end: int, notes: list[NotePath]) -> list[tuple[NotePath, int]]:
+    """(path of its note, index) of each link between two offsets, in the order of the screen.
 
-    `notes` are open. A link of the text itself has the empty way.
+    `notes` are open. A link in the text itself has an empty path.
     """
-    shown: list[tuple[Way, int]] = []
+    shown: list[tuple[NotePath, int]] = []
     for paragraph in book.paragraphs_between(start, end):
         shown += (((), link) for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end)))
-        for way in sorted(notes):
-            if paragraph.start <= book.links[way[0]].start < paragraph.end:
-                target = book.links[way[-1]]
+        for path in sorted(notes):
+            if paragraph.start <= book.links[path[0]].start < paragraph.end:
+                target = book.links[path[-1]]
                 assert target.target is not None
                 assert target.target_end is not None
-                shown += ((way, link) for link in links_in(book, target.target, target.target_end))
+                shown += ((path, link) for link in links_in(book, target.target, target.target_end))
     return shown

@@ -1,111 +1,74 @@
-"""How the book is set, as the person wants it: width, margins, spacing, columns, and nothing but the text on screen.
-
-A part of the reading screen. What the settings are and how they are shown is `widgets/typography_panel.py`; what they
-do to a page is the affair of the book pane.
-"""
-
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
-
-from textual import on
-from textual.screen import Screen
+"""Changes how the book is set: width, margins, spacing, columns, focus mode."""
 
 from gistread.config import Value
-from gistread.tui.commands import BY_ID, keys_of
 from gistread.tui.layout import Pane
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.pane_switcher import FOCUS_MODE
 from gistread.tui.text.columns import least_width
 from gistread.tui.text.widget import LongText
-from gistread.tui.widgets.panes import BookPane
 from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
 
-if TYPE_CHECKING:
-    from gistread.tui.app import GistreadApp
-
-FOCUS_MODE = "-focus-mode"
 _STEP = 4
 """Columns by which a key makes the text wider."""
 
 
-class Typography(Screen[None]):
-    """What a screen with a book pane can do to the look of its page."""
+class Typography:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
 
-    book_pane: BookPane
-
-    def to_pane(self, pane: Pane) -> None:
-        """Give the keys to a pane, and the screen where only one fits."""
-        raise NotImplementedError
-
-    def show_order(self) -> None:
-        """All long texts leave the order of their words to the terminal, or none."""
-        for text in self.query(LongText):
-            text.reorder = self.book_pane.reorder
-
-    def leave_focus_mode(self) -> None:
-        """Show again what stands around the text."""
-        self.remove_class(FOCUS_MODE)
-
-    def action_wider_text(self) -> None:
+    def wider(self) -> None:
         self._change_width(_STEP)
 
-    def action_narrower_text(self) -> None:
+    def narrower(self) -> None:
         self._change_width(-_STEP)
 
     def _change_width(self, step: int) -> None:
-        shown = self.book_pane.row_width or self.book_pane.text_width
+        pane = self._context.book_pane
         # Beyond the edge of the pane a wider text would look the same, and the way back would be long.
-        width = min(shown, self.book_pane.text_width) + step
-        self._set("text_width", max(LEAST_TEXT_WIDTH, min(width, MOST_TEXT_WIDTH)))
+        width = min(pane.row_width or pane.text_width, pane.text_width) + step
+        self.set("text_width", max(LEAST_TEXT_WIDTH, min(width, MOST_TEXT_WIDTH)))
 
-    def action_columns(self) -> None:
-        pane = self.book_pane
+    def columns(self) -> None:
+        pane = self._context.book_pane
         wanted = 1 if pane.columns > 1 else 2
-        self._set("columns", wanted)
+        self.set("columns", wanted)
         if wanted > 1 and pane.size.width and pane.column_count < wanted:
             least = least_width(wanted, pane.side_margin)
-            key = self._focus_key
-            self.notify(f"Two columns appear where the book has {least} cells of the screen; {key} gives it all.")
+            key = self._context.key_hint("focus-mode")
+            self._context.notify(f"Two columns need a book pane {least} cells wide; {key} gives it the whole screen.")
 
-    def action_focus_mode(self) -> None:
-        self.to_pane(Pane.BOOK)
-        self.toggle_class(FOCUS_MODE)
-        if self.has_class(FOCUS_MODE):
-            self.notify(f"{self._focus_key} brings the rest back.", timeout=2)
+    def focus_mode(self) -> None:
+        screen = self._context.screen
+        self._context.panes.show(Pane.BOOK)
+        screen.toggle_class(FOCUS_MODE)
+        if screen.has_class(FOCUS_MODE):
+            self._context.notify(f"{self._context.key_hint('focus-mode')} leaves focus mode.", timeout=2)
 
-    def action_typography(self) -> None:
-        panels = self.query(TypographyPanel)
-        if panels:
-            self._close_panel()
+    def toggle_panel(self) -> None:
+        if self._context.screen.query(TypographyPanel):
+            self.close_panel()
             return
-        self.to_pane(Pane.BOOK)
-        panel = TypographyPanel(self._app.config)
-        self.mount(panel, after="#panes")
+        self._context.panes.show(Pane.BOOK)
+        panel = TypographyPanel(self._context.services.config)
+        self._context.screen.mount(panel, after="#panes")
         panel.focus()
 
-    @on(TypographyPanel.Changed)
-    def _panel_changed(self, event: TypographyPanel.Changed) -> None:
-        self._set(event.key, event.value)
+    def close_panel(self) -> None:
+        self._context.screen.query(TypographyPanel).remove()
+        self._context.panes.show(Pane.BOOK)
 
-    @on(TypographyPanel.Closed)
-    def _close_panel(self) -> None:
-        self.query(TypographyPanel).remove()
-        self.to_pane(Pane.BOOK)
-
-    @property
-    def _focus_key(self) -> str:
-        return keys_of(BY_ID["focus-mode"], self._app.keymap)[0]
-
-    @property
-    def _app(self) -> "GistreadApp":
-        return cast("GistreadApp", self.app)
-
-    def _set(self, key: str, value: Value) -> None:
-        """Change a setting at once, and remember it."""
-        app = self._app
-        if getattr(app.config, key) == value:
+    def set(self, key: str, value: Value) -> None:
+        """Change a setting, and set the book accordingly."""
+        settings = self._context.services.settings
+        if getattr(settings.config, key) == value:
             return
-        app.config = replace(app.config, **{key: value})  # type: ignore[arg-type]  # the panel offers what is allowed
-        app.save(key, value)
-        self.book_pane.set_typography(app.config)
-        self.show_order()
-        for panel in self.query(TypographyPanel):
-            panel.show_config(app.config)
+        settings.set(key, value)
+        self._context.book_pane.set_typography(settings.config)
+        self.apply_text_order()
+        for panel in self._context.screen.query(TypographyPanel):
+            panel.show_config(settings.config)
+
+    def apply_text_order(self) -> None:
+        """Let all panes treat right-to-left text as the book pane does."""
+        for text in self._context.screen.query(LongText):
+            text.reorder = self._context.book_pane.reorder

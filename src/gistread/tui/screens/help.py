@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import BY_ID, Place, display_key, help_lines
+from gistread.tui.commands import BY_ID, Scope, display_key, help_lines
 from gistread.tui.layout import Pane
 from gistread.tui.text.document import Block, Span
 from gistread.tui.text.widget import LongText
@@ -40,19 +40,19 @@ class Line:
         return all(word in self.keys.split() if len(word) == 1 else word.casefold() in text for word in words)
 
 
-def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Place, ...]:
+def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
     """The places whose keys matter here, the nearest first; none where a panel has keys of its own."""
     if library:
-        return (Place.LIBRARY, Place.MOVING)
+        return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
-        return (Place.SELECTING, Place.READING)
+        return (Scope.SELECTING, Scope.READING)
     match pane:
         case Pane.BOOK:
-            return (Place.MOVING, Place.READING)
+            return (Scope.MOVING, Scope.READING)
         case Pane.MEMORY:
-            return (Place.MEMORY, Place.MOVING, Place.READING)
+            return (Scope.MEMORY, Scope.MOVING, Scope.READING)
         case Pane.ANSWERS:
-            return (Place.READING, Place.MOVING)
+            return (Scope.READING, Scope.MOVING)
         case None:
             return ()
 
@@ -67,11 +67,11 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
     return [Line("On this panel", " ".join(those), what) for what, those in keys.items()]
 
 
-def help_of(keymap: Mapping[str, str], first: Sequence[Place], panel: Sequence[Line] = ()) -> list[Line]:
+def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
     """Everything, what matters here first."""
     table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
     rank = {place: number for number, place in enumerate(first)}
-    table.sort(key=lambda line: rank.get(Place(line.heading), len(rank)))  # stable: otherwise as the table has it
+    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: otherwise as the table has it
     return [*panel, *table]
 
 

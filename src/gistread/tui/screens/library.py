@@ -1,10 +1,10 @@
 """The library: every book that was opened or added, found as one types, opened, added, taken out, found again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -20,16 +20,13 @@ from gistread.library.entries import Order, in_order, matching
 from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
-from gistread.tui.commands import BY_ID, Place, bindings, keys_of
+from gistread.tui.commands import Scope, bindings, key_hint
 from gistread.tui.library_rows import ONE_LINE, about, heading
 from gistread.tui.library_work import Books
 from gistread.tui.screens.added import FailedScreen, said_of
 from gistread.tui.widgets.book_list import BookList
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
 from gistread.tui.widgets.path_input import PathInput
-
-if TYPE_CHECKING:
-    from gistread.tui.app import GistreadApp
 
 _KEY_LINE_ROWS = 12
 
@@ -57,11 +54,12 @@ class FilterInput(Input):
 class LibraryScreen(Screen[str | None]):
     """Dismissed with a path, or with None."""
 
-    BINDINGS = bindings(Place.LIBRARY)
+    BINDINGS = bindings(Scope.LIBRARY)
     AUTO_FOCUS = "#books"
 
-    def __init__(self, books: Books) -> None:
+    def __init__(self, books: Books, keymap: Mapping[str, str]) -> None:
         super().__init__()
+        self._keymap = keymap
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
@@ -94,10 +92,6 @@ class LibraryScreen(Screen[str | None]):
             yield Static("", id="path-mark", markup=False)
             yield PathInput(id="path")
         yield KeyLine(id="keys")
-
-    @property
-    def _gistread(self) -> "GistreadApp":
-        return cast("GistreadApp", self.app)
 
     @property
     def _list(self) -> BookList:
@@ -180,13 +174,13 @@ class LibraryScreen(Screen[str | None]):
         )
 
     def _key(self, command: str) -> str:
-        return keys_of(BY_ID[command], self._gistread.keymap)[0]
+        return key_hint(command, self._keymap)
 
     def _show_keys(self) -> None:
         leading = [("library-close", "stop")] if self._adding else []
         if self._removed:
             leading.append(("library-undo", "undo"))
-        self.query_one("#keys", KeyLine).show_keys("library", self._gistread.keymap, leading)
+        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading)
 
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)

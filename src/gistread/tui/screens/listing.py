@@ -1,7 +1,4 @@
-"""A panel in the middle of the screen with a list to choose from, and perhaps a line to type into.
-
-The base of many screens: they differ in their rows and in what is chosen.
-"""
+"""A panel with a list to choose from, and perhaps a line to type into: the base of many screens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from gistread.tui.text.cells import clean
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing to choose. `about` stands below it in muted words."""
+    """One choice. `about` stands below it, muted."""
 
     id: str
     text: str
@@ -30,16 +27,13 @@ class Row:
 
 
 class ListPanel(ModalScreen[str | None]):
-    """A list (`#rows`) that is walked through by the keys of a page.
-
-    Dismissed with the id of the row that is chosen, or with None by a click beside the panel.
-    """
+    """A list (`#rows`) with paging keys. Dismissed with the id of the chosen row; by a click outside, with None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "list('cursor_down')", "Next", show=False),
-        Binding("k", "list('cursor_up')", "Before", show=False),
-        Binding("space,ctrl+d", "list('page_down')", "One screen on", show=False),
-        Binding("b,ctrl+u", "list('page_up')", "One screen back", show=False),
+        Binding("k", "list('cursor_up')", "Previous", show=False),
+        Binding("space,ctrl+d", "list('page_down')", "Next screen", show=False),
+        Binding("b,ctrl+u", "list('page_up')", "Previous screen", show=False),
         Binding("g", "list('first')", "To the first", show=False),
         Binding("G", "list('last')", "To the last", show=False),
     ]
@@ -53,7 +47,7 @@ class ListPanel(ModalScreen[str | None]):
         self.dismiss(event.option.id)
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the panel closes it, as Esc does."""
+        """A click outside the panel closes it."""
         if event.widget is self:
             self.dismiss(None)
 
@@ -92,12 +86,12 @@ class ListScreen(ListPanel):
 
     @property
     def chosen(self) -> str:
-        """Id of the row that the cursor is on; empty where there is none."""
+        """Id of the highlighted row; empty without one."""
         option = self.query_one("#rows", OptionList).highlighted_option
         return option.id or "" if option else ""
 
     def say(self, note: str) -> None:
-        """The words above the list."""
+        """Show these words above the list."""
         said = self.query_one("#note", Static)
         said.update(note)
         said.display = bool(note)
@@ -106,3 +100,14 @@ class ListScreen(ListPanel):
     def _typed(self, event: Input.Submitted) -> None:
         if event.value.strip():
             self.dismiss(event.value.strip())
+
+
+class ChoiceScreen(ListScreen):
+    """Dismissed with the id of one of these rows, or with None."""
+
+    def __init__(self, title: str, note: str, rows: Sequence[Row]) -> None:
+        super().__init__(title, note)
+        self._rows = rows
+
+    def on_mount(self) -> None:
+        self.show_rows(self._rows)

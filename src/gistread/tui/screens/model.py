@@ -1,8 +1,7 @@
-"""Choose a model, and for what: those on this machine as their headers are read, one that is fetched, a path or an
-address, or none."""
+"""Chooses a model and its role: one on this machine, a download, a path or address, or none."""
 
 import asyncio
-from collections.abc import Mapping
+import threading
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,28 +14,29 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gistread.config import Config
 from gistread.engine.catalogue import Kind
 from gistread.engine.fetching.addresses import is_on_the_hub
-from gistread.engine.llama.available_memory import free_for_models
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_search import SUFFIX, starter_path
 from gistread.engine.models import each_model
+from gistread.engine.this_machine import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.tui.fetching import FETCH, MORE, Fetching
+from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.text.cells import clean
 from gistread.tui.widgets.lines import Choices
 from gistread.units import format_size
 
 _DETAIL_LINES = 6
-"""Where there is a loaded model to tell of: always as many, so that the list stays where it is."""
+"""With a model loaded: a fixed height, so that the list does not move."""
 _REDRAW_S = 0.1
-"""Between two looks at what has been found."""
+"""How often the list is redrawn while models are found."""
 
 
 class ModelScreen(ModalScreen[ModelChoice | None]):
-    """Dismissed with what was chosen for what. Letters filter."""
+    """Dismissed with the chosen model and its role. Letters filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False, priority=True),
@@ -53,31 +53,34 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - Textual declares no class variable
 
     def __init__(
-        self, current: Mapping[Role, str], fetching: Fetching, verdicts: CheckResults | None = None, loaded: str = ""
+        self, config: Config, downloads: ModelDownloads, results: CheckResults | None = None, loaded: str = ""
     ) -> None:
-        """`current`: what the settings have for each. `verdicts`: what is known of models that were tried. `loaded`:
-        how the model that reads lies in the machine, in words."""
+        """
+        Args:
+            results: of earlier model checks.
+            loaded: how the loaded model is placed in memory, in words.
+        """
         super().__init__()
-        self._chosen = current
-        self._fetching = fetching
+        self._chosen = {role: str(getattr(config, role.setting)) for role in Role}
+        self._downloads = downloads
         self._role = Role.READING
         self._found: list[ModelFile] = []
-        """Grows while headers are read, in another thread."""
         self._starter: Path | None = None
         self._free_bytes = 0
         self._drawn: object = None
-        """What the list was drawn from last."""
+        """What the list was last drawn from."""
         self._whole = False
-        """Whether everything that can be fetched is shown, and not the recommended one alone."""
+        """Whether every download is listed, not only the recommended one."""
         self._wanted = ""
-        """Row to put the cursor on as soon as it is there: a model that has just come."""
-        self._reading = True
+        """Row to highlight as soon as it is listed: a model that was just downloaded."""
+        self._searching = True
+        self._stop = threading.Event()
         self._moved = False
-        """Whether the person has moved the cursor: until then it waits for the current model."""
+        """Whether the person has moved the highlight: until then it stays on the current model."""
         self._rows: dict[str, ModelRow] = {}
-        self._verdicts = verdicts
+        self._results = results
         self._loaded = loaded
-        self._tried: dict[Path, CheckResult] = {}
+        self._checked: dict[Path, CheckResult] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
@@ -97,74 +100,81 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     def on_mount(self) -> None:
         if self._loaded:
             self.query_one("#model-detail").styles.height = _DETAIL_LINES
-        self._fetching.came = self._came
+        self._downloads.on_downloaded = self._on_downloaded
         self.set_interval(_REDRAW_S, self._draw_found)
         self.run_worker(self._find())
         self._show_role()
         self._draw()
 
     def on_unmount(self) -> None:
-        self._reading = False
-        self._fetching.came = None
+        self._stop.set()
+        self._downloads.on_downloaded = None
 
-    def _came(self, path: Path) -> None:
-        """A model has been fetched: it is among the others now, and the cursor on it."""
+    def _on_downloaded(self, path: Path) -> None:
+        """List the new model and highlight it."""
         self._wanted = str(path)
-        if not self._reading:
+        if not self._searching:
             self.run_worker(self._find(again=True))
 
     async def _find(self, *, again: bool = False) -> None:
-        """Read the headers aside; the timer shows what there is."""
-        self._reading = True
+        """Read the headers of all models in a thread; the timer draws what has been found."""
+        self._searching = True
         self._found.clear()
-
-        def read() -> None:
-            self._free_bytes, self._starter = available_bytes(), starter_path()
-            tried = self._verdicts.by_file() if self._verdicts else None
-            for model in each_model():
-                if not self._reading:
-                    return
-                if tried and (verdict := tried.get(model.path)):
-                    self._tried[model.path] = verdict
-                self._found.append(model)
-            self._free_bytes = free_for_models()  # a graphics card takes a second to be asked about
-            self._fetching.look()
-
         try:
-            await asyncio.to_thread(read)
+            await asyncio.to_thread(self._read_headers, asyncio.get_running_loop())
         finally:
-            self._reading = False
+            self._searching = False
             if self.is_mounted:
                 self._draw()
         if self._wanted and self.is_mounted and not again:
-            await self._find(again=True)  # it came when its folder had been read already
+            await self._find(again=True)  # its folder had been read before the download ended
+
+    def _read_headers(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Called in a thread; what is found is handed to the event loop, which alone changes the screen."""
+        tell = loop.call_soon_threadsafe
+        tell(self._measured, available_bytes(), starter_path())
+        checked = self._results.by_file() if self._results else None
+        for model in each_model():
+            if self._stop.is_set():
+                return
+            tell(self._add, model, checked.get(model.path) if checked else None)
+        tell(self._measured, free_for_models(), self._starter)  # asking a graphics card takes a second
+        self._downloads.look()
+
+    def _measured(self, free_bytes: int, starter: Path | None) -> None:
+        self._free_bytes, self._starter = free_bytes, starter
+
+    def _add(self, model: ModelFile, verdict: CheckResult | None) -> None:
+        self._found.append(model)
+        if verdict is not None:
+            self._checked[model.path] = verdict
 
     # Drawing
 
     def _sections(self) -> list[Section]:
-        """Everything there is to choose, in the order in which it is shown."""
+        """Every choice, in the order shown."""
         current = self._chosen.get(self._role, "")
-        there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._tried)
-        fetched = self._fetch_section
+        there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._checked)
+        downloads = self._download_section
         at = 1 if there and there[0].title in (TITLES[Availability.READY], TITLES[Availability.EMBEDDINGS]) else 0
-        return [*there[:at], *([fetched] if fetched else []), *there[at:], without(self._role, current)]
+        return [*there[:at], *([downloads] if downloads else []), *there[at:], without(self._role, current)]
 
     @property
-    def _fetch_section(self) -> Section | None:
+    def _download_section(self) -> Section | None:
         kind: Kind = "embedding" if self._role is Role.EMBEDDING else "text"
-        return self._fetching.section(kind, whole=self._whole or bool(self._typed))
+        return self._downloads.section(kind, whole=self._whole or bool(self._typed))
 
     @property
     def _drawn_from(self) -> object:
-        section = self._fetch_section
+        section = self._download_section
         return len(self._found), [row.id for row in section.rows] if section else []
 
     def _draw_found(self) -> None:
         if self._drawn != self._drawn_from:
             self._draw()
             return
-        # What only tells of a download in other words does not move the list.
-        section = self._fetch_section
+        # Progress of a download only rewrites its row.
+        section = self._download_section
         for row in section.rows if section else ():
             if row.id in self._rows and self._rows[row.id] != row:
                 self._rows[row.id] = row
@@ -172,7 +182,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 self._show_detail()
 
     def _draw(self) -> None:
-        """The list anew, the cursor where it was."""
+        """Redraw the list; the highlight stays on its row."""
         self._drawn = self._drawn_from
         shown = matching(self._sections(), self._typed)
         self._rows = {row.id: row for section in shown for row in section.rows}
@@ -191,7 +201,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._say()
 
     def _place_cursor(self, wanted: str | None) -> None:
-        """On the row that is wanted, or the current model, or the first that can be chosen."""
+        """Highlight the wanted row, or else the current model, or else the first that can be chosen."""
         rows = self._rows.values()
         wishes = (lambda row: row.id == wanted, lambda row: row.is_current, lambda row: row.enabled, lambda row: True)
         target = next((row for wish in wishes for row in rows if wish(row)), None)
@@ -202,13 +212,13 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     def _say(self) -> None:
         usable = sum(model.usable for model in self._found)
         free = f"{format_size(self._free_bytes)} of memory free"
-        if self._reading:
+        if self._searching:
             note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:
             note = f"{usable} on this machine · {free} · larger ones understand more"
         else:
             note = (
-                "No model that writes is here yet. One can be fetched, below, after asking.\n"
+                "No language model on this machine yet. Choose one below to download it.\n"
                 "Or install the small starter: python3 -m pip install 'gistread[starter]'"
             )
         self.query_one("#model-note", Static).update(note)
@@ -221,12 +231,12 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             is_loaded = row.is_current and self._role is Role.READING and self._loaded
             told = f"Loaded: {self._loaded}\n{row.detail}" if is_loaded else row.detail
         else:
-            fetched = (
-                "Enter asks what is there to fetch"
+            hint = (
+                "Press Enter to download it"
                 if is_fetched(self._typed)
-                else "Enter takes it as a path or address"
+                else "Press Enter to use it as a path or address"
             )
-            told = f"No model here is called that. {fetched}: {self._typed}"
+            told = f"No model with this name. {hint}: {self._typed}"
         self.query_one("#model-detail", Static).update("\n".join(map(clean, told.splitlines())))
 
     @property
@@ -265,16 +275,16 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             at = self._options.get_option_index(MORE)
             self._whole = self._moved = True
             self._draw()
-            self._options.highlighted = at  # the first of those that it stood for
+            self._options.highlighted = at  # the first of the new rows
         elif row.startswith(FETCH):
             self.run_worker(self._fetch(row), exclusive=True, group="fetch")
         else:
             self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
 
     async def _fetch(self, row: str) -> None:
-        """Ask about it; where it comes, show how."""
-        await self._fetching.choose(row.removeprefix(FETCH))
-        if self.is_mounted and self._fetching.downloads.running:
+        """Ask about a download, and show its progress."""
+        await self._downloads.choose(row.removeprefix(FETCH))
+        if self.is_mounted and self._downloads.downloads.running:
             self.query_one("#model-filter", Input).value = ""
             self._moved = True
             self._draw()
@@ -282,7 +292,7 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 self._options.highlighted = self._options.get_option_index(row)
 
     def action_step_role(self, step: int) -> None:
-        """To choose a model for something else."""
+        """Choose a model for another role."""
         roles = list(Role)
         self.action_role(roles[(roles.index(self._role) + step) % len(roles)])
 
@@ -301,35 +311,35 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._moved = True
         getattr(self._options, f"action_{action}")()
         if action == "first":
-            self._options.scroll_home(animate=False)  # with the title above it
+            self._options.scroll_home(animate=False)  # with its heading
 
     def action_leave(self) -> None:
-        """What was typed first, then the screen."""
+        """Clear the filter first, then close."""
         if self._typed:
             self.query_one("#model-filter", Input).value = ""
         else:
             self.dismiss(None)
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the panel closes it, as Esc does."""
+        """A click outside the panel closes it."""
         if event.widget is self:
             self.dismiss(None)
 
 
 def is_fetched(typed: str) -> bool:
-    """Whether these words name a file to fetch: a repository of the hub, or the address of a GGUF file."""
+    """Whether this names a file to download: a repository of the hub, or the address of a GGUF file."""
     path = typed.partition("?")[0].casefold()
     named = is_on_the_hub(typed) and not Path(typed).exists()
     return named or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))
 
 
 def _is_place(typed: str) -> bool:
-    """Whether these words are a path or an address more than a part of a name."""
+    """Whether this looks like a path or an address rather than a part of a name."""
     return "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
 
 
 def _content(row: ModelRow) -> Content:
-    """The name, and below it what is known."""
+    """The name, and details below it."""
     mark = "● " if row.is_current else ""
     style = "bold" if row.is_current else "" if row.enabled else "$gr-muted"
     name = Content.styled(f"{mark}{clean(row.name)}", style)

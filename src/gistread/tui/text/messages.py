@@ -1,41 +1,38 @@
-"""What a long text tells its owner: `LongText.Clicked` and so on, handled by `on_long_text_clicked` and so on."""
+"""Messages of a long text: `LongText.Clicked` is handled by `on_long_text_clicked`, and so on."""
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 from textual.message import Message
-
-if TYPE_CHECKING:
-    from gistread.tui.text.view import TextView
+from textual.widget import Widget
 
 
 class About(Message, namespace="long_text"):
-    """What the messages of a long text have in common: `@on` can select by that widget."""
+    """Base of the messages: `@on` can select by the widget that sent them."""
 
-    def __init__(self, long_text: "TextView") -> None:
+    def __init__(self, long_text: Widget) -> None:
         super().__init__()
         self.long_text = long_text
 
     @property
-    def control(self) -> "TextView":
+    def control(self) -> Widget:
         """The widget that sent it."""
         return self.long_text
 
 
 class OffsetChanged(About, namespace="long_text"):
-    """The first of the book's characters in view is another one. At most one a refresh."""
+    """Another character of the book is the first in view. At most one per refresh."""
 
-    def __init__(self, long_text: "TextView", offset: int) -> None:
+    def __init__(self, long_text: Widget, offset: int) -> None:
         super().__init__(long_text)
         self.offset = offset
 
 
 class Clicked(About, namespace="long_text"):
-    """A block was clicked, once, without selecting."""
+    """A block was clicked once, without selecting."""
 
     def __init__(
         self,
-        long_text: "TextView",
+        long_text: Widget,
         block_key: Hashable,
         index: int,
         offset_in_block: int | None,
@@ -54,16 +51,16 @@ class Clicked(About, namespace="long_text"):
 
 
 class Activated(About, namespace="long_text"):
-    """The action `activate` on the cursor's block."""
+    """The cursor's block was activated."""
 
-    def __init__(self, long_text: "TextView", key: Hashable) -> None:
+    def __init__(self, long_text: Widget, key: Hashable) -> None:
         super().__init__(long_text)
         self.key = key
 
 
 class CursorMoved(About, namespace="long_text"):
-    """The cursor stands on another key."""
+    """The cursor moved to another key."""
 
-    def __init__(self, long_text: "TextView", key: Hashable) -> None:
+    def __init__(self, long_text: Widget, key: Hashable) -> None:
         super().__init__(long_text)
         self.key = key

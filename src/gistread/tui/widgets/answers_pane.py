@@ -11,7 +11,7 @@ from textual.message import Message
 
 from gistread.readers.events import ReaderEvent
 from gistread.tui.answer_blocks import Drawn, Exchange, Leads, Unfold, exchange_blocks, heard, line_key
-from gistread.tui.commands import Place, bindings
+from gistread.tui.commands import Scope, bindings
 from gistread.tui.text.document import Block
 from gistread.tui.text.messages import Clicked
 from gistread.tui.text.widget import LongText
@@ -21,7 +21,7 @@ from gistread.tui.work.lines import Places
 class AnswersPane(LongText):
     """Blocks of the last exchange stand from `_last_start` on."""
 
-    BINDINGS = bindings(Place.MOVING)
+    BINDINGS = bindings(Scope.MOVING)
 
     class Followed(Message):
         """The person wants to go where a line of this exchange leads."""

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
-from gistread.tui.commands import Place, bindings
+from gistread.tui.commands import Scope, bindings
 from gistread.tui.library_rows import ONE_LINE, lines
 
 _CURSOR = "▌"
@@ -28,7 +28,7 @@ _PREFIX = "book-list--"
 class BookList(ScrollView, can_focus=True):
     """Books, one of them the current one."""
 
-    BINDINGS = bindings(Place.MOVING)
+    BINDINGS = bindings(Scope.MOVING)
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         _PREFIX + role for role in ("title", "author", "muted", "accent", "warning", "cursor")
     }

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import OpenedBy
-from gistread.tui.commands import Place, bindings
+from gistread.tui.commands import Scope, bindings
 from gistread.tui.memory_blocks import (
     Opening,
     View,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class MemoryPane(LongText):
     """Blocks of a page, or of a part, stand together; `_sizes` says how many they are, in the order of the book."""
 
-    BINDINGS = bindings(Place.MOVING, Place.MEMORY)
+    BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
     class PageChosen(Message):
         """The person walked to a page, or asks for it in the book (`go`)."""

@@ -1,25 +1,40 @@
-"""A line at the bottom for a few words, with what they may mean above it: go to, search.
+"""A line at the bottom to type into, with choices above it: go to, search.
 
-It shows what its owner gives it and tells what was typed and chosen. What the words mean is the owner's affair.
+Whoever opens the prompt is its client until it is closed, and alone gets what is typed.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gistread.tui.text.cells import clean
 
 
+class PromptClient(Protocol):
+    """Handles what is typed while its prompt is open."""
+
+    def typed(self, words: str) -> None:
+        """The words changed."""
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        """Enter, or a click on a choice; `choice` is its index, None without choices."""
+
+    def cancelled(self) -> None:
+        """Escape."""
+
+    def switched(self) -> None:
+        """Tab: read the same words in another way, if there is one."""
+
+
 class Prompt(Vertical):
-    """Hidden until it is asked to begin. `kind` names what it asks for, for the owner."""
+    """Hidden until `ask`. History is kept for each client."""
 
     DEFAULT_CSS = """
     Prompt {
@@ -37,38 +52,10 @@ class Prompt(Vertical):
     }
     """
 
-    class Typed(Message):
-        """The words changed."""
-
-        def __init__(self, kind: str, words: str) -> None:
-            super().__init__()
-            self.kind, self.words = kind, words
-
-    class Accepted(Message):
-        """Enter, or a click on a choice; `choice` is its index, None where there is none."""
-
-        def __init__(self, kind: str, words: str, choice: int | None) -> None:
-            super().__init__()
-            self.kind, self.words, self.choice = kind, words, choice
-
-    class Left(Message):
-        """Escape."""
-
-        def __init__(self, kind: str) -> None:
-            super().__init__()
-            self.kind = kind
-
-    class Switched(Message):
-        """Tab: the owner may have another way to take the same words."""
-
-        def __init__(self, kind: str) -> None:
-            super().__init__()
-            self.kind = kind
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.kind = ""
-        self._history: dict[str, list[str]] = {}
+        self._client: PromptClient | None = None
+        self._history: dict[PromptClient, list[str]] = {}
         self._at = 0
         self._draft = ""
 
@@ -89,10 +76,10 @@ class Prompt(Vertical):
     def words(self) -> str:
         return self.query_one("#prompt-input", Input).value
 
-    def begin(self, kind: str, mark: str, placeholder: str = "", words: str = "") -> None:
-        """Show the line, empty or with `words`, and give it the keys."""
-        self.kind = kind
-        self._at = len(self._history.get(kind, ()))
+    def ask(self, client: PromptClient, mark: str, placeholder: str = "", words: str = "") -> None:
+        """Open the prompt for a client, with `words` in it."""
+        self._client = client
+        self._at = len(self._history.setdefault(client, []))
         line = self.query_one("#prompt-input", Input)
         self.query_one("#prompt-mark", Static).update(mark)
         line.placeholder = placeholder
@@ -104,26 +91,23 @@ class Prompt(Vertical):
         self.display = True
         line.focus()
 
-    def end(self) -> None:
-        """Hide the line; what was typed is remembered."""
+    def close(self) -> None:
+        """Hide the prompt; what was typed goes into the history."""
         words = self.words.strip()
-        history = self._history.setdefault(self.kind, [])
+        history = self._history[self._client] if self._client is not None else []
         if words and (not history or history[-1] != words):
             history.append(words)
+        self._client = None
         self.display = False
 
-    def mark(self, mark: str) -> None:
-        """The sign before the words."""
-        self.query_one("#prompt-mark", Static).update(mark)
-
     def say(self, note: str, *, problem: bool = False) -> None:
-        """A few words behind what is typed. A problem is said in words and only underlined by colour."""
+        """Show a few words after what is typed."""
         line = self.query_one("#prompt-note", Static)
         line.set_class(problem, "-problem")
         line.update(clean(note))
 
     def choose_from(self, rows: Sequence[str]) -> None:
-        """What the words may mean, the first one chosen."""
+        """Offer these choices, the first one highlighted."""
         choices = self.query_one("#prompt-choices", OptionList)
         choices.clear_options()
         choices.add_options([Option(Content(clean(row))) for row in rows])
@@ -131,26 +115,26 @@ class Prompt(Vertical):
         if rows:
             choices.highlighted = 0
 
-    # What the line tells
-
     @on(Input.Changed, "#prompt-input")
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self.is_open:
-            self.post_message(self.Typed(self.kind, event.value))
+        if self._client is not None:
+            self._client.typed(event.value)
 
     @on(Input.Submitted, "#prompt-input")
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Accepted(self.kind, event.value, self._chosen))
+        if self._client is not None:
+            self._client.accepted(event.value, self._chosen)
 
     @on(OptionList.OptionSelected, "#prompt-choices")
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Accepted(self.kind, self.words, event.option_index))
+        if self._client is not None:
+            self._client.accepted(self.words, event.option_index)
 
     def on_click(self, event: events.Click) -> None:
-        """On the note: the same as Tab, for the mouse."""
+        """A click on the note does the same as Tab."""
         if self.query_one("#prompt-note").region.contains_point(event.screen_offset):
             self.switch()
 
@@ -160,12 +144,12 @@ class Prompt(Vertical):
         return choices.highlighted if choices.display else None
 
     def step(self, by: int) -> None:
-        """Up and Down: the choices where there are any, else what was typed before."""
+        """Go through the choices, or without choices through the history."""
         choices = self.query_one("#prompt-choices", OptionList)
         if choices.display and choices.option_count > 1:
             choices.highlighted = ((choices.highlighted or 0) + by) % choices.option_count
             return
-        history = self._history.get(self.kind, [])
+        history = self._history[self._client] if self._client is not None else []
         if self._at == len(history):
             self._draft = self.words
         at = self._at + by
@@ -175,11 +159,13 @@ class Prompt(Vertical):
             line.value = self._draft if at == len(history) else history[at]
             line.cursor_position = len(line.value)
 
-    def leave(self) -> None:
-        self.post_message(self.Left(self.kind))
+    def cancel(self) -> None:
+        if self._client is not None:
+            self._client.cancelled()
 
     def switch(self) -> None:
-        self.post_message(self.Switched(self.kind))
+        if self._client is not None:
+            self._client.switched()
 
 
 class PromptInput(Input):
@@ -189,7 +175,7 @@ class PromptInput(Input):
         Binding("up", "prompt('up')", show=False),
         Binding("down", "prompt('down')", show=False),
         Binding("tab", "prompt('switch')", show=False),
-        Binding("escape", "prompt('leave')", show=False),
+        Binding("escape", "prompt('cancel')", show=False),
     ]
 
     def action_prompt(self, what: str) -> None:
@@ -202,4 +188,4 @@ class PromptInput(Input):
             case "switch":
                 prompt.switch()
             case _:
-                prompt.leave()
+                prompt.cancel()

@@ -82,6 +82,7 @@ class Context:
         self.handle = llama.llama_init_from_model(weights.handle, parameters)
         if not self.handle:
             raise MemoryError(f"no room for a context of {cells} tokens")
+        weights.apply_adapter(self.handle)
         self.weights = weights
         self.cells = cells
         self.kv_type = kv_type

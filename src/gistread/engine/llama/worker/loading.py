@@ -101,7 +101,7 @@ def load(
     if not possible:
         raise _too_large(header, sizes, every[-1] if message.may_reduce else best, free.memory_bytes)
     best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loader = _Loader(path, header, options, batch_tokens, progress, cancelled)
+    loader = _Loader(path, message.adapter, header, options, batch_tokens, progress, cancelled)
     error: OutOfMemoryError | None = None
     for number, layout in enumerate(possible[message.first_layout :], message.first_layout):
         notice = fit.reduction_notice(best, layout, sizes.layers)
@@ -131,6 +131,7 @@ class _Loader:
     def __init__(
         self,
         path: Path,
+        adapter: str,
         header: GgufHeader,
         options: LoadOptions,
         batch_tokens: int,
@@ -138,6 +139,7 @@ class _Loader:
         cancelled: Callable[[], bool],
     ) -> None:
         self._path = path
+        self._adapter = adapter
         self._header = header
         self._options = options
         self._batch_tokens = batch_tokens
@@ -207,7 +209,7 @@ class _Loader:
             handle = _open(self._path, self._progress, self._cancelled, gpu_layers, self._log)
             self._gpu_layers = gpu_layers
             try:
-                self._weights = Weights(handle, self._header.chat_template)
+                self._weights = Weights(handle, self._header.chat_template, self._adapter)
             except jinja2.TemplateError as error:
                 raise EngineError(
                     f"The chat template of {self._path.name} cannot be used: {str(error).rstrip('.')}.",

@@ -4,14 +4,17 @@ Immutable once loaded, so usable from any thread.
 """
 
 import ctypes
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 import llama_cpp as llama
 
 from gistread.engine.llama.worker.template import ChatTemplate
 from gistread.engine.protocol import Message
+from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
 _CACHED_PARAGRAPHS = 2048
@@ -24,9 +27,13 @@ _PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们
 class Weights:
     """Loaded weights, shared by their contexts (`context.py`)."""
 
-    def __init__(self, handle: llama.llama_model_p, template_source: str) -> None:
-        """`template_source`: the model's own Jinja template, or empty. Raises jinja2.TemplateError."""
+    def __init__(self, handle: llama.llama_model_p, template_source: str, adapter: str = "") -> None:
+        """`template_source`: the model's own Jinja template, or empty. `adapter`: path of a LoRA adapter, or empty.
+
+        Raises jinja2.TemplateError, EngineError for an adapter that does not fit the model.
+        """
         self.handle = handle
+        self._adapter = _load_adapter(handle, adapter) if adapter else None
         self.vocab = llama.llama_model_get_vocab(handle)
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
@@ -45,6 +52,12 @@ class Weights:
         self._tokenize_cached = lru_cache(_CACHED_PARAGRAPHS)(self._tokenize)
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
         """Where a text can be split without changing its tokens; None if unknown."""
+
+    def apply_adapter(self, context: llama.llama_context_p) -> None:
+        """Make a new context use the adapter, if there is one."""
+        if self._adapter:
+            adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)  # type: ignore[misc]
+            llama.llama_set_adapters_lora(context, adapters, 1, (ctypes.c_float * 1)(1.0))
 
     def close(self) -> None:
         """Free the memory. All contexts must be closed first."""
@@ -136,6 +149,14 @@ class Weights:
         # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
         markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
         return re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+
+
+def _load_adapter(handle: llama.llama_model_p, path: str) -> llama.llama_adapter_lora_p:
+    """Owned by the model and freed with it."""
+    adapter: llama.llama_adapter_lora_p | None = llama.llama_adapter_lora_init(handle, os.fsencode(path))
+    if not adapter:
+        raise EngineError(f"The adapter {Path(path).name} does not fit this model.", "Give one that was made for it.")
+    return adapter
 
 
 def _break_marker(found: re.Match[str]) -> str:

@@ -1,26 +1,26 @@
-"""What the marks of a book look like over its text, and in words. Pure.
+"""How marks look over the text, and in words.
 
-A colour never stands alone: every highlight has a sign in the margin and a name.
+A highlight is never told by colour alone: it has a sign in the margin and a name.
 """
 
 from collections.abc import Iterable
 
 from gistread.book.model import Book
 from gistread.marking.model import Color, Mark, MarkKind
-from gistread.tui.text import marks as text_marks
+from gistread.tui.text.marks import Mark as TextMark
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
 _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
-"""What is drawn later is on top; of two signs in a row the later one's is shown."""
+"""From bottom to top; of two signs in a row the upper one is shown."""
 
 
-def drawn(marks: Iterable[Mark]) -> list[text_marks.Mark]:
-    """As `LongText` draws them."""
+def text_marks(marks: Iterable[Mark]) -> list[TextMark]:
+    """The marks as `LongText` draws them."""
     placed = sorted(
         (mark for mark in marks if not mark.lost), key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note))
     )
-    return [text_marks.Mark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark)) for mark in placed]
+    return [TextMark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark)) for mark in placed]
 
 
 def _style(mark: Mark) -> str:
@@ -38,7 +38,7 @@ def color_of(mark: Mark) -> Color:
 
 
 def sign_of(mark: Mark) -> str:
-    """One cell that says what the mark is; that it has a note is what matters most."""
+    """One cell that shows what the mark is; a note comes first."""
     if mark.note:
         return NOTE_SIGN
     match mark.kind:
@@ -53,7 +53,7 @@ def sign_of(mark: Mark) -> str:
 
 
 def name_of(mark: Mark) -> str:
-    """The mark in a word or two: `green highlight`, `mark a`."""
+    """Such as `green highlight` or `mark a`."""
     match mark.kind:
         case MarkKind.HIGHLIGHT:
             return f"{color_of(mark)} highlight"
@@ -64,7 +64,7 @@ def name_of(mark: Mark) -> str:
 
 
 def title_of(mark: Mark, book: Book) -> str:
-    """Sign, name, place: one line."""
+    """Sign, name and place on one line."""
     signs = sign_of(mark)
     if mark.kind is MarkKind.HIGHLIGHT and mark.note:
         signs += COLOR_SIGNS[color_of(mark)]
@@ -74,7 +74,7 @@ def title_of(mark: Mark, book: Book) -> str:
 def where(mark: Mark, book: Book) -> str:
     """Share of the book and chapter."""
     if mark.lost:
-        return "lost its place: these words are not in this version of the text"
+        return "not found in this version of the text"
     share = f"{mark.start / max(1, len(book.text)):.0%}"
     chapter = book.chapter_title(mark.start) if len(book.chapters) > 1 else ""
     return f"{share} · {chapter}" if chapter else share
@@ -87,13 +87,13 @@ def words_of(mark: Mark, limit: int = 160) -> str:
 
 
 def matches(mark: Mark, book: Book, typed: str) -> bool:
-    """Whether every word that was typed is in the mark's words, its note, its name or its chapter."""
+    """Whether the mark's words, note, name or chapter contain every typed word."""
     said = f"{mark.place.exact} {mark.note} {name_of(mark)} {where(mark, book)}".casefold()
     return all(word in said for word in typed.casefold().split())
 
 
-def at(marks: Iterable[Mark], offset: int) -> Mark | None:
-    """The highlight or note at an offset of the book; of several, the shortest."""
+def mark_at(marks: Iterable[Mark], offset: int) -> Mark | None:
+    """The highlight or note at an offset of the book; the shortest of several."""
     here = [
         mark
         for mark in marks

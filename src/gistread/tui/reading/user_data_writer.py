@@ -1,7 +1,6 @@
-"""Keeps what is the person's own, their place and their questions, without making them wait for the disk.
+"""Saves the reader's place, zoom and questions in the background.
 
-A place is written a moment after it came to rest, and at the end. A disk that refuses is told of once, and
-reading goes on.
+A place is written once it has been at rest for a moment, and at the end. A disk that refuses is reported once.
 """
 
 import asyncio
@@ -17,27 +16,27 @@ from gistread.marking.text_quote import quote_at
 from gistread.user_data import SavedQuestion, UserData
 
 REST_S = 1.0
-"""How long a place stands before it is written."""
+"""How long a place must be at rest before it is written."""
 
 
-class Keeping:
-    """Of one open book."""
+class UserDataWriter:
+    """Writes what is saved about one open book."""
 
     def __init__(
-        self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, tell: Callable[[str], None]
+        self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, warn: Callable[[str], None]
     ) -> None:
         self._user_data = user_data
         self._catalogue = catalogue
         self._book = book
         self._path = path
-        self._tell = tell
+        self._warn = warn
         self._offset: int | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._writing: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
 
-    def opened(self) -> None:
-        """The book is open: it belongs to the library."""
+    def save_opened(self) -> None:
+        """Add the book to the library."""
         book, path = self._book, self._path
 
         def write() -> None:
@@ -55,26 +54,25 @@ class Keeping:
 
         self._write(write)
 
-    def place(self, offset: int) -> None:
-        """The person is here now."""
+    def save_place(self, offset: int) -> None:
+        """Remember where the person is, once they stay there."""
         self._offset = offset
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
 
-    def zoom(self, level: str) -> None:
-        """From how far away the person looks at the memory."""
+    def save_zoom(self, level: str) -> None:
         self._write(lambda: self._user_data.set_zoom(self._book.sha256, level))
 
-    def question(self, question: SavedQuestion) -> None:
+    def save_question(self, question: SavedQuestion) -> None:
         self._write(lambda: self._user_data.add_question(self._book.sha256, question))
 
     async def close(self) -> None:
-        """Write what is not yet written."""
+        """Write everything that has not been written."""
         if self._timer is not None:
             self._timer.cancel()
             self._write_place()
-        await asyncio.gather(*self._writing)
+        await asyncio.gather(*self._tasks)
 
     def _write_place(self) -> None:
         offset, self._offset, self._timer = self._offset, None, None
@@ -84,8 +82,8 @@ class Keeping:
 
     def _write(self, write: Callable[[], None]) -> None:
         task = asyncio.create_task(self._in_thread(write))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _in_thread(self, write: Callable[[], None]) -> None:
         try:
@@ -93,11 +91,11 @@ class Keeping:
         except StorageError as error:
             if not self._refused:
                 self._refused = True
-                self._tell(f"Your place cannot be kept: {error}")
+                self._warn(f"Your place cannot be saved: {error}")
 
 
 def _file(path: Path, book: Book) -> BookFile | None:
-    """None where the file is gone already."""
+    """None if the file is gone already."""
     try:
         return book_file_of(path, book)
     except OSError:

@@ -1,7 +1,6 @@
-"""The marks of the open book: on screen at once, on disk as soon as the disk takes them.
+"""The marks of the open book: shown at once, saved in the background, merged with what other processes save.
 
-What another gistread wrote is taken in when the file has changed. What the disk refuses is said once, stays on
-screen, and is tried again until it is kept. Knows no widgets.
+A change that cannot be saved is reported once, stays on the screen, and is tried again.
 """
 
 import asyncio
@@ -13,7 +12,7 @@ from gistread.marking.model import Mark, sorted_marks
 from gistread.marking.store import MarkStore, Stamp
 
 POLL_S = 2.0
-"""How often one looks for what another gistread wrote."""
+"""How often the file is checked for changes by other processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,13 @@ class _Remove:
     mark: Mark
 
 
-class MarkKeeping:
-    """Of one open book. All in one event loop; `changed` is called after every change of `marks`."""
+class MarkSync:
+    """Used in one event loop. `changed` is called after every change of `marks`."""
 
-    def __init__(self, store: MarkStore, sha256: str, tell: Callable[[str], None], changed: Callable[[], None]) -> None:
+    def __init__(self, store: MarkStore, sha256: str, warn: Callable[[str], None], changed: Callable[[], None]) -> None:
         self._store = store
         self._sha256 = sha256
-        self._tell = tell
+        self._warn = warn
         self._changed = changed
         self._marks: dict[str, Mark] = {}
         self._pending: list[_Put | _Remove] = []
@@ -48,32 +47,27 @@ class MarkKeeping:
         """By place in the book."""
         return sorted_marks(list(self._marks.values()))
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether a mark was removed that could be brought back."""
-        return bool(self._removed)
-
     def put(self, mark: Mark, base: Mark | None = None) -> None:
-        """A new mark, or a new version of `base`."""
+        """Add a mark, or replace its earlier version `base`."""
         self._marks[mark.id] = mark
         self._do(_Put(mark, base))
 
     def remove(self, mark: Mark) -> None:
-        """`undo` brings it back."""
+        """Delete a mark; `undo` restores it."""
         self._marks.pop(mark.id, None)
         self._removed.append(mark)
         self._do(_Remove(mark))
 
     def undo(self) -> Mark | None:
-        """Bring back the mark that was removed last; None where none was."""
+        """Restore and return the mark that was removed last; None without one."""
         if not self._removed:
             return None
         mark = self._removed.pop()
         self.put(mark)
         return mark
 
-    async def look(self) -> None:
-        """Write what waits, then take in what others wrote."""
+    async def sync(self) -> None:
+        """Save what is pending, then load what others saved."""
         async with self._busy:
             await self._write()
             if self._pending:
@@ -86,26 +80,26 @@ class MarkKeeping:
             except StorageError as error:
                 self._refuse(f"The marks in this book cannot be read: {error}")
                 return
-            if self._pending:  # the person was quicker; the next look sees both
+            if self._pending:  # the person was quicker; the next sync sees both
                 return
             self._stamp, self._refused = stamp, False
             self._marks = {mark.id: mark for mark in marks}
         self._changed()
 
     async def close(self) -> str:
-        """Write what is not yet written; what to say where that cannot be done."""
+        """Save what is pending. Returns what could not be saved, in words."""
         await asyncio.gather(*self._tasks)
         async with self._busy:
             await self._write()
         if not self._pending:
             return ""
         changes = "1 change" if len(self._pending) == 1 else f"{len(self._pending)} changes"
-        return f"{changes} of your marks could not be kept: the disk refused to the end."
+        return f"{changes} to your marks could not be saved."
 
     def _do(self, change: _Put | _Remove) -> None:
         self._pending.append(change)
         self._changed()
-        task = asyncio.create_task(self.look(), name="keep marks")
+        task = asyncio.create_task(self.sync(), name="save marks")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -115,7 +109,7 @@ class MarkKeeping:
             try:
                 kept = await asyncio.to_thread(self._keep, change)
             except StorageError as error:
-                self._refuse(f"Your marks cannot be kept yet; it is tried again, and E exports them. {error}")
+                self._refuse(f"Your marks cannot be saved yet; gistread keeps trying. {error}")
                 return
             self._pending.pop(0)
             self._refused = False
@@ -135,4 +129,4 @@ class MarkKeeping:
     def _refuse(self, why: str) -> None:
         if not self._refused:
             self._refused = True
-            self._tell(why)
+            self._warn(why)

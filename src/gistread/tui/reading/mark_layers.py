@@ -1,7 +1,6 @@
-"""What lies over the text of the book, in layers: highlights, what was cited, what was found.
+"""Marks over the text of the book, in layers: highlights, citations, search hits.
 
-The one place that gives panes their marks. Whoever has marks to show sets a layer of their own; a later layer
-of `Layer` lies over an earlier one. Knows neither what a mark means nor what it looks like.
+The only place that gives panes their marks. Each controller sets its own layer.
 """
 
 from collections.abc import Iterable
@@ -12,30 +11,29 @@ from gistread.tui.text.widget import LongText
 
 
 class Layer(IntEnum):
-    """From the lowest to the topmost."""
+    """From bottom to top."""
 
     HIGHLIGHTS = 1
     """The person's own marks."""
     SPOKEN = 2
-    """The sentence that is being read aloud."""
+    """The sentence being read aloud."""
     LINKS = 3
-    """The link that is chosen."""
+    """The chosen link."""
     CITED = 4
-    """The source of an answer that was gone to."""
+    """The source of an answer that was followed."""
     HITS = 5
-    """What a search found."""
     CURRENT_HIT = 6
 
 
-class Layers:
-    """The marks of these panes, which show the same book."""
+class MarkLayers:
+    """The marks of panes that show the same book."""
 
     def __init__(self, *panes: LongText) -> None:
         self._panes = panes
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
-        """Show these marks in a layer in place of those that were in it; none empties it."""
+        """Replace the marks of a layer."""
         wanted = tuple(marks)
         if wanted == self._layers.get(layer, ()):
             return
@@ -45,5 +43,4 @@ class Layers:
             pane.marks = shown
 
     def of(self, layer: Layer) -> tuple[Mark, ...]:
-        """What is shown in a layer."""
         return self._layers.get(layer, ())

@@ -8,7 +8,7 @@ from textual.message import Message
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle
-from gistread.tui.commands import Place, bindings
+from gistread.tui.commands import Scope, bindings
 from gistread.tui.counting import Count
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.terminal_order import reorders
@@ -17,7 +17,7 @@ from gistread.tui.terminal_order import reorders
 class BookPane(Selecting):
     """The calm part: nothing in it moves unless the reader moves."""
 
-    BINDINGS = bindings(Place.MOVING)
+    BINDINGS = bindings(Scope.MOVING)
 
     class Wanted(Message):
         """A key that goes far: to the beginning, the end, or a share (0 to 1) of the book."""

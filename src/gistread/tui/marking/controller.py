@@ -1,0 +1,344 @@
+"""Marks in the book: select, copy, highlight, note, bookmark, look up, list, export.
+
+A command that needs a selection starts one when there is none: a sentence is selected, arrows choose another, and the
+same key again applies the command.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.actions import SkipAction
+
+from gistread.book.normalise import count_words
+from gistread.errors import GistreadError, StorageError
+from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
+from gistread.marking.store import MarkStore
+from gistread.marking.text_quote import quote_at
+from gistread.tui.marking.caret import Unit
+from gistread.tui.marking.describe import COLOR_SIGNS, mark_at, name_of, text_marks, title_of, words_of
+from gistread.tui.marking.steps import whole_words
+from gistread.tui.marking.sync import POLL_S, MarkSync
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.navigation import Navigation
+from gistread.tui.text.messages import Clicked
+
+if TYPE_CHECKING:
+    from gistread.exporting import Export
+
+
+_MUCH = 70_000
+"""Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)."""
+
+
+class MarkController:
+    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+        """Shows the saved marks, and from then on what other processes write."""
+        self._context = context
+        self._book = context.book
+        self._pane = context.book_pane
+        self._navigation = navigation
+        self._notified: set[str] = set()
+        store = MarkStore(context.services.paths.marks)
+        self._sync = MarkSync(store, context.book.sha256, context.warn, self._marks_changed)
+        context.screen.run_worker(self._sync.sync())
+        context.screen.set_interval(POLL_S, self._sync.sync)
+
+    @property
+    def marks(self) -> list[Mark]:
+        """By place in the book."""
+        return self._sync.marks
+
+    async def close(self) -> str:
+        """Save everything, including a note that is being written. Returns what could not be saved, in words."""
+        from gistread.tui.marking.note import NoteScreen
+
+        for screen in self._context.screen.app.screen_stack:
+            if isinstance(screen, NoteScreen) and screen.changed:
+                screen.keep(screen.draft.strip())
+        return await self._sync.close()
+
+    def _marks_changed(self) -> None:
+        from gistread.tui.marking.list_screen import MarksScreen
+
+        self._context.layers.set(Layer.HIGHLIGHTS, text_marks(self.marks))
+        current = self._context.screen.app.screen
+        if isinstance(current, MarksScreen):
+            current.show_marks()
+
+    def _notify_once(self, text: str) -> None:
+        if text not in self._notified:
+            self._notified.add(text)
+            self._context.notify(text)
+
+    def _removed(self, what: str) -> None:
+        self._context.notify(f"{what} {self._context.key_hint('undo-deletion')} restores it.")
+
+    # Selecting and copying
+
+    def select(self) -> None:
+        self._pane.focus()
+        self._pane.begin_selecting()
+        key = self._context.key_hint("caret-anchor")
+        self._notify_once(f"Arrows move the caret, {key} begins the selection, then arrows extend it.")
+
+    def _selection(self, purpose: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
+        """The selected range. Without one, start selecting, tell the person how to continue, and return None."""
+        selected = self._pane.selected_range
+        if selected is None:
+            self._pane.focus()
+            self._pane.begin_selecting(unit)
+            key = self._context.key_hint
+            steps = [key(f"caret-{direction}-{unit}") for direction in ("previous", "next")]
+            extend = " ".join(key(f"extend-{direction}-word") for direction in ("previous", "next"))
+            self._notify_once(
+                f"{' '.join(steps)} choose another {unit}, {extend} extend; the same key again {purpose}."
+            )
+        return selected
+
+    def copy(self) -> None:
+        selected = self._selection("copies it")
+        if selected is not None:
+            self._copy(self._book.text[slice(*selected)])
+            self._pane.drop_selection()
+
+    def copy_selected(self) -> None:
+        """Copy what is selected in any pane. Raises SkipAction if nothing is, so that the key does something else."""
+        words = self._context.screen.get_selected_text()
+        if self._pane.selected_range is not None:
+            self.copy()
+        elif words:
+            self._copy(words)
+        else:
+            raise SkipAction()
+
+    def _copy(self, words: str) -> None:
+        self._context.screen.app.copy_to_clipboard(words)
+        count = count_words(words)
+        line = " ".join(words.split())
+        shown = line if len(line) <= 48 else f"{line[:48].rsplit(' ', 1)[0]} …"
+        limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
+        self._context.notify(f"Copied {count} {'word' if count == 1 else 'words'}: {shown}{limit}")
+
+    # Highlights and notes
+
+    def highlight(self) -> None:
+        selected = self._selection("highlights it")
+        if selected is not None:
+            self._highlight(selected, Color(self._context.services.config.highlight))
+
+    def _highlight(self, selected: tuple[int, int], color: Color) -> None:
+        selected = whole_words(self._book, selected)
+        same = next((mark for mark in self._passages() if (mark.start, mark.end) == selected), None)
+        self._pane.drop_selection()
+        if same is not None and same.color is color and not same.note:
+            self._sync.remove(same)
+            self._removed("Highlight removed.")
+            return
+        if same is not None:
+            self._sync.put(with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same)
+        else:
+            self._sync.put(new_mark(MarkKind.HIGHLIGHT, quote_at(self._book.text, *selected), color=color))
+        self._notify_once(f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it.")
+
+    def choose_color(self) -> None:
+        """Choose the colour of the selection and of highlights to come."""
+        from gistread.tui.marking.color import ColorScreen
+
+        def use(chosen: str | None) -> None:
+            if chosen is None:
+                return
+            self._context.services.settings.set("highlight", chosen)
+            if (selected := self._pane.selected_range) is not None:
+                self._highlight(selected, Color(chosen))
+
+        self._context.push(ColorScreen(Color(self._context.services.config.highlight)), use)
+
+    def note(self) -> None:
+        """Edit the note on the selection, or else on the mark that was clicked last; or else start selecting."""
+        selected, clicked, view = self._pane.selected_range, self._pane.clicked, self._pane.visible_range
+        if selected is None and clicked is not None and view is not None and view[0] <= clicked < view[1]:
+            mark = mark_at(self.marks, clicked)
+            if mark is not None:
+                self._edit_note(mark, is_new=False)
+                return
+        if selected is None:
+            self._selection("writes a note on it")
+            return
+        selected = whole_words(self._book, selected)
+        passages = [mark for mark in self._passages() if not mark.lost]
+        same = (mark for mark in passages if (mark.start, mark.end) == selected)
+        around = (mark for mark in passages if mark.start <= selected[0] and selected[1] <= mark.end)
+        known = next(same, None) or next(around, None)
+        if known is not None:
+            self._edit_note(known, is_new=False)
+        else:
+            self._edit_note(new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected)), is_new=True)
+
+    def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
+        from gistread.tui.marking.note import NoteScreen
+
+        def keep(note: str | None) -> None:
+            if note is None or note == mark.note:
+                return
+            if not note and mark.kind is MarkKind.NOTE:
+                if not is_new:
+                    self._sync.remove(mark)
+                    self._removed("The empty note was deleted.")
+                return
+            self._sync.put(with_changes(mark, note=note), None if is_new else mark)
+            self._pane.drop_selection()
+
+        words = f"“{words_of(mark, 240)}”"
+        self._context.push(NoteScreen(title_of(mark, self._book), words, mark.note, keep), keep)
+
+    def clicked(self, event: Clicked) -> bool:
+        """Show the note of a clicked highlight, and what can be done with it."""
+        from gistread.tui.marking.mark_screen import MarkScreen
+
+        self._pane.clicked = event.book_offset
+        mark = mark_at(self.marks, event.book_offset) if event.book_offset is not None else None
+        if mark is None:
+            return False
+        self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
+        return True
+
+    def _do_with(self, mark: Mark, action: str | None) -> None:
+        match action:
+            case "note":
+                self._edit_note(mark, is_new=False)
+            case "color":
+                self._pane.select_range(mark.start, mark.end)
+                self.choose_color()
+            case "copy":
+                self._copy(self._book.text[mark.start : mark.end])
+            case "delete":
+                self._sync.remove(mark)
+                self._removed(f"Deleted: {name_of(mark)}.")
+
+    def undo(self) -> None:
+        """Restore the mark that was deleted last."""
+        mark = self._sync.undo()
+        if mark is None:
+            self._context.warn("No mark has been deleted.")
+        else:
+            self._context.notify(f"Restored: {name_of(mark)}, {words_of(mark, 60)}")
+
+    # Bookmarks and letters
+
+    def bookmark(self) -> None:
+        """Set a bookmark at the first character in view, or remove the one there."""
+        place = quote_at(self._book.text, self._context.place)
+        for mark in self.marks:
+            if mark.kind is MarkKind.BOOKMARK and mark.start == place.start and not mark.lost:
+                self._sync.remove(mark)
+                self._removed("Bookmark removed.")
+                return
+        mark = new_mark(MarkKind.BOOKMARK, place)
+        self._sync.put(mark)
+        self._context.notify(f"Bookmark: {words_of(mark, 48)}")
+
+    def set_letter(self) -> None:
+        from gistread.tui.marking.letter import LetterScreen
+
+        def put(letter: str | None) -> None:
+            if letter is not None:
+                place = quote_at(self._book.text, self._context.place)
+                self._sync.put(new_mark(MarkKind.LETTER, place, letter=letter))
+                self._context.notify(
+                    f"Mark {letter} set. {self._context.key_hint('go-to-mark')}{letter} returns to it."
+                )
+
+        self._context.push(LetterScreen("Which letter marks this place?", self._letters(), self._book), put)
+
+    def go_to_letter(self) -> None:
+        from gistread.tui.marking.letter import BACK, LetterScreen
+
+        def go(letter: str | None) -> None:
+            mark = next((mark for mark in self._letters() if mark.letter == letter), None)
+            if letter == BACK:
+                self._navigation.back()
+            elif mark is not None:
+                self._navigation.jump(mark.start)
+            elif letter is not None:
+                key = self._context.key_hint("set-mark")
+                self._context.warn(f"No mark {letter} in this book. {key} sets one.")
+
+        self._context.push(LetterScreen("Go to which mark?", self._letters(), self._book, back=True), go)
+
+    def _letters(self) -> list[Mark]:
+        return sorted((mark for mark in self.marks if mark.letter and not mark.lost), key=lambda mark: mark.letter)
+
+    def _passages(self) -> list[Mark]:
+        """Highlights and notes."""
+        return [mark for mark in self.marks if _is_passage(mark)]
+
+    # The list, the dictionary, export
+
+    def list_marks(self) -> None:
+        from gistread.tui.marking.list_screen import MarksScreen
+
+        def chosen(what: str | None) -> None:
+            if what == "export":
+                self.export()
+                return
+            identifier = (what or "").removeprefix("note ")
+            mark = next((mark for mark in self.marks if mark.id == identifier), None)
+            if mark is None:
+                return
+            if (what or "").startswith("note "):
+                self._edit_note(mark, is_new=False)
+            elif mark.lost:
+                self._context.warn("These words are not in this version of the text. The mark is kept.")
+            else:
+                self._navigation.jump(mark.start, top=0.2 if _is_passage(mark) else 0.0)
+
+        empty = (
+            "No marks yet. {select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
+        )
+        empty = self._context.services.with_keys(empty)
+        screen = MarksScreen(self._book, self._sync, self._context.place, empty)
+        self._context.push(screen, chosen)
+
+    def look_up(self) -> None:
+        from gistread.dictionary import choose_lookup, word_in
+        from gistread.tui.marking.lookup import LookupScreen
+
+        selected = self._selection("looks it up", Unit.WORD)
+        if selected is None:
+            return
+        word = word_in(self._book.text[slice(*selected)])
+        if not word:
+            self._context.warn("Select one or a few words to look up.")
+            return
+        try:
+            lookup = choose_lookup(word, self._context.services.config.lookup_command)
+        except GistreadError as error:
+            self._context.warn(str(error))
+            return
+        self._context.push(LookupScreen(lookup))
+
+    def export(self) -> None:
+        from gistread.tui.marking.export import ExportScreen
+
+        marks = self.marks
+
+        def written(path: Path | None) -> None:
+            if path is not None:
+                self._context.notify(f"Written: {path}")
+
+        self._context.push(ExportScreen(self._book.title, Path.cwd(), lambda: self._gather(marks)), written)
+
+    def _gather(self, marks: list[Mark]) -> "Export":
+        """Called in a thread."""
+        from gistread.exporting import Export
+
+        try:
+            questions = self._context.services.user_data.questions(self._book.sha256)
+        except StorageError:
+            questions = []
+        return Export(self._book, marks, questions, self._context.memory_pane.memory)
+
+
+def _is_passage(mark: Mark) -> bool:
+    return mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)

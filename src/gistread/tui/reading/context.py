@@ -1,0 +1,76 @@
+"""What the controllers of one open book share."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.screen import Screen
+
+from gistread.book.model import Book
+from gistread.tui.progress import Progress
+from gistread.tui.reading.mark_layers import MarkLayers
+from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.user_data_writer import UserDataWriter
+from gistread.tui.services import AppServices
+from gistread.tui.widgets.answers_pane import AnswersPane
+from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.prompt import Prompt
+from gistread.tui.widgets.question_input import QuestionInput
+
+if TYPE_CHECKING:
+    from gistread.session.session import Session
+
+Result = TypeVar("Result")
+
+
+@dataclass(eq=False, slots=True)
+class ReadingContext:
+    """The open book, the widgets that show it, and the application around them."""
+
+    screen: Screen[None]
+    """For workers, timers and other screens only."""
+    services: AppServices
+    book: Book
+    path: Path | None
+    """The file the book came from; None for one read from standard input."""
+    book_pane: BookPane
+    memory_pane: MemoryPane
+    answers_pane: AnswersPane
+    question: QuestionInput
+    prompt: Prompt
+    panes: PaneSwitcher
+    layers: MarkLayers
+    progress: Progress
+    user_data: UserDataWriter
+    refresh: Callable[[], None]
+    """Redraw the lines around the panes."""
+    session: "Session | None" = None
+    """None until the first page has been drawn."""
+
+    @property
+    def place(self) -> int:
+        """Offset in the book of the first character in view."""
+        return self.book_pane.place
+
+    def take_count(self) -> int:
+        """The number typed before the command, which uses it up; 1 without one."""
+        return self.book_pane.count.take() or 1
+
+    def notify(self, text: str, *, timeout: float | None = None) -> None:
+        self.screen.notify(text, timeout=timeout)
+
+    def warn(self, text: str) -> None:
+        self.screen.notify(text, severity="warning", timeout=6)
+
+    def key_hint(self, command: str) -> str:
+        return self.services.key_hint(command)
+
+    def push(
+        self,
+        screen: Screen[Result],
+        done: Callable[[Result | None], None] | Callable[[Result | None], Awaitable[None]] | None = None,
+    ) -> None:
+        """Show a screen over this one; `done` is called with its result."""
+        self.screen.app.push_screen(screen, done)

@@ -1,0 +1,182 @@
+"""Follows links of the book; notes open under the paragraph that cites them.
+
+A link out of the book is only shown: it is opened if the person asks for that.
+"""
+
+from collections.abc import Hashable
+from urllib.parse import urlsplit
+
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.navigation import Navigation
+from gistread.tui.reading.note_blocks import NotePath, note_blocks, note_key, shown_links
+from gistread.tui.text.marks import Mark
+from gistread.tui.text.messages import Clicked
+
+_OPENABLE = frozenset({"http", "https", "mailto"})
+"""Schemes handed to the system's browser. Other addresses, files above all, are only copied."""
+
+
+class LinkController:
+    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+        self._context = context
+        self._book = context.book
+        self._pane = context.book_pane
+        self._navigation = navigation
+        self._chosen: tuple[NotePath, int] | None = None
+        self._open_notes: dict[NotePath, int] = {}
+        """Open notes, and the place that was shown when each was opened."""
+
+    # Choosing
+
+    def next(self) -> None:
+        self._step(self._context.take_count())
+
+    def previous(self) -> None:
+        self._step(-self._context.take_count())
+
+    def _step(self, step: int) -> None:
+        """Choose another link on the screen; after the last comes the first."""
+        view = self._pane.visible_range
+        if view is None:
+            return
+        links = shown_links(self._book, *view, self._notes())
+        if not links:
+            self._choose(None)
+            self._context.warn("No link on the screen.")
+            return
+        if self._chosen in links:
+            at = (links.index(self._chosen) + step) % len(links)
+        else:
+            at = (step - 1 if step > 0 else step) % len(links)
+        self._choose(links[at])
+
+    def _choose(self, chosen: tuple[NotePath, int] | None) -> None:
+        """Mark the link that `follow_chosen` follows."""
+        before, self._chosen = self._chosen, chosen
+        for one in (before, chosen):
+            if one is not None and one[0] in self._notes():
+                self._redraw_note(one[0])
+        marks = []
+        if chosen is not None and not chosen[0]:
+            link = self._book.links[chosen[1]]
+            marks = [Mark(link.start, link.end, "current-link")]
+        self._context.layers.set(Layer.LINKS, marks)
+
+    # Following
+
+    def follow_chosen(self) -> bool:
+        """Follow the chosen link. Returns False if there is none in view."""
+        view = self._pane.visible_range
+        if view is None or self._chosen is None:
+            return False
+        if self._chosen not in shown_links(self._book, *view, self._notes()):
+            self._choose(None)
+            return False
+        self._follow(*self._chosen)
+        return True
+
+    def clicked(self, event: Clicked) -> bool:
+        if not isinstance(event.link, int):
+            return False
+        match event.block_key:
+            case ("note", tuple(path)):
+                self._follow(path, event.link)
+            case _:
+                self._follow((), event.link)
+        return True
+
+    def _follow(self, path: NotePath, index: int) -> None:
+        link = self._book.links[index]
+        if link.target is not None and link.target_end is not None:
+            self._toggle_note((*path, index))
+        elif link.target is not None:
+            self._choose(None)
+            self._navigation.jump(link.target)
+        elif link.address:
+            self._show_address(link.address)
+
+    def _show_address(self, address: str) -> None:
+        from gistread.tui.screens.listing import ChoiceScreen, Row
+
+        rows = [Row("copy", "Copy the address")]
+        if urlsplit(address).scheme.lower() in _OPENABLE:
+            rows.append(Row("open", "Open in the browser"))
+
+        def act(chosen: str | None) -> None:
+            match chosen:
+                case "copy":
+                    self._context.screen.app.copy_to_clipboard(address)
+                    self._context.notify(f"Copied: {address}")
+                case "open":
+                    self._context.screen.app.open_url(address)
+
+        self._context.push(ChoiceScreen("This link leaves the book", address, rows), act)
+
+    # Notes
+
+    def _notes(self) -> list[NotePath]:
+        """The open notes. Setting the page anew closes them all."""
+        gone = [path for path in self._open_notes if not self._pane.blocks_of(note_key(path))]
+        for path in gone:
+            del self._open_notes[path]
+        return list(self._open_notes)
+
+    def _toggle_note(self, path: NotePath) -> None:
+        if path in self._notes():
+            self._close_note(path)
+        else:
+            self._open_note(path)
+
+    def _open_note(self, path: NotePath) -> None:
+        pane, parent = self._pane, path[:-1]
+        above = note_key(parent) if parent else self._book.paragraph_index(self._book.links[path[0]].start)
+        found = pane.blocks_of(above)
+        if not found:
+            return
+        end = found.stop
+        # Notes of earlier links, and those opened inside them, come first.
+        while end < pane.block_count and _precedes(pane.block(end).key, path):
+            end += 1
+        place = pane.place
+        pane.splice(end, 0, note_blocks(self._book, path))
+        self._open_notes[path] = place
+        self._choose((parent, path[-1]))
+        pane.call_after_refresh(lambda: pane.scroll_to_key(note_key(path)))
+
+    def _close_note(self, path: NotePath) -> None:
+        """Close a note and those inside it; scroll back to its citation if that is out of view."""
+        place = self._open_notes.get(path, self._pane.place)
+        for inner in [one for one in self._notes() if one[: len(path)] == path]:
+            blocks = self._pane.blocks_of(note_key(inner))
+            self._pane.splice(blocks.start, len(blocks), ())
+            del self._open_notes[inner]
+        self._choose((path[:-1], path[-1]))
+        self._pane.call_after_refresh(lambda: self._scroll_back(path, place))
+
+    def _scroll_back(self, path: NotePath, place: int) -> None:
+        view = self._pane.visible_range
+        if view is not None and not view[0] <= self._book.links[path[0]].start < view[1]:
+            self._pane.scroll_to_offset(place)
+
+    def close_last_note(self) -> bool:
+        """Close the note that was opened last. Returns False if none is open."""
+        notes = self._notes()
+        if notes:
+            self._close_note(notes[-1])
+        return bool(notes)
+
+    def _redraw_note(self, path: NotePath) -> None:
+        """Draw a note whose chosen link changed."""
+        inside = self._chosen is not None and self._chosen[0] == path
+        blocks = note_blocks(self._book, path, self._chosen[1] if inside and self._chosen else None)
+        for index, block in zip(self._pane.blocks_of(note_key(path)), blocks, strict=True):
+            if self._pane.block(index) != block:
+                self._pane.update_block(index, block)
+
+
+def _precedes(key: Hashable, path: NotePath) -> bool:
+    """Whether a block belongs to a note cited earlier in the same paragraph or note."""
+    other: NotePath = key[1] if isinstance(key, tuple) and key[0] == "note" else ()
+    parent = path[:-1]
+    return len(other) > len(parent) and other[: len(parent)] == parent and other[len(parent)] < path[-1]

@@ -1,0 +1,142 @@
+"""Moving in the book: jumps and the way back, chapters and paragraphs, the contents, and "go to"."""
+
+from gistread.tui.contents_tree import ContentsTree
+from gistread.tui.layout import Pane
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
+from gistread.tui.reading.jumps import JumpList
+
+
+class Navigation:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self._book = context.book
+        self._contents: ContentsTree | None = None
+        self._return_to: Pane | None = None
+        self.jumps = JumpList()
+
+    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
+        """Show this place of the book, and remember the one that was left.
+
+        Args:
+            top: where on the screen it is shown, from 0 (upper edge) to 1.
+            series: consecutive jumps of one series count as one for the way back.
+            return_to: the pane to show when going back.
+        """
+        pane = self._context.book_pane
+        self.jumps.leave(pane.place, offset, series)
+        self.show(offset, top)
+        if series:
+            pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
+        self._return_to = return_to or self._return_to
+
+    def show(self, offset: int, top: float = 0.0) -> None:
+        """Show this place without remembering the one that was left."""
+        if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
+            self._context.book_pane.scroll_to_beginning()
+        else:
+            self._context.book_pane.scroll_to_offset(offset, top=top)
+
+    def jump_to_share(self, share: float) -> None:
+        """Jump to a share (0 to 1) of the book."""
+        self.jump(round(len(self._book.text) * share))
+
+    def back(self) -> None:
+        place = self.jumps.back(self._context.place, self._context.take_count())
+        if place is None:
+            self._context.warn("No earlier place to go back to.")
+        else:
+            self.show(place)
+        if self._return_to is not None:
+            self._context.panes.show(self._return_to)
+            self._return_to = None
+
+    def forward(self) -> None:
+        place = self.jumps.forward(self._context.place, self._context.take_count())
+        if place is None:
+            self._context.warn("No later place: you have not gone back.")
+        else:
+            self.show(place)
+
+    def next_chapter(self) -> None:
+        self._step_chapter(self._context.take_count())
+
+    def previous_chapter(self) -> None:
+        self._step_chapter(-self._context.take_count())
+
+    def _step_chapter(self, step: int) -> None:
+        self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
+
+    def next_paragraph(self) -> None:
+        self._step_paragraph(self._context.take_count())
+
+    def previous_paragraph(self) -> None:
+        self._step_paragraph(-self._context.take_count())
+
+    def _step_paragraph(self, step: int) -> None:
+        self.show(paragraph_step(self._book, self._context.place, step))
+
+    def contents(self) -> None:
+        """Show the tree of chapters, folded as it was left."""
+        from gistread.tui.screens.contents import ContentsScreen
+
+        context = self._context
+        if self._contents is None:
+            self._contents = ContentsTree(self._book)
+            self._contents.fold_all_but(self._book.chapter_index(context.place))
+
+        def go(chapter: int | None) -> None:
+            if chapter is not None:
+                self.jump(self._book.chapters[chapter].start)
+                context.panes.show(Pane.BOOK)
+
+        seen_by_model = context.answers_pane.shown_places
+        speed = context.progress.words_per_minute
+        context.push(ContentsScreen(self._contents, context.place, speed, seen_by_model), go)
+
+
+class GoTo:
+    """The prompt for a place: `40%`, `page 12`, a chapter."""
+
+    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+        self._context = context
+        self._navigation = navigation
+        self._destinations: tuple[Destination, ...] = ()
+
+    def ask(self) -> None:
+        count = self._context.book_pane.count.take()
+        words = "" if count is None else str(count)
+        self._context.prompt.ask(self, "go to", HINT, words)
+        self.typed(words)
+
+    def percent(self) -> None:
+        """Go to the percentage typed before the command; without one, ask."""
+        number = self._context.book_pane.count.take()
+        if number is None:
+            self.ask()
+        elif number > 100:
+            self._context.warn("Enter a number from 0 to 100.")
+        else:
+            self._navigation.jump_to_share(number / 100)
+
+    def typed(self, words: str) -> None:
+        memory = self._context.memory_pane.memory
+        page_starts = [entry.page.start for entry in memory.entries] if memory else []
+        found = destinations_of(words, self._context.book, self._context.place, page_starts)
+        self._destinations = found.destinations
+        self._context.prompt.choose_from([one.words for one in found.destinations])
+        self._context.prompt.say(found.problem, problem=bool(found.problem))
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        if choice is not None and choice < len(self._destinations):
+            self.cancelled()
+            self._navigation.jump(self._destinations[choice].offset)
+        elif not words.strip():
+            self.cancelled()
+
+    def cancelled(self) -> None:
+        self._context.prompt.close()
+        self._context.panes.show(Pane.BOOK)
+
+    def switched(self) -> None:
+        """There is only one way to read a place."""

@@ -1,0 +1,108 @@
+"""Which pane has the keys and, on a narrow screen, which one is shown."""
+
+from textual.screen import Screen
+
+from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
+from gistread.tui.widgets.answers_pane import AnswersPane
+from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.question_input import QuestionInput
+
+FOCUS_MODE = "-focus-mode"
+_ANSWERS = "-answers"
+_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.28, 0.46
+"""Of the answers pane, as a share of the screen's height."""
+
+
+class PaneSwitcher:
+    def __init__(
+        self, screen: Screen[None], book: BookPane, memory: MemoryPane, answers: AnswersPane, question: QuestionInput
+    ) -> None:
+        self._screen = screen
+        self._book = book
+        self._memory = memory
+        self._answers = answers
+        self._question = question
+        self.current = Pane.BOOK
+        self.unseen_answer = False
+        """On a narrow screen: there is an answer whose pane has not been shown."""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether one pane is shown at a time."""
+        return self._screen.size.width < WIDE_COLUMNS
+
+    @property
+    def tabs(self) -> tuple[tuple[str, bool], ...]:
+        """(title, whether it is shown) of each pane where only one fits; otherwise nothing."""
+        return tuple((PANE_TITLES[pane], pane is self.current) for pane in Pane) if self.narrow else ()
+
+    @property
+    def answers_shown(self) -> bool:
+        return self._screen.has_class(_ANSWERS)
+
+    def show(self, pane: Pane) -> None:
+        """Focus this pane; on a narrow screen, show it instead of the others."""
+        if pane is not Pane.BOOK:
+            self.leave_focus_mode()
+        self._set_classes(pane)
+        match pane:
+            case Pane.BOOK:
+                self._book.focus()
+            case Pane.MEMORY:
+                self._memory.focus()
+            case Pane.ANSWERS:
+                shown = self._answers.exchanges and (self.narrow or self.answers_shown)
+                (self._answers if shown else self._question).focus()
+
+    def show_question(self) -> None:
+        """Focus the line a question is typed into."""
+        self.leave_focus_mode()
+        self._set_classes(Pane.ANSWERS)
+        self._question.focus()
+
+    def next(self) -> None:
+        self._step(1)
+
+    def previous(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        panes = list(Pane)
+        self.show(panes[(panes.index(self.current) + step) % len(panes)])
+
+    def focused(self, widget_id: str | None) -> None:
+        """A widget got the focus: its pane is the current one."""
+        match widget_id:
+            case "book" | "memory":
+                self.current = Pane(widget_id)
+            case "answers" | "question":
+                self.current, self.unseen_answer = Pane.ANSWERS, False
+        self._set_classes(self.current)
+
+    def toggle_answers(self) -> None:
+        if self.narrow:
+            self.show(Pane.ANSWERS)
+        else:
+            self._screen.toggle_class(_ANSWERS)
+            if self._screen.focused is self._answers and not self.answers_shown:
+                self.show(Pane.BOOK)
+
+    def show_answers(self, shown: bool = True) -> None:
+        self._screen.set_class(shown, _ANSWERS)
+
+    def fit_answers(self) -> None:
+        """Give the answers the height they need while a reader shows all its steps, but never half of the screen."""
+        if self._answers.works and not self.narrow:
+            height = self._screen.size.height
+            least, most = int(_USUAL_HEIGHT * height), int(_LARGEST_HEIGHT * height)
+            self._answers.styles.height = min(most, max(least, self._answers.row_count))
+        else:
+            self._answers.styles.clear_rule("height")
+
+    def leave_focus_mode(self) -> None:
+        self._screen.remove_class(FOCUS_MODE)
+
+    def _set_classes(self, shown: Pane) -> None:
+        for pane in Pane:
+            self._screen.set_class(pane is shown, f"-{pane}-pane")

@@ -1,0 +1,134 @@
+"""Asking questions: the question line, steering a running question, and showing and saving its answer."""
+
+from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.session import events
+from gistread.session.events import Obstacle
+from gistread.tui.answer_blocks import put_to
+from gistread.tui.layout import Pane
+from gistread.tui.obstacles import obstacle_message
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.memory_pages import MemoryPages
+from gistread.tui.widgets.question_input import QuestionInput
+from gistread.user_data import SavedCitation, SavedQuestion
+
+
+class QuestionController:
+    def __init__(self, context: ReadingContext, pages: MemoryPages) -> None:
+        self._context = context
+        self._pages = pages
+        self._deltas: list[AnswerDelta] = []
+        """Parts of the answer that have not been drawn."""
+        self._reason = ""
+        """Why the agent looks something up."""
+        self._put = events.QuestionStarted("", "")
+        self.opened_pages: list[int] = []
+        """Opened by the agent for the last question."""
+
+    # What the person does
+
+    def ask(self) -> None:
+        """Focus the question line."""
+        session = self._context.session
+        obstacle = session.question_obstacle() if session is not None else None
+        if obstacle is None or obstacle is Obstacle.BUSY:
+            self._context.panes.show_question()
+        else:
+            self._context.warn(obstacle_message(obstacle, self._context.key_hint))
+
+    def asked(self, event: QuestionInput.Asked) -> None:
+        """A question was typed."""
+        context, session = self._context, self._context.session
+        if session is None:
+            context.warn("The book is still being opened.")
+            return
+        if obstacle := session.question_obstacle():
+            context.warn(obstacle_message(obstacle, context.key_hint))
+            return
+        context.question.taken(event.question)
+        session.start_question(event.question, context.memory_pane.view.pinned, context.place)
+        if context.panes.narrow:
+            context.answers_pane.focus()
+        else:
+            context.panes.show(Pane.BOOK)
+
+    def refuse_page(self) -> None:
+        """Take a page away from the agent: the chosen one if it opened that, otherwise its last."""
+        context, session = self._context, self._context.session
+        opened = [page for page in self.opened_pages if page in context.memory_pane.view.opened]
+        if session is None or not session.answering or not opened:
+            context.warn("The agent has no page open.")
+            return
+        chosen = self._pages.chosen
+        page = chosen if context.panes.current is Pane.MEMORY and chosen in opened else opened[-1]
+        session.steering.refused.add(page)
+        context.memory_pane.refuse(page)
+
+    def answer_now(self) -> None:
+        """End the look-ups of the running question."""
+        session = self._context.session
+        if session is not None and session.answering:
+            session.steering.stop = True
+
+    # What the session reports
+
+    def on_asked(self, question: str) -> None:
+        self.opened_pages = []
+        self._context.memory_pane.clear_question()
+        self._context.answers_pane.begin(question)
+        self._context.panes.show_answers()
+        self._context.panes.fit_answers()
+
+    def on_put(self, event: events.QuestionStarted) -> None:
+        """The model and the memory that answer are known."""
+        self._put = event
+        self._context.answers_pane.put(put_to(event.model, event.memory))
+
+    def on_reader_event(self, event: ReaderEvent) -> None:
+        """Parts of the answer are drawn by `flush`, everything else at once."""
+        if isinstance(event, AnswerDelta):
+            self._deltas.append(event)
+            return
+        self.flush()
+        self._context.answers_pane.hear(event)
+        self._context.panes.fit_answers()
+        memory = self._context.memory_pane
+        match event:
+            case LookedUp(reason=reason):
+                self._reason = reason
+            case Expanded(page=page, by=by):
+                if by is OpenedBy.AGENT:
+                    self.opened_pages.append(page)
+                    memory.open_page(page, OpenedBy.AGENT, self._reason)
+                elif page not in memory.view.opened:
+                    memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
+                memory.bring_into_view(page)
+            case Answered():
+                self._save(event)
+
+    def on_ended(self, problem: str) -> None:
+        self.flush()
+        self._context.answers_pane.end(problem)
+        self._context.panes.fit_answers()
+        self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
+
+    def flush(self) -> None:
+        """Draw the parts of the answer that have come since the last time."""
+        if self._deltas:
+            self._context.answers_pane.hear(*self._deltas)
+            self._deltas.clear()
+
+    def _save(self, answered: Answered) -> None:
+        session = self._context.session
+        assert session is not None
+        self._context.user_data.save_question(
+            SavedQuestion(
+                self._context.answers_pane.exchanges[-1].question,
+                answered.answer,
+                answered.found,
+                tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+                answered.lookups,
+                session.reader,
+                self._put.model,
+                self._put.memory,
+            )
+        )

@@ -1,0 +1,258 @@
+"""Searches the book as the person types: the prompt, hits marked on the page, the next hit, the list of all.
+
+A search runs in a thread; the next key press cancels it.
+"""
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from gistread.errors import GistreadError
+from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
+from gistread.tui.layout import Pane
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.navigation import Navigation
+from gistread.tui.text.marks import Mark
+
+_GROUP = "search"
+_AROUND = 20_000
+"""Characters before and after the screen whose hits are marked: a letter can have 300,000 hits."""
+_HIT_TOP = 0.3
+"""Where on the screen a hit is shown that was out of view, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was shown before the prompt was opened, to be restored by Escape."""
+
+    place: int
+    hits: SearchHits
+    current: int | None
+
+
+class SearchController:
+    def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
+        self._context = context
+        self._navigation = navigation
+        self.hits = SearchHits()
+        self._current: int | None = None
+        self._mode = SearchMode.EXACT
+        self._backward = False
+        self._before = _Before(0, SearchHits(), None)
+        self._search = BookSearch(context.book)
+        self._stop = threading.Event()
+        self._marked: tuple[int, int] | None = None
+        """The part of the book whose hits are marked; None if the marks are out of date."""
+        self.note = ""
+        """The last search and its hits, for the status line; empty once they are cleared."""
+
+    # The prompt
+
+    def find(self) -> None:
+        self._ask(backward=False)
+
+    def find_backward(self) -> None:
+        self._ask(backward=True)
+
+    def _ask(self, *, backward: bool) -> None:
+        context = self._context
+        context.book_pane.count.drop()
+        context.panes.show(Pane.BOOK)
+        self._before = _Before(context.place, self.hits, self._current)
+        self._backward = backward
+        context.prompt.ask(self, self._sign, "words of the book; Enter alone repeats the last search")
+        self._say("")
+        # Prepared while the first key is being typed.
+        prepare = asyncio.to_thread(self._search.prepare, self._mode)
+        context.screen.run_worker(prepare, group="prepare a search")
+
+    @property
+    def _sign(self) -> str:
+        return "?" if self._backward else "/"
+
+    def typed(self, words: str) -> None:
+        self._start(words)
+
+    def switched(self) -> None:
+        """Search for the same words in the next mode."""
+        self._mode = self._mode.next
+        self._say("")
+        self._start(self._context.prompt.words)
+
+    def cancelled(self) -> None:
+        """Restore what was shown before."""
+        self._cancel()
+        self._close_prompt()
+        self._set_hits(self._before.hits, self._before.current)
+        self._navigation.show(self._before.place)
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        """Stay at the hit. Without words, repeat the last search."""
+        if not words.strip():
+            self._close_prompt()
+            self._set_hits(self._before.hits, self._before.current)
+            self._step(1)
+        elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
+            self._stay()
+        else:
+            self._start(words, stay=True)
+
+    def _stay(self) -> None:
+        if not len(self.hits):
+            return  # the prompt says so, and stays open to be corrected
+        self._close_prompt()
+        before = self._before.place
+        self._context.screen.call_after_refresh(lambda: self._arrived(before))
+
+    def _close_prompt(self) -> None:
+        self._context.prompt.close()
+        self._context.panes.show(Pane.BOOK)
+
+    def _say(self, words: str, *, problem: bool = False) -> None:
+        """Show in the prompt what was found, the mode, and how to change it."""
+        mode = f"{self._mode}, Tab: {self._mode.next}" if self._context.screen.size.width >= 70 else f"{self._mode}"
+        note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
+        self._context.prompt.say(note, problem=problem)
+
+    # Searching
+
+    @property
+    def _busy(self) -> bool:
+        workers = self._context.screen.workers
+        return any(worker.group == _GROUP and not worker.is_finished for worker in workers)
+
+    def _cancel(self) -> None:
+        self._stop.set()
+        self._context.screen.workers.cancel_group(self._context.screen, _GROUP)
+
+    def _start(self, words: str, *, stay: bool = False) -> None:
+        self._cancel()
+        self._stop = threading.Event()
+        # A function rather than a coroutine: it may be cancelled before it begins.
+        work: Any = partial(self._find, words, self._mode, self._stop, stay)
+        self._context.screen.run_worker(work, group=_GROUP)
+
+    async def _find(self, words: str, mode: SearchMode, stop: threading.Event, stay: bool) -> None:
+        if not self._search.is_ready(mode):
+            self._say("building the index …")
+        try:
+            hits = await asyncio.to_thread(self._search.find, words, mode, stopped=stop.is_set)
+        except SearchCancelled:
+            return
+        except GistreadError as error:
+            self._set_hits(SearchHits(words, mode), None)
+            self._navigation.show(self._before.place)
+            self._say(error.message, problem=True)
+            return
+        if stop.is_set():
+            return
+        self._show_found(hits)
+        if stay:
+            self._stay()
+
+    def _show_found(self, hits: SearchHits) -> None:
+        """Show the hit next to where the search began; without hits, that place."""
+        before = self._before.place
+        if not len(hits):
+            self._set_hits(hits, None)
+            self._navigation.show(before)
+            self._say("not in the book" if hits.words.strip() else "", problem=bool(hits.words.strip()))
+            return
+        at = 0
+        if hits.mode is not SearchMode.RANKED:
+            at = (hits.index_at(before) - (1 if self._backward else 0)) % len(hits)
+        self._set_hits(hits, at)
+        self._bring_into_view(at)
+        self._say(self._position())
+
+    def _position(self) -> str:
+        """Such as "3 of 41"."""
+        count = f"{len(self.hits):,}"
+        if self._current is None:
+            return f"{count} hits" if len(self.hits) else "no hits"
+        return f"{self._current + 1:,} of {count}"
+
+    # From hit to hit
+
+    def next_hit(self) -> None:
+        count = self._context.take_count()
+        self._step(-count if self._backward else count)
+
+    def previous_hit(self) -> None:
+        count = self._context.take_count()
+        self._step(count if self._backward else -count)
+
+    def _step(self, step: int) -> None:
+        """Go so many hits on from the current one or, if that is out of view, from what is on the screen."""
+        hits, context = self.hits, self._context
+        if not len(hits):
+            none = f"No search yet. Press {context.key_hint('find')} to search."
+            context.warn(f"{hits.words!r} is not in the book." if hits.words else none)
+            return
+        at = self._current
+        view = context.book_pane.visible_range or (0, 0)
+        if hits.mode is not SearchMode.RANKED and (at is None or not view[0] <= hits.starts[at] < view[1]):
+            target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
+        else:
+            target = (-1 if at is None else at) + step
+        wrapped = "" if 0 <= target < len(hits) else f" · from the {'beginning' if step > 0 else 'end'} again"
+        self._go(hits, target % len(hits), wrapped)
+
+    def _go(self, hits: SearchHits, index: int, note: str = "") -> None:
+        place = self._context.place
+        self._set_hits(hits, index, note)
+        self._bring_into_view(index)
+        self._context.screen.call_after_refresh(lambda: self._arrived(place))
+
+    def _arrived(self, before: int) -> None:
+        self._navigation.jumps.leave(before, self._context.place, _GROUP)
+
+    def _bring_into_view(self, index: int) -> None:
+        start, end = self.hits.marked(index)[0]
+        view = self._context.book_pane.visible_range
+        if view is None or not (view[0] <= start and end <= view[1]):
+            self._context.book_pane.scroll_to_offset(start, top=_HIT_TOP)
+
+    def list_hits(self) -> None:
+        from gistread.tui.screens.hits import Chosen, HitsScreen
+
+        def go(chosen: Chosen | None) -> None:
+            if chosen is not None:
+                self._mode = chosen.hits.mode
+                self._go(chosen.hits, chosen.index)
+                self._context.panes.show(Pane.BOOK)
+
+        self._context.push(HitsScreen(self._context.book, self._search, self.hits, self._mode, self._current), go)
+
+    # Marks
+
+    def clear(self) -> bool:
+        """Remove the marks of the last search, which can still be repeated. Returns whether there were any."""
+        shown = bool(self.note)
+        self.note, self._marked = "", (0, 0)
+        self._context.layers.set(Layer.HITS)
+        self._context.layers.set(Layer.CURRENT_HIT)
+        self._context.refresh()
+        return shown
+
+    def _set_hits(self, hits: SearchHits, current: int | None, note: str = "") -> None:
+        self.hits, self._current, self._marked = hits, current, None
+        self.note = f"{self._sign}{hits.words}  {self._position()}{note}" if len(hits) else ""
+        self.mark_hits()
+        self._context.refresh()
+
+    def mark_hits(self) -> None:
+        """Mark the hits around the screen, if they are not marked yet."""
+        view = self._context.book_pane.visible_range
+        if view is None or (self._marked is not None and not self.note):
+            return
+        if self._marked is None or not (self._marked[0] <= view[0] and view[1] <= self._marked[1]):
+            hits = self.hits
+            self._marked = around = max(0, view[0] - _AROUND), view[1] + _AROUND
+            marks = [Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)]
+            self._context.layers.set(Layer.HITS, marks)
+            current = () if self._current is None else hits.marked(self._current)
+            self._context.layers.set(Layer.CURRENT_HIT, [Mark(*part, "current-hit") for part in current])

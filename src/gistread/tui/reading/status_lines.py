@@ -1,0 +1,142 @@
+"""The lines around the panes: header, memory header, the agent's steps, status and keys."""
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from gistread.presets import FICTION
+from gistread.session.events import Activity, AskingState, ReadingState
+from gistread.tui.answer_blocks import strip_lines
+from gistread.tui.commands import run
+from gistread.tui.layout import STRIP_ROWS, Pane
+from gistread.tui.memory_blocks import levels_of
+from gistread.tui.reading.controllers import Controllers
+from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.services import AppServices
+from gistread.tui.status import Status, status_of
+from gistread.tui.text.cells import clean
+from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
+
+_FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
+_CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
+_SELECTED = (
+    ("copy", "copy"),
+    ("highlight", "highlight"),
+    ("note", "note"),
+    ("look-up", "look up"),
+    ("drop-selection", "clear"),
+)
+
+
+class StatusLines:
+    def __init__(self, screen: Screen[None], services: AppServices, panes: PaneSwitcher) -> None:
+        self._screen = screen
+        self._services = services
+        self._panes = panes
+
+    def show(self, controllers: Controllers | None) -> None:
+        """Redraw every line that is out of date. Before the book is open there are no controllers."""
+        self.show_place(controllers)
+        self.show_status(controllers)
+        if controllers is not None:
+            self._show_memory_header(controllers)
+            self._show_strip(controllers)
+
+    def show_place(self, controllers: Controllers | None) -> None:
+        """Title, chapter, progress, time left."""
+        header = self._screen.query_one("#header", HeaderLine)
+        if controllers is None:
+            header.show_place("Opening the book …", "", (), self._panes.tabs)
+            return
+        context = controllers.context
+        words = context.progress.place(context.place, context.book_pane.share_read(context.book))
+        header.show_place(words.title, words.chapter, words.progress, self._panes.tabs)
+
+    def show_status(self, controllers: Controllers | None) -> None:
+        """What the model is doing, and the keys that matter now."""
+        session = controllers.context.session if controllers is not None else None
+        keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
+        status = status_of(session.activity, *keys) if session is not None else Status(("",), " ")
+        note = (controllers.search.note if controllers is not None else "") or self._services.download_note()
+        self._screen.query_one("#status", StatusLine).show_status(status, note)
+        self.show_keys(controllers)
+
+    def show_keys(self, controllers: Controllers | None) -> None:
+        """The keys that matter now, or a count that waits for its command."""
+        leading = _leading(controllers) if controllers is not None else []
+        count = controllers.context.book_pane.count.pending if controllers is not None else ""
+        keys = self._screen.query_one("#keys", KeyLine)
+        keys.show_keys(self._panes.current.value, self._services.keymap, leading, count)
+
+    def _show_memory_header(self, controllers: Controllers) -> None:
+        """How much has been read and how much shorter it is; the zoom levels; who read it, as what and for what."""
+        context = controllers.context
+        memory, view = context.memory_pane.memory, context.memory_pane.view
+        parts = []
+        if memory is not None and memory.entries:
+            total = "" if memory.complete else f" of ~{memory.estimated_pages}"
+            parts.append(f"{len(memory.entries)}{total} pages")
+            parts.append(f"{memory.compression_rate(view.opened):.0f}% shorter")
+        if not controllers.pages.following:
+            parts.append("not following")
+        content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))
+        self._screen.query_one("#memory-header", Line).show(parts, content)
+        self._screen.set_class(bool(memory and memory.entries), "-zoom")
+        if memory is not None:
+            zooms = levels_of(memory.book)
+            levels = [(zoom.said(memory.book), run("zoom.to", zoom.value)) for zoom in zooms]
+            out, into = self._services.key_hint("zoom-out"), self._services.key_hint("zoom-in")
+            steps = ((out, run("zoom.step", -1)), (into, run("zoom.step", 1)))
+            self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
+        origin = []
+        if context.session is not None and (reader := context.session.read_by):
+            origin.append(f"read by {reader}")
+        if memory is not None and memory.focus.preset != FICTION:
+            origin.append(f"as {memory.focus.preset.title}")
+        if memory is not None and memory.focus.task:
+            origin.append(f"to find out: {memory.focus.task}")
+        self._screen.set_class(bool(origin), "-origin")
+        self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
+
+    def _show_strip(self, controllers: Controllers) -> None:
+        """The agent's steps below the pane that is shown, where only one fits."""
+        answers, panes = controllers.context.answers_pane, self._panes
+        session = controllers.context.session
+        running = session is not None and session.activity.asking is not AskingState.IDLE
+        wanted = panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
+        lines = strip_lines(answers.exchanges[-1], answers.places, STRIP_ROWS) if wanted and answers.exchanges else []
+        room = max(0, self._screen.size.width - 2)
+        self._screen.set_class(bool(lines), "-strip")
+        self._screen.query_one("#strip", Static).update("\n".join(fitted(clean(line), room) for line in lines))
+
+
+def _leading(controllers: Controllers) -> list[tuple[str, str]]:
+    """(command id, word) of the keys that matter most now."""
+    context, speech = controllers.context, controllers.speech
+    if speech.active:
+        return [
+            ("read-aloud", "stop" if speech.paused else "stop reading"),
+            ("pause-speech", "resume" if speech.paused else "pause"),
+        ]
+    if context.book_pane.selecting:
+        return [*_CARET, *_SELECTED]
+    if context.book_pane.selected_range is not None:
+        return list(_SELECTED)
+    session = context.session
+    of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
+    searched = controllers.search.note and context.panes.current is Pane.BOOK
+    return [*_FOUND, *of_session] if searched else of_session
+
+
+def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:
+    if activity.asking is not AskingState.IDLE:
+        refuse = [("refuse", "refuse page")] if opened_pages else []
+        return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
+    if activity.reading is ReadingState.OFFERED:
+        return [("resume", "read again")]
+    if not activity.model:
+        return [("choose-model", "choose a model")]
+    paused = activity.artifact is not None and activity.artifact.paused
+    if paused or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
+        return [("resume", "resume")]
+    return []

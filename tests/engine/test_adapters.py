@@ -1,0 +1,100 @@
+"""A LoRA adapter changes a model alike whether it is applied at load or merged into the requantised copy."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gistread.engine import model_search, models
+from gistread.engine.llama.gguf import read_adapted_header, read_header
+from gistread.engine.llama.requantized_copy import make_copy
+from gistread.engine.model_source import find_source, fingerprint_of
+from gistread.engine.protocol import Message
+from gistread.errors import EngineError
+from tests.engine.conftest import StartEngine
+from tests.tiny_gguf import EMBEDDING, FEED_FORWARD, random_matrix, write_gguf
+
+RANK, ALPHA = 4, 8.0
+PROMPT = (Message("user", "The story begins."),)
+
+
+def write_adapter(path: Path, architecture: str = "llama") -> Path:
+    """A LoRA adapter of rank 4 for two layers of the tiny model."""
+    source = random.Random(5)
+    tensors = {}
+    for name, into, out in (("blk.0.attn_q", EMBEDDING, EMBEDDING), ("blk.1.ffn_down", FEED_FORWARD, EMBEDDING)):
+        tensors[f"{name}.weight.lora_a"] = random_matrix(source, into, RANK)
+        tensors[f"{name}.weight.lora_b"] = random_matrix(source, RANK, out)
+    values = {
+        "general.architecture": architecture,
+        "general.type": "adapter",
+        "adapter.type": "lora",
+        "adapter.lora.alpha": ALPHA,
+    }
+    return write_gguf(path, values, tensors)
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    return write_adapter(tmp_path / "mine.gguf")
+
+
+async def preferences(start: StartEngine, path: Path, **options: Any) -> list[float]:
+    """How likely the model is to choose "a" rather than each of some other letters."""
+    engine = await start(path, **options)
+    choices = [await engine.choose(PROMPT, ["a", letter]) for letter in "bcdefgh"]
+    return [choice.probability if choice.index == 0 else 1 - choice.probability for choice in choices]
+
+
+async def test_merged_and_applied_at_load_are_the_same(
+    tiny: Path, adapter: Path, start: StartEngine, tmp_path: Path
+) -> None:
+    header = read_adapted_header(tiny, adapter)
+    copy = await make_copy(header, tmp_path / "copies", log=None, progress=lambda share: None)
+    assert copy is not None
+    assert [path.name for path in copy.parent.iterdir()] == [copy.name]
+    bare = await preferences(start, tiny)
+    applied = await preferences(start, tiny, adapter=adapter)
+    merged = await preferences(start, copy)
+    assert merged == pytest.approx(applied, abs=0.05)
+    assert bare != pytest.approx(applied, abs=0.3)
+
+
+def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
+    bare, adapted = read_header(tiny), read_adapted_header(tiny, adapter)
+    assert adapted.fingerprint not in (bare.fingerprint, read_header(adapter).fingerprint)
+    assert (adapted.name, adapted.adapter) == ("tiny+mine", adapter)
+    source = find_source(f"{tiny}+{adapter}")
+    assert (source.path, source.adapter) == (tiny, adapter)
+    assert fingerprint_of(source) == adapted.fingerprint
+    assert fingerprint_of(find_source(str(tiny))) == bare.fingerprint
+
+
+def test_an_adapter_of_another_architecture_is_refused(tiny: Path, tmp_path: Path) -> None:
+    other = write_adapter(tmp_path / "other.gguf", "qwen2")
+    for wrong in (other, tiny):
+        with pytest.raises(EngineError, match="not a LoRA adapter for tiny"):
+            read_adapted_header(tiny, wrong)
+    with pytest.raises(EngineError, match="No such adapter"):
+        find_source(f"{tiny}+{tmp_path / 'none.gguf'}")
+
+
+async def test_an_adapter_that_does_not_fit_is_refused_at_load(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+    values = {"general.architecture": "llama", "general.type": "adapter", "adapter.type": "lora"}
+    source = random.Random(1)
+    tensors = {"blk.0.attn_q.weight.lora_a": random_matrix(source, 32, 4)}
+    tensors["blk.0.attn_q.weight.lora_b"] = random_matrix(source, 4, 32)
+    wrong = write_gguf(tmp_path / "wrong.gguf", values, tensors)
+    with pytest.raises(EngineError, match=r"The adapter wrong\.gguf does not fit"):
+        await start(tiny, adapter=wrong)
+
+
+def test_the_starter_has_its_own_adapter(tiny: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (model_search, models):
+        monkeypatch.setattr(module, "starter_path", lambda: tiny)
+    monkeypatch.setattr(model_search, "starter_adapter", lambda: adapter)
+    assert find_source("starter").adapter == find_source(str(tiny)).adapter == adapter
+    assert find_source("starter-base").adapter is None
+    assert find_source(f"starter+{adapter}").adapter == adapter
+    assert find_source("starter-base").path == find_source("starter").path == tiny
