@@ -205,7 +205,7 @@ def test_what_is_missing_is_had_with_one_command() -> None:
 
 def test_a_build_for_a_card_that_it_does_not_find_is_told() -> None:
     (advice,) = build_advice(replace(LIBRARY, backends=("CUDA", "CPU")), frozenset(), machine.NVIDIA)
-    assert "finds none" in advice.what
+    assert "does not find" in advice.what
 
 
 def test_where_a_graphics_card_does_the_work_the_processor_does_not_matter() -> None:

@@ -68,7 +68,7 @@ def test_a_vocabulary_is_hopped_over_and_nothing_behind_it_is_missed(
     hopped = read_header(path)
     assert (hopped.vocabulary, hopped.quantization) == (5000 + bool(decoy), "Q8_0")
     assert hopped.chat_template == CHAT_TEMPLATE
-    monkeypatch.setattr(gguf_contents, "_WORTH_A_HOP", 1 << 60)
+    monkeypatch.setattr(gguf_contents, "_SKIP_FROM", 1 << 60)
     assert read_header(path) == hopped
 
 
@@ -102,8 +102,8 @@ def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
         (b"", "empty"),
         (b"PK\x03\x04", "a zip archive, not a GGUF model"),
         (b"\n<!DOCTYPE html><title>Log in</title>", "a web page"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a pointer of git-lfs"),
-        (b"lmgg" + b"\0" * 100, "before GGUF"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "a git-lfs pointer"),
+        (b"lmgg" + b"\0" * 100, "older than GGUF"),
         (b"\0" * 100, "something else"),
         (b"GGUF\0\0\0\x03" + b"\0" * 16, "for big-endian machines"),
         (b"GGUF", "damaged or cut off"),
@@ -123,7 +123,7 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: s
 def test_a_path_that_cannot_be_kept_or_told_is_refused(tiny: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(tiny.read_bytes())
-    with pytest.raises(EngineError, match="no UTF-8, in it") as caught:
+    with pytest.raises(EngineError, match="not UTF-8") as caught:
         read_header(path)
     assert caught.value.hint == "Rename it."
 

@@ -104,7 +104,7 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
             source.server,
             context_tokens=config.context_tokens,
             connections=config.connections,
-            weights_here=_fingerprints_here,
+            local_fingerprints=_fingerprints_here,
         )
     assert source.path is not None
     from gistread.engine.llama.client import LlamaEngine

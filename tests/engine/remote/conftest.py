@@ -1,4 +1,4 @@
-"""Engines over a server for tests, quick to lose their patience."""
+"""Engines over a server for tests, quick to lose their retry_policy."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ async def connect() -> AsyncIterator[Connect]:
     engines: list[RemoteEngine] = []
 
     def make(url: str, **options: Any) -> RemoteEngine:
-        engines.append(RemoteEngine(parse_address(url), patience=options.pop("patience", HURRIED), **options))
+        engines.append(RemoteEngine(parse_address(url), retry_policy=options.pop("retry_policy", HURRIED), **options))
         return engines[-1]
 
     yield make

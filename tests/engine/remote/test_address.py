@@ -29,7 +29,7 @@ def test_an_address_has_an_origin_a_path_and_a_model(spec: str, origin: str, pat
     "spec", ["http://", "http://h:99999/", "http://h:x/", "http://a b/v1", "https:///v1", "http://[::1/v1"]
 )
 def test_what_is_no_address_is_an_error(spec: str) -> None:
-    with pytest.raises(EngineError, match="not a valid one"):
+    with pytest.raises(EngineError, match="not a valid server address"):
         parse_address(spec)
 
 

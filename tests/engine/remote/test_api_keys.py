@@ -61,7 +61,7 @@ async def test_a_key_is_sent_and_nowhere_shown(connect: Connect, monkeypatch: py
         assert KEY not in f"{error.value}{info}{engine.state}"
 
 
-@pytest.mark.parametrize(("key", "told"), [("", "wants a key"), ("wrong", "does not take the key")])
+@pytest.mark.parametrize(("key", "told"), [("", "requires a key"), ("wrong", "rejects the key")])
 async def test_a_server_without_the_right_key_is_told_of(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, told: str
 ) -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Message, Prompt
-from gistread.engine.remote.chat import TokenProbability
+from gistread.engine.remote.chat import TokenLogprobs
 from gistread.engine.remote.choice import Reply, _probability
 from gistread.engine.remote.constraints import chosen
+from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Asked, Kind, Server
 
@@ -70,15 +71,14 @@ async def test_a_reply_that_is_no_option_is_answered_with_what_was_said(connect:
     assert "Hm, hard to say." in server.asked[-1].text
 
 
-@pytest.mark.parametrize("reply", ["I will not choose.", "", "{}", "<4>", "🤷"])
-async def test_the_choice_is_legal_whatever_is_said(connect: Connect, reply: str) -> None:
+@pytest.mark.parametrize("reply", ["I will not choose.", "", "{}", "<4>", "<1> or <2>", "🤷"])
+async def test_a_reply_that_names_no_option_twice_is_an_error(connect: Connect, reply: str) -> None:
     async with Server(Kind(obeys=()), says=lambda _: reply) as server:
-        choice = await connect(server.url).choose(PROMPT, OPTIONS)
-        assert choice.index in range(3)
-        assert (await connect(server.url).choose(PROMPT, OPTIONS)).index == choice.index
+        with pytest.raises(EngineError, match="cannot constrain"):
+            await connect(server.url).choose(PROMPT, OPTIONS)
 
 
-async def test_at_the_end_what_is_named_in_the_reply_counts(connect: Connect) -> None:
+async def test_the_only_option_named_in_a_reply_counts(connect: Connect) -> None:
     async with Server(Kind(obeys=()), says=lambda _: "Surely <3> is where it changes, not at the start") as server:
         assert (await connect(server.url).choose(PROMPT, OPTIONS)).index == 2
 
@@ -100,10 +100,10 @@ async def test_the_probability_is_told_where_the_server_tells_of_its_tokens(conn
 
 
 def test_a_probability_is_the_share_among_the_legal() -> None:
-    first, last = TokenProbability("<", -0.1, {"The": -0.5}), TokenProbability(">", 0.0, {})
-    told = TokenProbability("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
+    first, last = TokenLogprobs("<", -0.1, {"The": -0.5}), TokenLogprobs(">", 0.0, {})
+    told = TokenLogprobs("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
     assert _probability(Reply("<2>", "end", NO_USAGE, (first, told, last)), OPTIONS, 1) == pytest.approx(0.5)
-    untold = TokenProbability("2", -1.0, {"1": -1.0})
+    untold = TokenLogprobs("2", -1.0, {"1": -1.0})
     assert _probability(Reply("<2>", "end", NO_USAGE, (first, untold, last)), OPTIONS, 1) is None
 
 

@@ -86,16 +86,16 @@ async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
     gone: list[int] = []
 
     async def work(number: int) -> None:
-        async with places.place(Priority.BACKGROUND, 300) as place:
-            await place.wanted.wait()
+        async with places.slot(Priority.BACKGROUND, 300) as place:
+            await place.preempted.wait()
         gone.append(number)
 
     with pytest.raises(ServerLostError):
-        async with places.place(Priority.BACKGROUND, 300):
-            raise ServerLostError("has no more room", crowded=True)
+        async with places.slot(Priority.BACKGROUND, 300):
+            raise ServerLostError("has no more room", cache_full=True)
     running = [asyncio.create_task(work(number)) for number in range(3)]
     await asyncio.sleep(0)
-    async with asyncio.timeout(1), places.place(Priority.INTERACTIVE, 700):
+    async with asyncio.timeout(1), places.slot(Priority.INTERACTIVE, 700):
         assert gone == [2, 1]
         assert places.limit == 4
     running[0].cancel()
@@ -127,7 +127,7 @@ async def test_a_person_does_not_wait_behind_the_background() -> None:
     order: list[str] = []
 
     async def work(name: str, priority: Priority) -> None:
-        async with places.place(priority):
+        async with places.slot(priority):
             order.append(name)
             await asyncio.sleep(0.01)
 
@@ -139,7 +139,7 @@ async def test_a_person_does_not_wait_behind_the_background() -> None:
 
 async def test_a_place_that_was_waited_for_in_vain_goes_to_the_next() -> None:
     places = RequestSlots(AdaptiveLimit(1, 1), has_slots=True)
-    async with places.place(Priority.BACKGROUND):
+    async with places.slot(Priority.BACKGROUND):
         waiting = [asyncio.create_task(places._take(Priority.BACKGROUND)) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()
@@ -153,7 +153,7 @@ def simulate(capacity: int, first: int = 4, most: int = 64, requests: int = 3000
     growth = AdaptiveLimit(first, most)
     now, limits = 0.0, []
     for _ in range(requests):
-        growth.running(growth.limit, now)
+        growth.set_running(growth.limit, now)
         now += 1.0 / min(growth.limit, capacity)
         growth.done(1.0, now)
         limits.append(growth.limit)
@@ -170,17 +170,17 @@ def test_the_limit_settles_near_what_the_server_can_do(capacity: int) -> None:
 def test_nothing_is_learned_while_there_is_little_to_do() -> None:
     growth = AdaptiveLimit(8, 64)
     for second in range(1000):
-        growth.running(1, float(second))
+        growth.set_running(1, float(second))
         growth.done(1.0, second + 0.9)
     assert growth.limit == 8
 
 
 def test_a_refusal_halves_the_limit() -> None:
     growth = AdaptiveLimit(16, 64)
-    growth.too_much(1.0)
+    growth.back_off(1.0)
     assert growth.limit == 8
     for _ in range(5):
-        growth.too_much(2.0)
+        growth.back_off(2.0)
     assert growth.limit == 1
 
 

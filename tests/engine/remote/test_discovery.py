@@ -92,7 +92,7 @@ async def test_a_model_is_named_as_far_as_is_needed(connect: Connect) -> None:
         assert server.asked[-1].body["model"] == "Qwen/Qwen3-14B"
         with pytest.raises(EngineError, match="several models: Qwen/Qwen3-8B, Qwen/Qwen3-14B"):
             await connect(server.url).start()
-        with pytest.raises(EngineError, match="may be"):
+        with pytest.raises(EngineError, match="is ambiguous"):
             await connect(f"{server.url}#qwen3").start()
         with pytest.raises(EngineError, match="has no model 'llama'"):
             await connect(f"{server.url}#llama").start()

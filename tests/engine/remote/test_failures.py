@@ -105,8 +105,8 @@ async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None
     async with Server() as server:
         url = server.url
     began = time.monotonic()
-    with pytest.raises(EngineError, match="Nothing answers at http://127"):
-        await connect(url, patience=RetryPolicy()).start()
+    with pytest.raises(EngineError, match="No answer from http://127"):
+        await connect(url, retry_policy=RetryPolicy()).start()
     assert time.monotonic() - began < 1.0
 
 
@@ -204,7 +204,7 @@ async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect:
         kept, error = await reading
         assert 0 < kept < 6
         assert error is not None
-        assert "Nothing answers" in error.message
+        assert "No answer from" in error.message
         assert "kept" in error.hint
     async with Server(Kind(models=("/models/Test-Model.gguf",)), says=shorten) as elsewhere:
         whole, error = await read(connect, elsewhere.url, store)
@@ -216,7 +216,7 @@ async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect:
 
 async def test_it_may_be_started_again_while_it_is_waited_for(connect: Connect) -> None:
     async with Server(seconds=0.05) as server:
-        engine = connect(server.url, patience=RetryPolicy(attempts=8, back_off_s=0.05, longest_s=0.1))
+        engine = connect(server.url, retry_policy=RetryPolicy(attempts=8, back_off_s=0.05, longest_s=0.1))
         await engine.start()
         answer = asyncio.ensure_future(engine.complete(PROMPT, Sampling()))
         await asyncio.sleep(0.02)

@@ -71,7 +71,7 @@ async def test_counts_choices_and_greedy_words_are_those_of_the_local_engine(tin
 async def test_requests_that_share_one_window_do_not_end_one_another(tiny: Path, connect: Connect) -> None:
     """As it is without `-np`: four slots, each with the whole window."""
     with serving("-m", str(tiny), "-c", "2048") as url:
-        engine = connect(url, patience=PATIENT)
+        engine = connect(url, retry_policy=PATIENT)
         assert (await engine.start()).context_tokens == 2048
         failed: set[str] = set()
         engine.watch(lambda state: failed.add(state.notice) if "exceeded" in state.notice else None)
@@ -88,7 +88,7 @@ async def test_requests_that_share_one_window_do_not_end_one_another(tiny: Path,
 
 async def test_an_answer_that_nobody_waits_for_is_no_longer_made(tiny: Path, connect: Connect) -> None:
     with serving("-m", str(tiny), "-c", "4096", "-np", "1") as url:
-        engine = connect(url, patience=PATIENT)
+        engine = connect(url, retry_policy=PATIENT)
         await engine.start()
         connection = Connection(parse_address(url))
         async with aclosing(engine.stream(said("Go on."), LONG)) as events:
@@ -106,7 +106,7 @@ async def test_an_answer_that_nobody_waits_for_is_no_longer_made(tiny: Path, con
 async def test_a_window_that_has_become_shorter_is_told(tiny: Path, connect: Connect) -> None:
     port = free_port()
     with running(command(port, "-m", str(tiny), "-c", "4096", "-np", "1"), port):
-        engine = connect(f"http://127.0.0.1:{port}/v1", patience=PATIENT)
+        engine = connect(f"http://127.0.0.1:{port}/v1", retry_policy=PATIENT)
         await engine.start()
     with (
         running(command(port, "-m", str(tiny), "-c", "1024", "-np", "1"), port),
@@ -119,7 +119,7 @@ async def test_one_that_is_killed_and_started_again_is_waited_for(tiny: Path, co
     port = free_port()
     options = ("-m", str(tiny), "-c", "8192", "-np", "2")
     with running(command(port, *options), port) as first:
-        engine = connect(f"http://127.0.0.1:{port}/v1", patience=PATIENT)
+        engine = connect(f"http://127.0.0.1:{port}/v1", retry_policy=PATIENT)
         await engine.start()
         asked = [asyncio.ensure_future(engine.complete(said(f"Say {n}."), LONG, Priority.BACKGROUND)) for n in range(4)]
         await asyncio.sleep(0.3)
@@ -131,12 +131,12 @@ async def test_one_that_is_killed_and_started_again_is_waited_for(tiny: Path, co
 
 async def test_a_key_is_asked_for(tiny: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving("-m", str(tiny), "-c", "4096", "-np", "1", "--api-key", "s3cret") as url:
-        for key, told in (("", "wants a key"), ("wrong", "does not take the key")):
+        for key, told in (("", "requires a key"), ("wrong", "rejects the key")):
             monkeypatch.setenv("GISTREAD_API_KEY", key)
             with pytest.raises(EngineError, match=told):
-                await connect(url, patience=PATIENT).start()
+                await connect(url, retry_policy=PATIENT).start()
         monkeypatch.setenv("GISTREAD_API_KEY", "s3cret")
-        assert (await connect(url, patience=PATIENT).start()).name == "tiny"
+        assert (await connect(url, retry_policy=PATIENT).start()).name == "tiny"
 
 
 async def test_one_that_has_several_models_loads_the_one_that_is_named(
@@ -146,8 +146,8 @@ async def test_one_that_has_several_models_loads_the_one_that_is_named(
         shutil.copy(tiny, tmp_path / f"{name}.gguf")
     with serving("--models-dir", str(tmp_path), "-c", "4096", "-np", "2") as url:
         with pytest.raises(EngineError, match="several models: one, two"):
-            await connect(url, patience=PATIENT).start()
-        engine = connect(f"{url}#two", patience=PATIENT)
+            await connect(url, retry_policy=PATIENT).start()
+        engine = connect(f"{url}#two", retry_policy=PATIENT)
         info = await engine.start()
         assert (info.name, info.context_tokens) == ("two", 2048)
         assert await engine.count("twelve words") == len("twelve words")

@@ -1,4 +1,4 @@
-"""What an engine is doing, told to whoever watches: how many requests are at work, and how fast words come."""
+"""The state of a remote engine: whether requests are in progress, and how fast text arrives."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,28 +8,28 @@ from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase, Priority
 
 _EVERY_S = 0.25
-"""Between two tellings of nothing but a rate."""
+"""Least time between updates of the rate."""
 _WINDOW_S = 5.0
-"""A rate is that of the last seconds."""
+"""The rate is averaged over this time."""
 
 
 class Activity(Observable):
-    """Of one engine."""
+    """The observable state of a remote engine."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._now = now
         self._running: list[Priority] = []
         self._pieces: list[float] = []
-        self._rate_told_s = 0.0
+        self._rate_published_s = 0.0
 
     def notice(self, line: str) -> None:
-        """Something the person should know, while things go on."""
+        """Publish a line for the person without changing the phase."""
         self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line))
 
     @contextmanager
-    def at_work(self, priority: Priority) -> Iterator[None]:
-        """A request is at work."""
+    def working(self, priority: Priority) -> Iterator[None]:
+        """A request is in progress."""
         self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
             self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))
@@ -42,13 +42,13 @@ class Activity(Observable):
                 self.publish(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
-        """A word has come."""
+        """Part of an answer arrived."""
         if self.state.phase not in (Phase.IDLE, Phase.PREFILL, Phase.DECODE):
             return
         now = self._now()
         self._pieces = [at for at in self._pieces if at > now - _WINDOW_S] + [now]
-        if self.state.phase is not Phase.DECODE or now - self._rate_told_s >= _EVERY_S:
-            self._rate_told_s = now
+        if self.state.phase is not Phase.DECODE or now - self._rate_published_s >= _EVERY_S:
+            self._rate_published_s = now
             seconds = now - self._pieces[0]
             rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
             self.publish(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))

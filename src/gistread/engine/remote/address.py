@@ -1,7 +1,6 @@
-"""What a person writes to name a server and a model on it: `http://host:port/v1#model`.
+"""Parses the address of a model on a server: `http://host:port/v1#model`.
 
-Only the words are looked at; nothing is asked of anybody. An address may be shown and kept, so it must hold no
-secret: one with a password or a query in it is refused, without repeating it.
+Addresses are displayed and stored, so one with a password or a query is refused, without repeating it.
 """
 
 import hashlib
@@ -13,20 +12,20 @@ from gistread.errors import EngineError
 
 _SCHEMES = ("http", "https")
 _ENDPOINTS = ("/chat/completions", "/completions", "/models")
-"""Ends of addresses that people copy from examples; what stands before them is meant."""
-_FORM = "A server's model is named like this: http://localhost:8080/v1#name."
+"""Endpoint paths that people copy from examples; they are removed."""
+_FORM = "Write http://localhost:8080/v1#model."
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server, and perhaps one of its models."""
+    """A server and optionally one of its models."""
 
     origin: str
-    """`https://host:port`, as short as it can be written."""
+    """`https://host:port`, normalized."""
     path: str
-    """`/v1`, or what else the person wrote; empty: not known yet."""
+    """`/v1` or another base path; empty if not given."""
     model: str
-    """Empty: the only one that the server has."""
+    """Empty: the only model of the server."""
 
     @property
     def host(self) -> str:
@@ -34,7 +33,7 @@ class ServerAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether it is this machine: what is sent there does not leave it."""
+        """Whether the server runs on this machine."""
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         try:
@@ -51,38 +50,38 @@ class ServerAddress:
 
 
 def short_name(model: str) -> str:
-    """`Qwen2.5-7B-Instruct-Q4_K_M` of `/models/Qwen2.5-7B-Instruct-Q4_K_M.gguf`: no folder, no owner, no suffix."""
+    """Strip folder, owner and suffix: `/models/Qwen2.5-7B-Q4_K_M.gguf` becomes `Qwen2.5-7B-Q4_K_M`."""
     last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
     return last[: -len(".gguf")] if last.casefold().endswith(".gguf") else last
 
 
 def named_fingerprint(model: str) -> str:
-    """Of a model on a server: of its short name, since no server says which weights it has.
+    """Fingerprint of a model on a server, from its short name, since servers do not identify weights.
 
-    So the same name on another server is the same model, and what was read with the one goes on with the other.
+    The same name on another server counts as the same model.
     """
     return hashlib.sha256(f"server\0{short_name(model).casefold()}".encode()).hexdigest()[:32]
 
 
 def is_address(spec: str) -> bool:
-    """Whether these words name a server and not a file."""
+    """Whether a model specification is a server's address."""
     return spec.strip().casefold().startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 
 def parse_address(spec: str) -> ServerAddress:
-    """The server that is meant. Raises EngineError for what is no address, or holds what it should not."""
+    """Raises EngineError for an invalid address, or one that contains a secret."""
     try:
         parts = urlsplit(spec.strip())
         port = parts.port
     except ValueError:
-        raise EngineError("The address of the server is not a valid one.", _FORM) from None
+        raise EngineError("This is not a valid server address.", _FORM) from None
     if parts.username is not None or parts.password is not None or parts.query:
         raise EngineError(
-            "The address of the server holds a password or a query, and addresses are shown and kept.",
-            "Leave it out; docs/servers.md says where a key belongs.",
+            "The server address contains a password or a query, but addresses are displayed and stored.",
+            "Remove it; docs/servers.md explains where to put a key.",
         )
     if parts.scheme not in _SCHEMES or not parts.hostname or any(character.isspace() for character in spec.strip()):
-        raise EngineError("The address of the server is not a valid one.", _FORM)
+        raise EngineError("This is not a valid server address.", _FORM)
     path = parts.path.rstrip("/")
     for endpoint in _ENDPOINTS:
         path = path.removesuffix(endpoint)

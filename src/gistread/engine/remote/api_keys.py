@@ -1,7 +1,7 @@
-"""The key that a server wants, from where the person keeps it, and for the one server that it was given for.
+"""Finds the API key for a server.
 
-A key is named after its host, so that none is ever sent to another: in the environment by a variable, in the
-system's keyring by the server's address. It is read when a connection is made and kept nowhere else.
+Keys are named after their host, so that none is sent to another one: an environment variable, or an entry of the
+system's keyring. Keys are read when a connection is opened and not stored.
 """
 
 import contextlib
@@ -11,15 +11,15 @@ import re
 from gistread.engine.remote.address import ServerAddress
 
 VARIABLE = "GISTREAD_API_KEY"
-"""Of servers on this machine; with a host's name behind it, of that host."""
+"""For servers on this machine; followed by a host's name, for that host."""
 KEYRING = "gistread"
-"""The keyring's name for the program that a key is for; the user's name is the server's origin."""
+"""Service name in the keyring; the user name is the server's origin."""
 _OWN_VARIABLES = {"api.openai.com": "OPENAI_API_KEY", "openrouter.ai": "OPENROUTER_API_KEY"}
-"""Hosts for which people have a variable already."""
+"""Customary variables of well-known hosts."""
 
 
 def variable_of(address: ServerAddress) -> str:
-    """The environment variable that holds the key of this host: `GISTREAD_API_KEY_GPU_EXAMPLE_ORG`."""
+    """The environment variable for this host: `GISTREAD_API_KEY_GPU_EXAMPLE_ORG`."""
     return f"{VARIABLE}_" + re.sub(r"[^A-Z0-9]+", "_", address.host.upper()).strip("_")
 
 
@@ -35,19 +35,19 @@ def find_key(address: ServerAddress) -> str:
 
 
 def how_to_give(address: ServerAddress) -> str:
-    """What the person can do so that a key is found."""
+    """Tell the person how to provide a key."""
     return (
-        f"Put the key into the environment variable {variable_of(address)}, or into the system's keyring: "
+        f"Put the key in the environment variable {variable_of(address)}, or in the system's keyring: "
         f"python3 -m keyring set {KEYRING} {address.origin}"
     )
 
 
 def _from_keyring(origin: str) -> str:
     try:
-        import keyring  # optional; slow, and not everybody keeps keys there
+        import keyring  # optional, and slow to import
     except ImportError:
         return ""
-    # A keyring that is locked, missing or broken holds no key; what is wrong with it, its own program tells.
+    # A keyring that is locked, missing or broken counts as empty.
     with contextlib.suppress(Exception):
         return (keyring.get_password(KEYRING, origin) or "").strip()
     return ""

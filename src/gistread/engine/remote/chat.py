@@ -1,7 +1,6 @@
-"""One answer of a model, over the protocol that all servers share (`POST …/chat/completions`): its pieces, its end.
+"""One request to a server's chat endpoint (`POST …/chat/completions`).
 
-What a server refuses to be told (a setting that it does not have) is left out from then on. Nothing is asked again
-here for any other reason.
+An optional setting that the server refuses is left out from then on. Nothing else is retried here.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -13,7 +12,7 @@ from gistread import prompts
 from gistread.engine.protocol import Message, Prompt, Sampling
 from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, is_crowded
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, is_cache_full
 
 _NEEDED = {"model", "messages"}
 _LLAMA_SAMPLING = {
@@ -25,52 +24,47 @@ _LLAMA_SAMPLING = {
     "dry_allowed_length": 3,
     "dry_penalty_last_n": 64,
 }
-"""So that it samples nearly as our own engine does, which looks back at 256 tokens that it has decoded. This one counts
-the prompt's among them, and what is being asked about must not become less likely: so it looks back only as far as the
-task at the end of the prompt goes."""
+"""Samples like the local engine, except that llama-server's penalties count prompt tokens too: a shorter range keeps
+the text in question from being penalized."""
 _RUNAWAY = 4
-"""Pieces for each token asked for, after which a server that knows no limit is left."""
+"""Stop reading after this many times `max_tokens`, in case the server ignores the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked for."""
-
     prompt: Prompt
     sampling: Sampling
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What else the server is told: the form of the answer."""
-    likely: int = 0
-    """How many other tokens to tell for each, where the server does."""
+    """Additional fields of the body, such as constraints."""
+    logprobs: int = 0
+    """Alternatives to report for each token, if the server can."""
 
     @property
-    def formless(self) -> bool:
-        """Whether the answer should have a form that the server cannot be told of."""
+    def lacks_grammar(self) -> bool:
+        """Whether a grammar is wanted that the server does not support."""
         return bool(self.sampling.grammar) and not self.extra
 
 
 @dataclass(frozen=True, slots=True)
-class TokenProbability:
-    """A token, and which could have stood in its place, with the logarithms of their probabilities."""
+class TokenLogprobs:
+    """A token and its alternatives, with the logarithms of their probabilities."""
 
     token: str
-    logarithm: float
+    logprob: float
     others: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPiece:
-    """Some more of the text."""
-
     text: str
-    likely: tuple[TokenProbability, ...] = ()
-    thought: bool = False
-    """The model is thinking, which is no part of the text."""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    reasoning: bool = False
+    """Whether the server reported separate reasoning text."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerEnd:
-    """The end of the text, and what it cost as far as the server says."""
+    """The end of an answer, and its cost if the server reports it."""
 
     finish: Literal["end", "length"]
     prompt_tokens: int = 0
@@ -79,36 +73,37 @@ class AnswerEnd:
 
 
 class Chat:
-    """Asks one model of one server."""
+    """The chat endpoint for one model of one server."""
 
     def __init__(self, connection: Connection, base: str, model: str, dialect: Dialect) -> None:
         self._connection = connection
         self._path = f"{base}/chat/completions"
         self._model = model
         self._dialect = dialect
-        self._left_out: set[str] = set()
+        self._unsupported: set[str] = set()
         """Fields that this server refuses."""
 
     async def ask(self, request: Request) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
-        """The answer. Raises RequestRefusedError, ServerLostError."""
+        """Stream an answer. Raises RequestRefusedError, ServerLostError."""
         while True:
             body = self._body(request)
-            begun = False
+            started = False
             try:
                 async with aclosing(self._answer(body, request.sampling.max_tokens)) as answer:
                     async for event in answer:
-                        begun = True
+                        started = True
                         yield event
                 return
             except RequestRefusedError as refusal:
-                # What was asked for in particular must not be lost in silence.
+                # Constraints must not be dropped silently.
                 refused = _refused_field(refusal, body, {*_NEEDED, *request.extra})
-                if begun or not refused:
+                if started or not refused:
                     raise
-                self._left_out.add(refused)
+                self._unsupported.add(refused)
 
     async def prompt_tokens(self, prompt: Prompt) -> int:
-        """Of a short prompt, chat template included; 0 where the server does not tell. Raises as `ask`."""
+        """Token count of a short prompt as reported by the server, chat template included; 0 if unknown. Raises as
+        `ask`."""
         body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
         body.pop("stream_options", None)
         answer = await self._connection.post(self._path, body)
@@ -132,9 +127,9 @@ class Chat:
                         finish = "length"
                         break
             except ServerLostError:
-                if not finish:  # All that is missing is what it cost.
+                if not finish:  # Only the usage is missing.
                     raise
-        if not finish and (not whole or self._dialect.cuts_off):
+        if not finish and (not whole or self._dialect.aborts_answers):
             raise ServerLostError("broke off in the middle of an answer")
         yield _ended(finish, usage, pieces)
 
@@ -148,36 +143,36 @@ class Chat:
             "seed": sampling.seed,
             "stream": True,
             "stream_options": {"include_usage": True},
-            **dialect.no_thinking,
-            **dialect.unlike_model,
+            **dialect.no_reasoning,
+            **dialect.sampling_overrides,
         }
-        if prompt[-1].role == "assistant" and dialect.continues:
-            body |= dialect.continues
+        if prompt[-1].role == "assistant" and dialect.continuation:
+            body |= dialect.continuation
         if sampling.stop:
             body["stop"] = list(sampling.stop)
         if dialect.repetition != "frequency_penalty":
-            body[dialect.repetition] = sampling.repeat_penalty  # Named always: the usual value differs.
+            body[dialect.repetition] = sampling.repeat_penalty  # Always sent, since defaults differ.
         elif sampling.repeat_penalty != 1.0:
             body["frequency_penalty"] = round(sampling.repeat_penalty - 1.0, 3)
-        if dialect.samples_as_llama:
+        if dialect.has_llama_sampling:
             body |= {**_LLAMA_SAMPLING, "dry_multiplier": sampling.dry_multiplier}
-        if request.likely:
-            body |= {"logprobs": True, "top_logprobs": request.likely}
-        if "max_tokens" in self._left_out:
+        if request.logprobs:
+            body |= {"logprobs": True, "top_logprobs": request.logprobs}
+        if "max_tokens" in self._unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {name: value for name, value in body.items() if name not in self._left_out} | dict(request.extra)
+        return {name: value for name, value in body.items() if name not in self._unsupported} | dict(request.extra)
 
     def _conversation(self, prompt: Prompt) -> Sequence[Message]:
-        """The messages; where a begun answer cannot be continued, what has been said of it becomes part of the task."""
-        if prompt[-1].role != "assistant" or self._dialect.continues is not None or len(prompt) < 2:
+        """The messages; a started answer that cannot be continued becomes part of the task."""
+        if prompt[-1].role != "assistant" or self._dialect.continuation is not None or len(prompt) < 2:
             return prompt
-        *before, task, begun = prompt
-        more = prompts.load("server_continue").fill(said=begun.content.strip())
+        *before, task, started = prompt
+        more = prompts.load("server_continue").fill(said=started.content.strip())
         return (*before, Message(task.role, f"{task.content}\n\n{more}"))
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
-    """What an event adds to the text, if anything, and why the text ends, if it does."""
+    """The text of an event, if any, and the finish reason, if any."""
     match event:
         case {"error": error} if error:
             raise _failed(error)
@@ -185,36 +180,33 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
             said = choice.get("delta") or choice.get("message") or {}
             said = said if isinstance(said, dict) else {}
             text = said.get("content")
-            thought = bool(said.get("reasoning_content") or said.get("reasoning"))
-            likely = _likely(choice.get("logprobs"))
+            reasoning = bool(said.get("reasoning_content") or said.get("reasoning"))
+            logprobs = _logprobs(choice.get("logprobs"))
             finish = choice.get("finish_reason")
-            piece = (
-                AnswerPiece(text if isinstance(text, str) else "", likely, thought)
-                if text or likely or thought
-                else None
-            )
+            text = text if isinstance(text, str) else ""
+            piece = AnswerPiece(text, logprobs, reasoning) if text or logprobs or reasoning else None
             return piece, finish if isinstance(finish, str) else ""
         case {}:
             return None, ""
-    raise ServerLostError("answered with something that is no answer of a model")
+    raise ServerLostError("sent an answer of an unknown form")
 
 
 def _failed(error: Json) -> Exception:
-    """An error that comes in place of the rest of an answer."""
+    """The exception for an error in the middle of an answer."""
     said = error.get("message", "") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
     code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
     if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
         return RequestRefusedError(code, str(said))
     reason = f"failed in the middle of an answer ({str(said)[:200]})"
-    return ServerLostError(reason, busy=code in (429, 503), crowded=is_crowded(str(said)))
+    return ServerLostError(reason, busy=code in (429, 503), cache_full=is_cache_full(str(said)))
 
 
-def _likely(logprobs: Json) -> tuple[TokenProbability, ...]:
+def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:
     match logprobs:
         case {"content": [*tokens]}:
             return tuple(
-                TokenProbability(
+                TokenLogprobs(
                     str(one["token"]),
                     float(one["logprob"]),
                     {str(other["token"]): float(other["logprob"]) for other in one.get("top_logprobs") or ()},
@@ -226,7 +218,7 @@ def _likely(logprobs: Json) -> tuple[TokenProbability, ...]:
 
 
 def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
-    """Where the server does not say what it cost, a piece is taken for a token."""
+    """Without reported usage, a piece counts as a token."""
 
     def number(value: object) -> int:
         return value if isinstance(value, int) and value > 0 else 0
@@ -242,7 +234,7 @@ def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
 
 
 def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:
-    """The field that a server does not take, if its message names one that can be done without."""
+    """The optional field that a server's refusal names, if any."""
     if refusal.status not in (400, 422) or refusal.is_too_long:
         return ""
     named = [name for name in body if name not in kept and name in refusal.said]

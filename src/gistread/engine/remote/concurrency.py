@@ -1,75 +1,74 @@
-"""How many requests at once pay on a server, found by trying: more while more comes of it, half when it is too much.
+"""Finds the useful number of concurrent requests by additive increase and multiplicative decrease (AIMD).
 
-Plain arithmetic over what was told; clocks and requests are the affair of `semaphore.py`. This is the
-additive increase and
-multiplicative decrease of congestion control, with what the server gets done in place of lost packets.
+As in congestion control, with the server's throughput in place of packet loss. Pure arithmetic over reported events;
+`semaphore.py` has the clock and the requests.
 """
 
-_FEWEST = 4
-"""Requests after which something can be said of how much gets done."""
+_MIN_REQUESTS = 4
+"""Requests in a round before its throughput counts."""
 _BETTER = 1.1
-"""More requests have to get so much more done, or they only wait for one another."""
-_BUSY = 0.5
-"""Of the places, taken in the mean: below that it is not known what more of them would do."""
-_STAY = 6
-"""Stretches of requests before it is tried again."""
+"""More concurrency must raise throughput by this factor."""
+_SATURATED = 0.5
+"""Least mean use of the limit for a round to say anything about it."""
+_HOLD_ROUNDS = 6
+"""Rounds to wait before trying a higher limit again."""
 
 
 class AdaptiveLimit:
-    """What is known of one server. `limit` is how many requests it should have."""
+    """The limit for one server."""
 
     def __init__(self, first: int, most: int) -> None:
         self.most = max(1, most)
         self.limit = max(1, min(first, self.most))
-        self._known: tuple[int, float] | None = None
-        """A number of requests, and the work done in a second with it."""
-        self._stay = 0
+        self._best: tuple[int, float] | None = None
+        """A limit and the work per second it achieved."""
+        self._hold = 0
         self._running = 0
         self._begin(0.0)
 
-    def running(self, count: int, now_s: float) -> None:
-        """From now on so many requests are at work."""
+    def set_running(self, count: int, now_s: float) -> None:
+        """Record the number of requests that run from now on."""
         self._advance(now_s)
         self._running = count
 
     def done(self, work: float, now_s: float) -> None:
-        """A request has ended, and so much came of it."""
+        """Record a completed request and the work it took."""
         self._advance(now_s)
         self._work += work
         self._done += 1
-        if self._done < max(_FEWEST, self.limit):
+        if self._done < max(_MIN_REQUESTS, self.limit):
             return
         seconds = now_s - self._began_s
-        saturated = seconds > 0 and self._busy / seconds >= _BUSY * self.limit
+        saturated = seconds > 0 and self._busy / seconds >= _SATURATED * self.limit
         rate = self._work / seconds if seconds > 0 else 0.0
         self._begin(now_s)
         if saturated:
             self._learn(rate)
 
-    def too_much(self, now_s: float) -> None:
-        """The server has refused a request for having too many."""
+    def back_off(self, now_s: float) -> None:
+        """Halve the limit after the server reported overload."""
         self.limit = max(1, self.limit // 2)
-        self._known, self._stay = None, _STAY
+        self._best, self._hold = None, _HOLD_ROUNDS
         self._begin(now_s)
 
     def _learn(self, rate: float) -> None:
-        if self._stay:
-            self._stay -= 1
-            self._known = (self.limit, rate)
-            if self._stay == 0:
+        if self._hold:
+            self._hold -= 1
+            self._best = (self.limit, rate)
+            if self._hold == 0:
                 self._grow(self.limit + max(1, self.limit // 2))
-        elif self._known is None or rate >= _BETTER * self._known[1]:
-            self._known = (self.limit, rate)
+        elif self._best is None or rate >= _BETTER * self._best[1]:
+            self._best = (self.limit, rate)
             self._grow(2 * self.limit)
-        elif self.limit != self._known[0]:
-            self.limit, self._stay = self._known[0], _STAY
+        elif self.limit != self._best[0]:
+            self.limit, self._hold = self._best[0], _HOLD_ROUNDS
         else:
-            self._stay = _STAY
+            self._hold = _HOLD_ROUNDS
 
     def _grow(self, limit: int) -> None:
         self.limit = min(self.most, limit)
-        if self._known is not None and self.limit == self._known[0]:
-            self._stay = _STAY
+        if self._best is not None and self.limit == self._best[0]:
+            self._hold = _HOLD_ROUNDS
 
     def _begin(self, now_s: float) -> None:
         self._began_s = self._at_s = now_s
@@ -78,6 +77,6 @@ class AdaptiveLimit:
 
     def _advance(self, now_s: float) -> None:
         if self._done == 0 and self._busy == 0.0 and self._running == 0:
-            self._began_s = now_s  # Nothing was at work: the stretch has not begun.
+            self._began_s = now_s  # The round begins with the first request.
         self._busy += self._running * (now_s - self._at_s)
         self._at_s = now_s

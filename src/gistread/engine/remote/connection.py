@@ -1,7 +1,6 @@
-"""HTTP to one server: JSON goes there, JSON or a stream of it comes back, and what fails fails as `failures.py` says.
+"""HTTP with one server: sends JSON, receives JSON or server-sent events, raises the exceptions of `failures.py`.
 
-One pool of connections. Redirects are not followed, so a key goes nowhere but to the host that it is for. Knows
-neither models nor prompts, and asks nothing twice.
+Redirects are not followed, so a key only goes to its own host. Nothing is retried here.
 """
 
 import asyncio
@@ -22,84 +21,77 @@ from gistread.engine.remote.failures import (
     ServerLostError,
     UnreachableError,
     UntrustedError,
-    is_crowded,
+    is_cache_full,
 )
 
 if TYPE_CHECKING:
     import httpx2
 
 Json = Any
-"""What JSON says; whoever reads it looks at its form."""
+"""Decoded JSON, of unknown shape."""
 
 DONE = object()
-"""The server says that an answer is whole."""
+"""Sentinel: the server reported the end of the stream."""
 
 _BUSY = {429, 503, 529}
-_PASSING = {408, 425, 500, 502, 504, *_BUSY}
-"""Failures that may be over the next time."""
-_SAID_CHARACTERS = 300
+_TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
+"""Status codes worth a retry."""
+_MESSAGE_CHARACTERS = 300
 _MOST_BYTES = 64 * 2**20
-"""Of one answer or one event; more is no answer to what is asked here."""
+"""Largest answer or event."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long is waited for what, in seconds, and how often it is tried."""
+    """Timeouts in seconds, and retries."""
 
     connect_s: float = 10.0
     first_s: float = 600.0
-    """For the first word of an answer: a long prompt on a slow server, behind others."""
+    """Until an answer begins: a long prompt on a slow server, behind others."""
     between_s: float = 120.0
-    """From one word to the next."""
+    """Between parts of an answer."""
     short_s: float = 60.0
-    """For the answer to what needs no model."""
+    """For requests that need no model."""
     attempts: int = 6
-    """Of a request, the first included."""
+    """Most attempts at a request."""
     back_off_s: float = 1.0
-    """Before the second attempt; before each further one twice as long, at most `longest_s`."""
+    """Pause before the second attempt; doubles each time, up to `longest_s`."""
     longest_s: float = 30.0
 
 
 class Connection:
-    """Made cheap: nothing is imported or opened before the first request. `close` has to be awaited."""
+    """HTTP to one server. Opens nothing before the first request; await `close`."""
 
-    def __init__(self, address: ServerAddress, key: str = "", patience: RetryPolicy | None = None) -> None:
+    def __init__(self, address: ServerAddress, key: str = "", policy: RetryPolicy | None = None) -> None:
         self.address = address
-        self.patience = patience or RetryPolicy()
+        self.policy = policy or RetryPolicy()
         self._key = key
         self._client: httpx2.AsyncClient | None = None
 
-    @property
-    def has_key(self) -> bool:
-        return bool(self._key)
-
     async def get(self, path: str, *, loads: bool = False) -> Json:
-        """What lies at this path of the server. `loads`: a model may be loaded for it, which takes its time.
-
-        Raises RequestRefusedError, ServerLostError.
-        """
-        return await self._fetch("GET", path, None, self.patience.first_s if loads else self.patience.short_s)
+        """GET a path. `loads`: allow time to load a model. Raises RequestRefusedError, ServerLostError."""
+        return await self._fetch("GET", path, None, self.policy.first_s if loads else self.policy.short_s)
 
     async def post(self, path: str, body: Json) -> Json:
-        """The answer to what needs no model. Raises as `get`."""
-        return await self._fetch("POST", path, body, self.patience.short_s)
+        """POST to an endpoint that needs no model. Raises as `get`."""
+        return await self._fetch("POST", path, body, self.policy.short_s)
 
     async def stream(self, path: str, body: Json) -> AsyncGenerator[Json]:
-        """The events of an answer as they come, then `DONE` where the server says that it has ended in order.
+        """POST and yield the events of the answer, then `DONE` if the server reports a normal end.
 
-        Where it does not stream, the whole answer is one event. Closing the generator closes the connection, by which
-        the server knows. Raises as `get`.
+        If the server does not stream, the answer is one event. Closing the generator cancels the request. Raises as
+        `get`.
         """
         client = self._opened()
         request = client.build_request("POST", self._url(path), json=body)
-        # Limits are set around single steps: none may run out while whoever reads this does something else.
+        # Timeouts cover single steps, not the time the consumer takes.
         with self._failures():
-            async with asyncio.timeout(self.patience.first_s):
+            async with asyncio.timeout(self.policy.first_s):
                 response = await client.send(request, stream=True)
         try:
             with self._failures():
                 if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
-                    async with asyncio.timeout(self.patience.first_s):
+                    async with asyncio.timeout(self.policy.first_s):
                         content = await response.aread()
                     if response.status_code >= 300:
                         raise self._failure(response.status_code, response.headers, content)
@@ -107,12 +99,12 @@ class Connection:
                     yield DONE
                     return
             events = _events(response)
-            limit_s = self.patience.first_s
+            limit_s = self.policy.first_s
             while True:
                 with self._failures():
                     async with asyncio.timeout(limit_s):
                         data = await anext(events, None)
-                limit_s = self.patience.between_s
+                limit_s = self.policy.between_s
                 if data is None:
                     return
                 if data == "[DONE]":
@@ -138,19 +130,19 @@ class Connection:
 
     def _opened(self) -> "httpx2.AsyncClient":
         if self._client is None:
-            import httpx2  # takes a tenth of a second, which those without a server need not wait
+            import httpx2  # slow to import
 
             self._client = httpx2.AsyncClient(
                 headers={
                     "User-Agent": f"gistread/{__version__}",
                     **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
                 },
-                timeout=httpx2.Timeout(None, connect=self.patience.connect_s, write=self.patience.short_s),
-                # How many requests there may be is decided elsewhere.
+                timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
+                # Concurrency is limited in semaphore.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
-                # No proxy is asked for what runs on this machine.
+                # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,
-                verify=_trusted(encrypted=self.address.is_encrypted),
+                verify=_ssl_context(encrypted=self.address.is_encrypted),
             )
         return self._client
 
@@ -159,7 +151,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Failures of the HTTP library and of time as ours."""
+        """Translate exceptions of the HTTP library and timeouts."""
         import httpx2
 
         try:
@@ -167,28 +159,28 @@ class Connection:
         except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
             raise ServerLostError("did not answer in time") from None
         except httpx2.ConnectTimeout:
-            raise UnreachableError(f"no connection within {self.patience.connect_s:.0f} s") from None
+            raise UnreachableError(f"no connection within {self.policy.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
             raise UnreachableError(self._without_key(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            said = isinstance(_cause(error), OSError)  # The library's own words are about the protocol.
-            raise ServerLostError("broke off" + (f" ({_reason(error)})" if said else "")) from None
+            from_system = isinstance(_cause(error), OSError)  # The library's own messages are about the protocol.
+            raise ServerLostError("broke off" + (f" ({_reason(error)})" if from_system else "")) from None
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise RequestRefusedError(0, self._without_key(str(error))) from None
 
     def _failure(self, status: int, headers: "httpx2.Headers", content: bytes) -> Exception:
-        said = self._without_key(_said(content))
+        said = self._without_key(_message(content))
         if status < 400:
-            return RequestRefusedError(status, f"it sends to {headers.get('location', 'another address')}")
-        if status in _PASSING:
+            return RequestRefusedError(status, f"it redirects to {headers.get('location', 'another address')}")
+        if status in _TRANSIENT:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
             return ServerLostError(
                 reason,
                 answered=True,
                 busy=status in _BUSY,
-                crowded=is_crowded(said),
+                cache_full=is_cache_full(said),
                 retry_after_s=_retry_after_s(headers),
             )
         return RequestRefusedError(status, said)
@@ -211,38 +203,38 @@ def _decoded(data: bytes | str) -> Json:
     try:
         return json.loads(data)
     except ValueError:
-        raise ServerLostError("answered with something that is not JSON", answered=True) from None
+        raise ServerLostError("sent an answer that is not JSON", answered=True) from None
 
 
-def _trusted(*, encrypted: bool) -> ssl.SSLContext:
-    """Certificates that are believed: the system's, or those that SSL_CERT_FILE or SSL_CERT_DIR name."""
+def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
+    """Trust the system's certificates, or those of SSL_CERT_FILE or SSL_CERT_DIR."""
     import httpx2
 
     if not encrypted:
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Reading hundreds of certificates takes a moment.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # Reading certificates is slow.
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
         raise UntrustedError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({error.strerror})") from None
 
 
-def _said(content: bytes) -> str:
-    """The message in an error's answer, whoever wrote it, in one short line."""
-    text = content[: 16 * _SAID_CHARACTERS].decode("utf-8", "replace")
+def _message(content: bytes) -> str:
+    """The message of an error response, shortened to one line."""
+    text = content[: 16 * _MESSAGE_CHARACTERS].decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
             case {"error": {"message": str(text)}} | {"error": str(text)} | {"message": str(text)}:
                 pass
             case {"detail": detail}:
                 text = detail if isinstance(detail, str) else json.dumps(detail)
-    if text.lstrip().startswith("<"):  # a page for people, from something between here and there
+    if text.lstrip().startswith("<"):  # an HTML page, from a proxy
         return ""
     text = " ".join(text.split())
-    return text if len(text) <= _SAID_CHARACTERS else text[: _SAID_CHARACTERS - 1] + "…"
+    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the system said, which the library's own words mostly hide; else the error itself."""
+    """The OSError behind an exception of the library, else the exception itself."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno is not None:
@@ -252,18 +244,18 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _reason(error: Exception) -> str:
-    """What happened in the words of the system, without the names of Python's exceptions where it says anything."""
+    """Describe an error in the system's words where possible."""
     match _cause(error):
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()
         case OSError(errno=int(number), strerror=str(said)):
-            # asyncio puts the address in place of the system's words.
+            # asyncio replaces the system's message by the address.
             return os.strerror(number) if number > 0 else said
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 def _retry_after_s(headers: "httpx2.Headers") -> float | None:
-    """The header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3)."""
+    """The Retry-After header: seconds or a date (RFC 9110, section 10.2.3)."""
     value = headers.get("retry-after", "").strip()
     if not value:
         return None

@@ -1,6 +1,6 @@
-"""An answer that must be one of a few: how each kind of server is told, and how its reply is read.
+"""Constrains an answer to a set of options: the request fields of each method, and reading the reply.
 
-Replies are checked whatever was asked for: a server that does not know a field may ignore it in silence.
+Replies are always checked, since a server may silently ignore unknown fields.
 """
 
 import json
@@ -10,15 +10,15 @@ from typing import Any
 from gistread.engine.remote.dialects import ConstraintMethod
 
 _CHOICE = "choice"
-_AROUND, _AROUND_JSON = 24, 96
-"""Tokens beside those of the option; weak models fill the places where JSON may have white space with it."""
+_EXTRA_TOKENS, _EXTRA_TOKENS_JSON = 24, 96
+"""Tokens added to those of the option; weak models pad JSON with white space."""
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 _SPECIAL = frozenset("\\.^$*+?{}[]()|/-")
 
 
-def choice_fields(means: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
-    """What to add to a request so that the answer is one of the options."""
-    match means:
+def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
+    """Fields that constrain the answer to one of the options."""
+    match method:
         case ConstraintMethod.GRAMMAR:
             return {"grammar": "root ::= " + " | ".join(map(_in_grammar, options))}
         case ConstraintMethod.STRUCTURED:
@@ -31,9 +31,9 @@ def choice_fields(means: ConstraintMethod, options: Sequence[str]) -> dict[str, 
             return _json_format({"type": "string", "enum": list(options)})
 
 
-def grammar_fields(means: ConstraintMethod, grammar: str) -> dict[str, Any]:
-    """What to add so that the answer has the form of this grammar; nothing where there is no way to say so."""
-    match means:
+def grammar_fields(method: ConstraintMethod, grammar: str) -> dict[str, Any]:
+    """Fields that constrain the answer to a grammar; empty if the method cannot."""
+    match method:
         case ConstraintMethod.GRAMMAR:
             return {"grammar": grammar}
         case ConstraintMethod.STRUCTURED:
@@ -46,18 +46,18 @@ def grammar_fields(means: ConstraintMethod, grammar: str) -> dict[str, Any]:
             return {}
 
 
-def chosen(means: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
-    """Which option the reply is; None where it is none of them, or more than one.
+def chosen(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
+    """Index of the option that a reply is; None if it is none of them, or ambiguous.
 
-    Without means the model was only asked: what stands around an option (quotes, a full stop) is no part of it.
+    Without a method, quotes and punctuation around the option are ignored.
     """
-    if means is ConstraintMethod.JSON_SCHEMA:
+    if method is ConstraintMethod.JSON_SCHEMA:
         try:
             answer = json.loads(reply)
         except ValueError:
             return None
         return _same(answer.get(_CHOICE) if isinstance(answer, dict) else answer, options)
-    if means is not None:
+    if method is not None:
         return _same(reply.strip(), [option.strip() for option in options])
     said = [reply.strip(), reply.strip(_TRIMMED), (reply.strip().splitlines() or [""])[0].strip(_TRIMMED)]
     for key in (str.strip, _trimmed, _letters):
@@ -68,10 +68,10 @@ def chosen(means: ConstraintMethod | None, reply: str, options: Sequence[str]) -
     return None
 
 
-def room_for(options: Sequence[str], means: ConstraintMethod | None) -> int:
-    """Tokens that any of the options surely fits in the form asked for. No token is less than a byte."""
-    around = _AROUND_JSON if means is ConstraintMethod.JSON_SCHEMA else _AROUND
-    return max(len(json.dumps(option).encode()) for option in options) + around
+def max_tokens_for(options: Sequence[str], method: ConstraintMethod | None) -> int:
+    """Upper bound of the tokens of any option: no token is shorter than a byte."""
+    extra = _EXTRA_TOKENS_JSON if method is ConstraintMethod.JSON_SCHEMA else _EXTRA_TOKENS
+    return max(len(json.dumps(option).encode()) for option in options) + extra
 
 
 def _same(answer: object, options: Sequence[str]) -> int | None:
@@ -83,12 +83,12 @@ def _trimmed(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """Letters and digits alone: `<12>` and `12` are one label."""
+    """Only letters and digits: `<12>` and `12` are the same label."""
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _json_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object with one property: the strict form of the protocol takes nothing simpler."""
+    """An object with one property: strict schemas allow nothing simpler."""
     whole = {"type": "object", "properties": {_CHOICE: schema}, "required": [_CHOICE], "additionalProperties": False}
     return {
         "response_format": {"type": "json_schema", "json_schema": {"name": _CHOICE, "strict": True, "schema": whole}}

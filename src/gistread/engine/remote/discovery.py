@@ -1,6 +1,6 @@
-"""What answers at an address: which program, which of its models is meant, and how much fits before it.
+"""Discovers what answers at an address: the server program, the model, its window.
 
-A few cheap questions, each of which a server may not know. What cannot be found out is left open.
+Uses a few cheap requests that a server need not support; what they do not reveal stays unknown.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from gistread.errors import EngineError
 
 _V1 = "/v1"
 _NAMED = 8
-"""Models that an error names."""
+"""Most models named in an error."""
 _OWNERS = {
     "llamacpp": LLAMA_SERVER,
     "vllm": VLLM,
@@ -34,7 +34,7 @@ _OWNERS = {
     "organization_owner": LM_STUDIO,
     "me": LLAMA_CPP_PYTHON,
 }
-"""Who is said to own a model, by the programs that serve it."""
+"""Server programs by the `owned_by` of their models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class DiscoveredModel:
     """A model on a server."""
 
     base: str
-    """The path that the protocol's endpoints lie below: `/v1`."""
+    """Base path of the OpenAI-compatible endpoints: `/v1`."""
     model: str
-    """As the server calls it."""
+    """The server's name for it."""
     dialect: Dialect
     context_tokens: int | None = None
-    """None: the server does not say."""
+    """None if not reported."""
     slots: int | None = None
-    """Requests that it works on at the same time, where it says."""
+    """Concurrent requests; None if not reported."""
 
     @property
     def root(self) -> str:
-        """The path that the server's own endpoints lie below."""
+        """Base path of the server's own endpoints."""
         return self.base.removesuffix(_V1)
 
     @property
@@ -66,16 +66,16 @@ async def find(connection: Connection) -> DiscoveredModel:
     """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
     address = connection.address
     base, listed = await _listed(connection, address)
-    entry = _meant(address, listed)
+    entry = _select(address, listed)
     found = DiscoveredModel(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
-    return await _described(connection, found, entry)
+    return await _with_details(connection, found, entry)
 
 
-async def window_in_use(connection: Connection, found: DiscoveredModel) -> int | None:
-    """The window that the model was loaded with, which some programs tell once it is."""
+async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
+    """The window the model was loaded with, which Ollama reports once it is."""
     if found.dialect is not OLLAMA:
         return None
-    match await _asked(connection, f"{found.root}/api/ps"):
+    match await _query(connection, f"{found.root}/api/ps"):
         case {"models": [*models]}:
             for one in models:
                 if isinstance(one, dict) and found.model in (one.get("name"), one.get("model")):
@@ -84,7 +84,7 @@ async def window_in_use(connection: Connection, found: DiscoveredModel) -> int |
 
 
 async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
-    """The base path, and the models that are listed below it. The person may have left out `/v1`."""
+    """The base path, `/v1` if omitted, and the models listed there."""
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
@@ -97,7 +97,7 @@ async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, 
         except ServerLostError as error:
             if error.busy or not error.answered:
                 raise
-            why = f": it {error.reason}"  # A page for people lies there, or it cannot list what it has.
+            why = f": it {error.reason}"  # An HTML page, or a server that cannot list its models.
             continue
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
@@ -110,15 +110,15 @@ async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, 
     )
 
 
-def _meant(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The listed model that the name in the address means, or a part of a name that only one has; or the only one."""
+def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The listed model with the name in the address or an unambiguous part of it; without a name, the only one."""
     wanted = address.model.casefold()
     texts = [one for one in listed if "embed" not in one["id"].casefold()] or listed
     if not wanted:
         if len(texts) == 1:
             return texts[0]
         if not texts:
-            raise EngineError(f"{address.origin} has no model.", "Load one there, then ask again.")
+            raise EngineError(f"{address.origin} has no model.", "Load one there and try again.")
         raise EngineError(
             f"{address.origin} has several models: {_names(texts)}.",
             f"Name one: {address.origin}{address.path or _V1}#{texts[0]['id']}",
@@ -133,7 +133,7 @@ def _meant(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[s
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise EngineError(f"{address.model!r} may be {_names(matches)}.", "Name one of them.")
+            raise EngineError(f"{address.model!r} is ambiguous: {_names(matches)}.", "Name one of them.")
     if listed:
         raise EngineError(f"{address.origin} has no model {address.model!r}.", f"It has: {_names(listed)}.")
     return {"id": address.model}
@@ -144,44 +144,44 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
     return ", ".join(names) + (f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else "")
 
 
-async def _described(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
-    """What else the server says of the model, asked in its own way."""
-    found = replace(found, context_tokens=_of_entry(entry))
+async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
+    """Add what the server's own endpoints report about the model."""
+    found = replace(found, context_tokens=_listed_window(entry))
     if found.dialect is OTHER:
-        found = await _recognised(connection, found)
+        found = await _recognized(connection, found)
     match found.dialect.title:
         case LLAMA_SERVER.title:
             return _with_props(found, await _props(connection, found))
         case OLLAMA.title:
-            shown = await _asked(connection, f"{found.root}/api/show", {"model": found.model})
+            shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
             return replace(found, context_tokens=_shown_window(shown))
         case LM_STUDIO.title:
-            told = await _asked(connection, f"{found.root}/api/v0/models/{found.model}")
-            told = told if isinstance(told, dict) else {}
-            tokens = _tokens(told.get("loaded_context_length")) or _tokens(told.get("max_context_length"))
+            details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
+            details = details if isinstance(details, dict) else {}
+            tokens = _tokens(details.get("loaded_context_length")) or _tokens(details.get("max_context_length"))
             return replace(found, context_tokens=tokens)
         case SGLANG.title if found.context_tokens is None:
-            info = await _asked(connection, f"{found.root}/get_server_info")
+            info = await _query(connection, f"{found.root}/get_server_info")
             return replace(
                 found, context_tokens=_tokens(info.get("context_length")) if isinstance(info, dict) else None
             )
     return found
 
 
-async def _recognised(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
-    """A server that does not say whose models it has, by endpoints that only one kind has."""
-    props = await _asked(connection, f"{found.root}/props")
+async def _recognized(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
+    """Recognize a server by endpoints that only one program has."""
+    props = await _query(connection, f"{found.root}/props")
     if isinstance(props, dict) and "default_generation_settings" in props:
         return replace(found, dialect=LLAMA_SERVER)
-    version = await _asked(connection, f"{found.root}/api/version")
-    shown = await _asked(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
+    version = await _query(connection, f"{found.root}/api/version")
+    shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
     if isinstance(shown, dict) and ("model_info" in shown or "modelfile" in shown):
         return replace(found, dialect=OLLAMA)
     return found
 
 
-def _of_entry(entry: Mapping[str, Any]) -> int | None:
-    """The window in the list of models, by the names that it goes by."""
+def _listed_window(entry: Mapping[str, Any]) -> int | None:
+    """The window from the list of models, under any of its usual names."""
     for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
         if tokens := _tokens(entry.get(name)):
             return tokens
@@ -190,10 +190,9 @@ def _of_entry(entry: Mapping[str, Any]) -> int | None:
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
-    """What llama-server says of itself and its model; None where it says nothing.
+    """llama-server's properties of the model; None if it reports none.
 
-    One that has several models says it of the one that is named, which it loads if it is not. Raises ServerLostError
-    while it is loading: some versions list their models before they know anything of them.
+    A router loads the model first. Raises ServerLostError while it is loading.
     """
     path = f"{found.root}/props"
     try:
@@ -211,7 +210,7 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
 
 
 def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
-    """What llama-server says of itself: the window of one slot, and how many there are."""
+    """Add llama-server's slots and the window of one."""
     match props:
         case {"default_generation_settings": {"n_ctx": n_ctx}}:
             found = replace(found, context_tokens=_tokens(n_ctx) or found.context_tokens)
@@ -222,7 +221,7 @@ def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
 
 
 def _shown_window(shown: Json) -> int | None:
-    """What Ollama loads a model with, if its file says so; what it was trained for would be more than is there."""
+    """The window Ollama loads a model with, if its Modelfile sets it."""
     match shown:
         case {"parameters": str(parameters)}:
             for line in parameters.splitlines():
@@ -236,8 +235,8 @@ def _tokens(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-async def _asked(connection: Connection, path: str, body: Json = None) -> Json:
-    """The answer to what a server need not know; None where it does not."""
+async def _query(connection: Connection, path: str, body: Json = None) -> Json:
+    """The answer of an optional endpoint; None if it fails."""
     try:
         return await (connection.get(path) if body is None else connection.post(path, body))
     except (RequestRefusedError, ServerLostError):

@@ -1,4 +1,4 @@
-"""What people are told when a server fails: what happened, and what they can do. Never a key."""
+"""Messages for people when a server fails: what happened, and what to do. They never contain a key."""
 
 import re
 
@@ -9,12 +9,14 @@ from gistread.errors import EngineError
 
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
 _LINE_CHARACTERS = 60
-_AT_ALL = "Is it a server of models, and is its address right, http or https? docs/servers.md shows how to start one."
-_KEPT = "What has been made is kept: the same command goes on from there, with this server or another."
+_CHECK_ADDRESS = (
+    "Check that it serves models, and the address (http or https). docs/servers.md shows how to start a server."
+)
+_KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 
 def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
-    """For a request that was tried so often and got no answer."""
+    """For a request that got no answer after all attempts."""
     if isinstance(lost, UnreachableError):
         if isinstance(lost, UntrustedError):
             return EngineError(
@@ -22,39 +24,41 @@ def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1)
                 "If it is your own, name the file with your authority in SSL_CERT_FILE.",
             )
         return EngineError(
-            f"Nothing answers at {address.origin} ({lost.reason}).",
-            "Is the server running, and is this its address, http or https? docs/servers.md shows how to start one."
+            f"No answer from {address.origin} ({lost.reason}).",
+            "Check that the server is running, and its address (http or https). docs/servers.md shows how to start one."
             if attempts == 1
             else _KEPT,
         )
     times = f", {attempts} times in a row" if attempts > 1 else ""
-    return EngineError(f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _AT_ALL)
+    return EngineError(
+        f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _CHECK_ADDRESS
+    )
 
 
-def waits_line(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
-    """While it is waited for the next attempt; short, for a line that has little room."""
+def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
+    """A short line for the time until the next attempt."""
     host = address.origin.partition("://")[2]
     what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
     what = what if len(what) <= _LINE_CHARACTERS else what[: _LINE_CHARACTERS - 1] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 
 
-def waits_error(address: ServerAddress, seconds: float) -> EngineError:
-    """For a server that wants to be left alone for longer than anybody waits."""
+def retry_later_error(address: ServerAddress, seconds: float) -> EngineError:
+    """For a server whose Retry-After is too long to wait for."""
     return EngineError(
-        f"The server at {address.origin} takes no more requests for {seconds:,.0f} s.", f"Ask again then. {_KEPT}"
+        f"The server at {address.origin} takes no requests for the next {seconds:,.0f} s.", f"Try again then. {_KEPT}"
     )
 
 
 def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
-    """For a request that the server will not answer."""
+    """For a request that the server refuses."""
     if refusal.status in (401, 403):
-        what = "does not take the key" if with_key else "wants a key"
+        what = "rejects the key" if with_key else "requires a key"
         return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", how_to_give(address))
     said = refusal.said.rstrip(".")
     if 300 <= refusal.status < 400:
         return EngineError(
-            f"{address.origin} is not where the server is: {said}.", "Name that address, if you trust it."
+            f"{address.origin} is not the server's address: {said}.", "Use that address if you trust it."
         )
     if refusal.is_too_long:
         window = _WINDOW.search(said)
@@ -66,5 +70,5 @@ def refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(
         f"The server at {address.origin} refuses the request{status}" + (f": {said}." if said else "."),
-        "Its own log may tell more. docs/servers.md names the servers that are known to work.",
+        "See the server's log. docs/servers.md lists the servers known to work.",
     )

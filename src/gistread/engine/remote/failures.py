@@ -1,38 +1,35 @@
-"""What can go wrong between here and a server, told apart by what can be done about it.
-
-These never reach a person: they are tried again, worked around, or become an EngineError.
-"""
+"""Failures of a server, by what can be done about them. They are retried, worked around, or become an EngineError."""
 
 _TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
 
 
-_CROWDED = "context size has been exceeded"
-"""llama-server, when requests that share one window have filled it. One that is too long by itself it refuses."""
+_CACHE_FULL = "context size has been exceeded"
+"""llama-server, when concurrent requests filled the window they share."""
 
 
-def is_crowded(said: str) -> bool:
-    """Whether a server that failed says that its requests did not fit its memory together."""
-    return _CROWDED in said.casefold()
+def is_cache_full(said: str) -> bool:
+    """Whether a server's error says that concurrent requests did not fit its KV cache."""
+    return _CACHE_FULL in said.casefold()
 
 
 class RequestRefusedError(Exception):
-    """The server understood, and will not: asking the same again is of no use."""
+    """The server rejected the request: retrying is useless."""
 
     def __init__(self, status: int, said: str) -> None:
         super().__init__(f"{status}: {said}")
         self.status = status
         self.said = said
-        """In the server's words, shortened, without secrets."""
+        """The server's message, shortened, without secrets."""
 
     @property
     def is_too_long(self) -> bool:
-        """Whether the prompt and its answer do not fit the model's window. Servers say it in many ways."""
+        """Whether prompt and answer exceed the window, going by the message."""
         said = self.said.casefold()
         return self.status in (400, 413, 422) and any(words in said for words in _TOO_LONG)
 
 
 class ServerLostError(Exception):
-    """No answer, or half of one: the same request may succeed later."""
+    """No answer or an incomplete one: a retry may succeed."""
 
     def __init__(
         self,
@@ -40,25 +37,25 @@ class ServerLostError(Exception):
         *,
         answered: bool = False,
         busy: bool = False,
-        crowded: bool = False,
+        cache_full: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
-        """For people: what happened, to follow the server's name: `did not answer within 10 s`."""
+        """For people, to follow the server's name: `did not answer in time`."""
         self.answered = answered
-        """There was an answer, and it was of no use."""
-        self.busy = busy or crowded
-        """The server said that it has too much to do."""
-        self.crowded = crowded
-        """Requests that were worked on together did not fit its memory together."""
+        """Whether there was an answer, though a useless one."""
+        self.busy = busy or cache_full
+        """Whether the server said it is overloaded."""
+        self.cache_full = cache_full
+        """Whether concurrent requests did not fit its KV cache."""
         self.retry_after_s = retry_after_s
-        """When the server wants to be asked again, where it said so."""
+        """Delay requested by the server, if any."""
 
 
 class UnreachableError(ServerLostError):
-    """No connection could be made at all."""
+    """No connection could be made."""
 
 
 class UntrustedError(UnreachableError):
-    """The server does not prove to be the one that it is named."""
+    """The server's certificate is not trusted."""

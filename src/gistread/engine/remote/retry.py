@@ -1,7 +1,4 @@
-"""Failures that pass are waited out, each time longer; those that do not are told to the person.
-
-How often and how long is bounded, so that nobody waits for ever for a server that is gone.
-"""
+"""Retries after transient failures, with exponential back-off and a limit on attempts."""
 
 import asyncio
 import contextlib
@@ -11,62 +8,62 @@ from typing import TypeVar
 
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.connection import RetryPolicy
-from gistread.engine.remote.error_messages import lost_error, refused_error, waits_error, waits_line
+from gistread.engine.remote.error_messages import lost_error, refused_error, retry_later_error, retry_notice
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
 _BUSY_ATTEMPTS = 2
-"""A server that says it is busy is asked so many times as often as one that says nothing."""
+"""Factor on the attempts for a server that reports being busy."""
 _LONGEST_WAIT = 4
-"""A server that wants to be left alone for longer than so many of the longest pauses is not waited for."""
+"""Longest Retry-After that is respected, in multiples of the longest pause."""
 
 T = TypeVar("T")
 
 
 class Retrier:
-    """For one server."""
+    """Retries requests to one server after transient failures."""
 
     def __init__(
-        self, address: ServerAddress, patience: RetryPolicy, notice: Callable[[str], None], *, with_key: bool
+        self, address: ServerAddress, policy: RetryPolicy, notice: Callable[[str], None], *, with_key: bool
     ) -> None:
-        """`notice` takes a line for the person while it is waited. `with_key`: one is sent to the server."""
+        """`notice` shows the person a line while waiting. `with_key`: whether a key is sent."""
         self._address = address
-        self._patience = patience
+        self._policy = policy
         self._notice = notice
         self._with_key = with_key
 
     async def after(self, lost: ServerLostError, failures: int) -> None:
-        """Wait before the next attempt, after so many failures. Raises EngineError when there is to be none."""
-        patience = self._patience
-        if failures >= patience.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
+        """Wait before the next attempt. Raises EngineError after too many failures."""
+        policy = self._policy
+        if failures >= policy.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
             raise lost_error(self._address, lost, failures) from None
-        # Requests that have failed together should not come back together.
-        wait_s = min(patience.longest_s, patience.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
+        # Jitter, so that requests that failed together do not return together.
+        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
         if lost.retry_after_s is not None:
-            if lost.retry_after_s > _LONGEST_WAIT * patience.longest_s:
-                raise waits_error(self._address, lost.retry_after_s) from None
-            wait_s = lost.retry_after_s + patience.back_off_s * random.uniform(0.0, 0.25)
-        self._notice(waits_line(self._address, lost, wait_s))
+            if lost.retry_after_s > _LONGEST_WAIT * policy.longest_s:
+                raise retry_later_error(self._address, lost.retry_after_s) from None
+            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
+        self._notice(retry_notice(self._address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
-    async def for_answer(self, call: Callable[[], Awaitable[T]], *, at_once: bool = False) -> T:
-        """What the call returns, which is made again while it fails in passing.
+    async def call(self, request: Callable[[], Awaitable[T]], *, only_busy: bool = False) -> T:
+        """Retry a call while it fails with ServerLostError.
 
-        `at_once`: only as long as the server says that it is busy; a wrong address should be told soon. Raises
-        RequestRefusedError, EngineError.
+        `only_busy`: retry only while the server reports being busy, so that a wrong address fails at once.
+        Raises RequestRefusedError, EngineError.
         """
         failures = 0
         while True:
             try:
-                return await call()
+                return await request()
             except ServerLostError as lost:
-                if at_once and not lost.busy:
+                if only_busy and not lost.busy:
                     raise lost_error(self._address, lost) from None
                 failures += 1
                 await self.after(lost, failures)
 
     @contextlib.contextmanager
     def refusals(self) -> Iterator[None]:
-        """What the server refuses becomes an EngineError."""
+        """Translate RequestRefusedError into EngineError."""
         try:
             yield
         except RequestRefusedError as refusal:

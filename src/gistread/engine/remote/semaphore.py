@@ -1,8 +1,7 @@
-"""Who may ask the server now: as many requests as pay, a person's before those in the background.
+"""A priority semaphore for requests to a server, with an adaptive limit.
 
-Where a server works on a fixed number at a time, a person's request takes the place of one in the background, which
-is stopped and asked again later. Elsewhere it is asked beside them. Requests may also have to share one window: then
-those at work are never more than fit it together.
+Where a server runs a fixed number of requests, an interactive one preempts a background one, which is sent again later;
+elsewhere it runs beside them. Requests may also share one window: then those running never exceed it together.
 """
 
 import asyncio
@@ -19,128 +18,129 @@ from gistread.engine.remote.failures import ServerLostError
 
 @dataclass(eq=False, slots=True)
 class RequestSlot:
-    """Leave to ask. `wanted` is set when somebody else should have it."""
+    """Permission to send a request."""
 
     priority: Priority
     tokens: int
-    """Of the window, that the request may come to fill."""
-    unweighed: bool
-    """Taken when it was not known that requests share a window."""
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Tokens of prompt and answer, at most."""
+    before_sharing: bool
+    """Whether it was granted before requests were known to share a window."""
+    preempted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the request should end and be sent again later."""
     work: float = 0.0
-    """What came of the request; 0: nothing is learned from it."""
+    """Work done by the request; 0 if it says nothing about throughput."""
 
 
 @dataclass(eq=False, slots=True)
-class _Turn:
-    """Somebody waits for a place."""
+class _Waiter:
+    """A request waiting for a slot."""
 
     tokens: int
-    come: asyncio.Future[None]
+    ready: asyncio.Future[None]
 
 
 class RequestSlots:
-    """The places of one server."""
+    """A priority semaphore for the requests to one server."""
 
     def __init__(
         self,
-        growth: AdaptiveLimit,
+        limit: AdaptiveLimit,
         *,
         has_slots: bool,
         window: int | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`has_slots`: never more requests than there are places, not even a person's. `window`: tokens that requests
-        turn out to share when the server says that they do not fit it together; None: they never do.
+        """`has_slots`: the limit holds for interactive requests too. `window`: tokens that requests turn out to share
+        if the server reports a full KV cache; None if they never do.
         """
-        self._growth = growth
+        self._limit = limit
         self._has_slots = has_slots
         self._window = window
         self._shared = False
         self._now = now
         self._taken: list[RequestSlot] = []
-        self._waiting: dict[Priority, deque[_Turn]] = {one: deque() for one in Priority}
+        self._waiting: dict[Priority, deque[_Waiter]] = {one: deque() for one in Priority}
 
     @property
     def limit(self) -> int:
-        return self._growth.limit
+        return self._limit.limit
 
     @property
-    def weighs(self) -> bool:
-        """Whether it matters how much of a window a request fills."""
+    def shares_window(self) -> bool:
+        """Whether requests may share a window, so that their tokens matter."""
         return self._window is not None
 
     @contextlib.asynccontextmanager
-    async def place(self, priority: Priority, tokens: int = 0) -> AsyncIterator[RequestSlot]:
-        """Wait for a place and give it back at the end. `tokens`: what prompt and answer come to, at most.
+    async def slot(self, priority: Priority, tokens: int = 0) -> AsyncIterator[RequestSlot]:
+        """Wait for a slot, released at the end. `tokens`: those of prompt and answer, at most.
 
-        From a ServerLostError that passes through here it is learned how many places there should be.
+        A ServerLostError raised inside adapts the limit.
         """
-        place = await self._take(priority, tokens)
+        slot = await self._take(priority, tokens)
         try:
-            yield place
+            yield slot
         except ServerLostError as lost:
-            if lost.crowded and self._window is not None and place.unweighed:
+            if lost.cache_full and self._window is not None and slot.before_sharing:
                 self._shared = True
             elif lost.busy:
-                self._growth.too_much(self._now())
+                self._limit.back_off(self._now())
             raise
         finally:
-            self._taken.remove(place)
+            self._taken.remove(slot)
             self._count()
-            if place.work > 0:
-                self._growth.done(place.work, self._now())
-            self._let_in()
+            if slot.work > 0:
+                self._limit.done(slot.work, self._now())
+            self._wake_next()
 
     async def _take(self, priority: Priority, tokens: int = 0) -> RequestSlot:
         while not self._may_begin(priority, tokens):
-            turn = _Turn(tokens, asyncio.get_running_loop().create_future())
+            waiter = _Waiter(tokens, asyncio.get_running_loop().create_future())
             queue = self._waiting[priority]
-            queue.append(turn)
+            queue.append(waiter)
             if priority is Priority.INTERACTIVE:
-                self._make_way()
+                self._preempt()
             try:
-                await turn.come
+                await waiter.ready
             except asyncio.CancelledError:
-                queue.remove(turn)
-                self._let_in()  # The turn may have been ours already, and somebody else can have it.
+                queue.remove(waiter)
+                self._wake_next()  # The slot may have been ours already.
                 raise
-            queue.remove(turn)
-        place = RequestSlot(priority, tokens, unweighed=not self._shared)
-        self._taken.append(place)
+            queue.remove(waiter)
+        slot = RequestSlot(priority, tokens, before_sharing=not self._shared)
+        self._taken.append(slot)
         self._count()
-        self._let_in()
-        return place
+        self._wake_next()
+        return slot
 
     def _may_begin(self, priority: Priority, tokens: int) -> bool:
-        filled = sum(place.tokens for place in self._taken)
-        if self._shared and self._window is not None and self._taken and filled + tokens > self._window:
+        used = sum(slot.tokens for slot in self._taken)
+        if self._shared and self._window is not None and self._taken and used + tokens > self._window:
             return False
         if priority is Priority.BACKGROUND:
             return len(self._taken) < self.limit and not self._waiting[Priority.INTERACTIVE]
-        persons = sum(place.priority is Priority.INTERACTIVE for place in self._taken)
-        return (len(self._taken) if self._has_slots else persons) < self.limit
+        interactive = sum(slot.priority is Priority.INTERACTIVE for slot in self._taken)
+        return (len(self._taken) if self._has_slots else interactive) < self.limit
 
-    def _make_way(self) -> None:
-        """Ask the request that was begun last in the background to end; each waiting person's takes one place."""
-        asked = sum(place.wanted.is_set() for place in self._taken)
-        if asked >= len(self._waiting[Priority.INTERACTIVE]):
+    def _preempt(self) -> None:
+        """Preempt the latest background request, one for each waiting interactive request."""
+        preempted = sum(slot.preempted.is_set() for slot in self._taken)
+        if preempted >= len(self._waiting[Priority.INTERACTIVE]):
             return
-        for place in reversed(self._taken):
-            if place.priority is Priority.BACKGROUND and not place.wanted.is_set():
-                place.wanted.set()
+        for slot in reversed(self._taken):
+            if slot.priority is Priority.BACKGROUND and not slot.preempted.is_set():
+                slot.preempted.set()
                 return
 
-    def _let_in(self) -> None:
-        """Wake the next who may begin; it wakes the one after it."""
+    def _wake_next(self) -> None:
+        """Wake the next request that may begin; it wakes the one after it."""
         for priority in Priority:
-            for turn in self._waiting[priority]:
-                if not turn.come.done():
-                    if self._may_begin(priority, turn.tokens):
-                        turn.come.set_result(None)
+            for waiter in self._waiting[priority]:
+                if not waiter.ready.done():
+                    if self._may_begin(priority, waiter.tokens):
+                        waiter.ready.set_result(None)
                     elif priority is Priority.INTERACTIVE and self._shared:
-                        self._make_way()  # What has ended was not enough.
+                        self._preempt()  # The slot freed was not enough.
                     return
 
     def _count(self) -> None:
-        self._growth.running(len(self._taken), self._now())
+        self._limit.set_running(len(self._taken), self._now())

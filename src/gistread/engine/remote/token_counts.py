@@ -1,7 +1,7 @@
-"""How many tokens a text has, as far as that can be told from here: by asking the server, else by a cautious estimate.
+"""Counts tokens for a model on a server: by asking the server, else by a high estimate.
 
-What was counted is remembered: memory and readers count the same texts again and again, and each question is a way
-there and back. An estimate depends on the text alone, so that a reading that goes on has the same prompts.
+Counts are cached, since the same texts are counted again and again. Estimates depend on the text alone, so that a
+resumed reading builds the same prompts.
 """
 
 import hashlib
@@ -15,20 +15,20 @@ from gistread.engine.protocol import Prompt
 from gistread.engine.remote.dialects import Tokenizer
 from gistread.engine.remote.failures import RequestRefusedError
 
-_REMEMBERED = 20_000
-"""Counts; a few megabytes."""
+_CACHED = 20_000
+"""Cached counts; a few megabytes."""
 _FIRST_MESSAGE_TOKENS = 48
-"""What a chat template puts around one message, system prompts of its own included, where it is not known."""
+"""Assumed overhead of a chat template for one message, with its own system prompt."""
 _MESSAGE_TOKENS = 8
-"""What it puts around each further one."""
+"""Overhead of each further message."""
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
 
 Ask = Callable[[str, Any], Awaitable[Any]]
-"""Posts JSON to a path of the server and returns its answer."""
+"""Posts JSON to a path of the server and returns the answer."""
 
 
 def estimate(text: str) -> int:
-    """Rather more tokens than this text has in the vocabularies in use: for what has to fit somewhere."""
+    """A high estimate of the tokens of a text in common vocabularies."""
     tokens = 0
     for piece in _PIECE.findall(text):
         if piece.isascii():
@@ -39,75 +39,75 @@ def estimate(text: str) -> int:
 
 
 def estimate_prompt(prompt: Prompt) -> int:
-    """Rather more tokens than the prompt has, with what an unknown chat template puts around its messages."""
-    around = _FIRST_MESSAGE_TOKENS + _MESSAGE_TOKENS * (len(prompt) - 1)
-    return sum(estimate(message.content) for message in prompt) + around
+    """A high estimate of the tokens of a prompt, with the overhead of an unknown chat template."""
+    overhead = _FIRST_MESSAGE_TOKENS + _MESSAGE_TOKENS * (len(prompt) - 1)
+    return sum(estimate(message.content) for message in prompt) + overhead
 
 
-def surely(text: str) -> int:
+def upper_bound(text: str) -> int:
     """No text has more tokens than bytes."""
     return len(text.encode())
 
 
 class TokenCounts:
-    """Counts for one model on one server."""
+    """Token counts for one model on one server."""
 
     def __init__(self, tokenizer: Tokenizer, model: str, ask: Ask, root: str = "") -> None:
-        """`root`: the path below which the server's own endpoints lie."""
+        """`root`: base path of the server's own endpoints."""
         self._tokenizer = tokenizer
         self._model = model
         self._ask = ask
         self._root = root
-        self._known: OrderedDict[bytes, int] = OrderedDict()
-        self._of_nothing = 0
-        self._around = _FIRST_MESSAGE_TOKENS
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
+        self._empty_tokens = 0
+        self._overhead = _FIRST_MESSAGE_TOKENS
 
     @property
     def exact(self) -> bool:
-        """Whether the server counts."""
+        """Whether the server counts tokens."""
         return self._tokenizer is not Tokenizer.NONE
 
     async def check(self) -> None:
-        """Find out whether the server counts, and what it counts of nothing (a token that begins every text)."""
+        """Find out whether the server counts tokens, and how many an empty text has (such as a BOS token)."""
         try:
-            self._of_nothing = await self._asked("")
-            if await self._asked("one") - self._of_nothing < 1:
+            self._empty_tokens = await self._request("")
+            if await self._request("one") - self._empty_tokens < 1:
                 self._tokenizer = Tokenizer.NONE
         except (RequestRefusedError, LookupError, TypeError, ValueError):
             self._tokenizer = Tokenizer.NONE
 
     async def calibrate(self, prompt: Prompt, prompt_tokens: int) -> None:
-        """Learn what the chat template puts around a message from what the server says of a whole prompt."""
+        """Learn the chat template's overhead from the reported length of a prompt."""
         if self.exact and prompt_tokens:
-            self._around = max(0, prompt_tokens - await self.count(prompt[0].content))
+            self._overhead = max(0, prompt_tokens - await self.count(prompt[0].content))
 
     async def count(self, text: str) -> int:
-        """Tokens of this text alone."""
+        """Count the tokens of a text."""
         if not text:
             return 0
         if not self.exact:
             return estimate(text)
         key = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        if key in self._known:
-            self._known.move_to_end(key)
-            return self._known[key]
-        tokens = max(0, await self._asked(text) - self._of_nothing)
-        self._known[key] = tokens
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        if key in self._counts:
+            self._counts.move_to_end(key)
+            return self._counts[key]
+        tokens = max(0, await self._request(text) - self._empty_tokens)
+        self._counts[key] = tokens
+        if len(self._counts) > _CACHED:
+            self._counts.popitem(last=False)
         return tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        """Tokens of the prompt with what the chat template puts around its messages."""
+        """Count the tokens of a prompt, with the chat template's overhead."""
         counts = [await self.count(message.content) for message in prompt]
-        return sum(counts) + self._around + _MESSAGE_TOKENS * (len(prompt) - 1)
+        return sum(counts) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
     def at_most(self, prompt: Prompt) -> int:
-        """What `measure` would say or more, without asking."""
-        count = surely if self.exact else estimate
-        return sum(count(message.content) for message in prompt) + self._around + _MESSAGE_TOKENS * (len(prompt) - 1)
+        """An upper bound of `measure`, without a request."""
+        count = upper_bound if self.exact else estimate
+        return sum(count(message.content) for message in prompt) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
-    async def _asked(self, text: str) -> int:
+    async def _request(self, text: str) -> int:
         match self._tokenizer:
             case Tokenizer.LLAMA_SERVER:
                 body = {"model": self._model, "content": text, "add_special": False, "parse_special": False}
