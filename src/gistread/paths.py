@@ -11,6 +11,7 @@ import platformdirs
 
 _APP = "gistread"
 WEIGHTS = "weights"
+SNAPSHOTS = "snapshots"
 MEASUREMENTS = "measured.json"
 CHECK_RESULTS = "tried.json"
 
@@ -53,6 +54,11 @@ class Paths:
     def weights(self) -> Path:
         """Requantised copies of models."""
         return self.cache / WEIGHTS
+
+    @property
+    def snapshots(self) -> Path:
+        """Prompt caches of models."""
+        return self.cache / SNAPSHOTS
 
     @property
     def measurements(self) -> Path:

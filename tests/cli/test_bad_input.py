@@ -173,7 +173,7 @@ def test_a_cache_that_is_damaged_in_the_middle_is_read_again_from_there(
     path.write_bytes(data)
     shown = run("pages", book, "--json")
     assert 0 < len(shown.json["pages"]) < first["pages"]
-    assert "have been read so far" in shown.err
+    assert "pages read so far" in shown.err
     ran = run("index", book, *SIZE, "--json")
     assert "damaged" in ran.err
     assert ran.json["resumed_pages"] == len(shown.json["pages"])
@@ -234,6 +234,41 @@ def test_a_full_disk_is_a_notice_and_what_was_kept_is_whole(book: Path, home: Pa
     assert again.json["pages"] == ran.json["pages"]
 
 
+def test_errors_are_documents_under_json(run: Run, book: Path) -> None:
+    ran = run("pages", book, "--json")
+    assert ran.json["error"]["status"] == ran.status == ExitStatus.FAILED
+    assert f"{ran.json['error']['message']}\n{ran.json['error']['hint']}" in ran.err
+    assert run("pages", "--json").json["error"]["message"].endswith("required: BOOK.")
+    ran = run("index", "no-such-book.txt", "--events")
+    assert [event["event"] for event in ran.events] == ["error"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there")
+@pytest.mark.parametrize("words", [["paths"], ["paths", "--json"], ["--help"]])
+def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gistread", *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == ExitStatus.FAILED
+    assert done.stderr == "gistread: Cannot write to standard output: No space left on device.\n"
+
+
+def test_a_missing_book_is_noticed_before_the_screen_opens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXTUAL_DRIVER", "stands for a terminal")
+    ran = run("no-such-book.txt")
+    assert (ran.status, ran.out) == (ExitStatus.BOOK, "")
+
+
+def test_a_dumb_terminal_gets_a_message_instead_of_the_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    ran = run("sample")
+    assert ran.status == ExitStatus.USAGE
+    assert "TERM=dumb" in ran.err
+
+
 @pytest.mark.parametrize("words", [[], ["sample"], ["some.txt"], ["-"]])
 def test_no_terminal_is_status_2_and_says_what_works_without(words: list[str]) -> None:
     ran = gistread(*words)
@@ -242,7 +277,7 @@ def test_no_terminal_is_status_2_and_says_what_works_without(words: list[str]) -
     assert "gistread index" in ran.err
 
 
-def test_a_defect_is_one_line_and_its_traceback_goes_to_the_log(
+def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defect(store: MemoryStore, book: object) -> None:
@@ -252,8 +287,8 @@ def test_a_defect_is_one_line_and_its_traceback_goes_to_the_log(
     ran = run("pages", book)
     log = default_paths().log_file
     assert ran.status == ExitStatus.FAILED
-    assert ran.err.count("\n") == 1
-    assert "ZeroDivisionError: a defect" in ran.err
+    assert ran.err.startswith("gistread: Internal error; see the log. ZeroDivisionError: a defect\n")
+    assert ran.err.count("\n") == 2
     assert str(log) in ran.err
     assert "Traceback" in log.read_text()
     monkeypatch.setenv("GISTREAD_DEBUG", "1")

@@ -19,6 +19,13 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_title_cannot_reverse_the_terminals_text(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "evil \u202etxt.epub.txt").write_text("One. " * 50)
+    run("books", "--add", tmp_path / "evil \u202etxt.epub.txt")
+    assert "evil" in (shown := run("books").out)
+    assert "\u202e" not in shown
+
+
 def test_an_empty_library_says_how_to_fill_it(run: Run) -> None:
     ran = run("books")
     assert (ran.status, ran.out) == (ExitStatus.DONE, "")

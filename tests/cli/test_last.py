@@ -1,13 +1,13 @@
 """`gistread last`: on with the book that was read last."""
 
-import argparse
 import time
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli import last
+from gistread.cli import read as screens
+from gistread.config import Config
 from gistread.errors import BookError, ExitStatus
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
@@ -21,11 +21,11 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What the screen was opened on."""
     paths: list[Path] = []
 
-    def open_screen(path: Path, arguments: argparse.Namespace) -> ExitStatus:
+    def open_screen(path: Path, config: Config, model: str) -> ExitStatus:
         paths.append(path)
         return ExitStatus.DONE
 
-    monkeypatch.setattr(last, "open_screen", open_screen)
+    monkeypatch.setattr(screens, "_open_screen", open_screen)
     return paths
 
 

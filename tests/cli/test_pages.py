@@ -57,6 +57,6 @@ def test_the_same_words_are_the_same_book_wherever_the_file_lies(run: Run, index
 
 
 def test_a_book_that_was_not_read_says_how_to(run: Run, book: Path) -> None:
-    ran = run("pages", book, "--json")
+    ran = run("pages", book)
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
     assert f"`gistread index '{book}'`" in ran.err

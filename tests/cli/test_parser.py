@@ -65,7 +65,7 @@ def test_expand_takes_page_numbers() -> None:
         (["index", "b", "--max-words", "1"], "'1' is not a whole number of at least 2"),
         (["index", "b", "--min-words", "many"], "'many' is not a whole number"),
         (["index", "b", "--context", "100"], "at least 256"),
-        (["index", "b", "--json", "--events"], "not allowed with"),
+        (["search", "b", "words", "--regex", "--ranked"], "not allowed with"),
         (["index", "b", "--reading", "fast"], "invalid choice: 'fast'"),
         (["index", "b", "--colour"], "Unrecognized arguments: --colour"),
         (["index", "b", "--max"], "Unrecognized arguments: --max"),
@@ -118,8 +118,9 @@ def test_every_command_has_help_with_an_example(run: Run, command: list[str]) ->
     assert ran.err == ""
 
 
-def test_version(run: Run) -> None:
-    ran = run("--version")
+@pytest.mark.parametrize("word", ["--version", "-V", "version"])
+def test_version(run: Run, word: str) -> None:
+    ran = run(word)
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
     assert ran.out.startswith("gistread 0")
 
@@ -147,3 +148,33 @@ def test_options_may_stand_before_names_that_may_be_left_out() -> None:
     )
     arguments = parse(["books", "--sort", "title", "tolstoy"])
     assert arguments.words == ["tolstoy"]
+
+
+def test_help_is_also_a_command(run: Run) -> None:
+    assert run("help", "models", "get").out == run("models", "get", "--help").out
+    assert run("help").out == run("--help").out
+
+
+def test_options_may_stand_before_the_command() -> None:
+    arguments = parse(["--model", "starter", "-m", "index", "index", "some.txt", "--json"])
+    assert (arguments.command, arguments.model, arguments.book, arguments.json) == ("index", "index", "some.txt", True)
+
+
+def test_names_after_two_dashes_may_begin_with_a_dash() -> None:
+    assert parse(["pages", "--", "-weird.txt"]).book == "-weird.txt"
+    assert parse(["--", "-weird.txt"]).book == "-weird.txt"
+    arguments = parse(["search", "--regex", "book.txt", "--", "-v"])
+    assert (arguments.book, arguments.words, arguments.regex) == ("book.txt", ["-v"], True)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["pages", "a.txt", "--jsno"], "Did you mean --json?"),
+        (["models", "list", "--foldr", "x"], "Did you mean --folder?"),
+        (["--modle", "starter", "a.txt"], "Did you mean --model?"),
+        (["pages", "a.txt", "--colour"], "Put -- before a name"),
+    ],
+)
+def test_a_mistyped_option_gets_a_suggestion(run: Run, words: list[str], hint: str) -> None:
+    assert hint in run(*words).err

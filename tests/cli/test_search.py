@@ -28,7 +28,7 @@ def test_words_need_no_quotes_and_lines_show_the_context(run: Run, book: Path) -
     assert ran.status == ExitStatus.DONE
     assert ran.out.count("since the [day of the storm], and the lamp") == 2
     assert "Chapter 2: The Storm" in ran.out
-    assert ran.err == "2 of 14 hits are shown.\n"
+    assert ran.err == "Showing 2 of 14 hits.\n"
 
 
 @pytest.mark.parametrize("option", ["--regex", "--ranked", "--whole-words"])

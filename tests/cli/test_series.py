@@ -43,7 +43,7 @@ def test_it_shows_what_is_in_a_series(saga: Path, run: Run, engine: FakeEngine, 
     first, one, two = shown.out.splitlines()
     assert first.startswith("The Saga · 2 volumes, ")
     assert one.startswith("  1  The Lamp · ")
-    assert one.endswith(" words · fake read all")
+    assert one.endswith(" words · fake has read all of it")
     assert two.endswith(" words")
     document = run("series", saga, "--json").json
     whole = open_book(saga)

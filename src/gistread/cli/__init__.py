@@ -1,8 +1,8 @@
-"""The command `gistread`: what the person typed becomes one command's work and an exit status.
+"""The command `gistread`: parses the command line, runs one command and reports errors.
 
-Data goes to standard output, everything else to standard error. Nothing that takes time is imported before it is
-known to be needed, so that `--help` and `--version` answer at once. What each command does is in the module of its
-name.
+Data goes to standard output, messages to standard error. Modules are imported only when a command needs them, so that
+`--help` and `--version` answer at once. Each command is in the module of its name; `read` also holds those that open
+the screen.
 """
 
 import argparse
@@ -12,37 +12,45 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gistread.cli.output import fail, prepare_streams
+from gistread.cli.output import OutputError, fail, flush, prepare_streams, write_json
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit status. Never raises."""
+    words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     try:
-        arguments = parse(sys.argv[1:] if argv is None else argv)
-        if getattr(arguments, "adapter", None):
-            _add_adapter(arguments)
-        command = importlib.import_module(f"gistread.cli.{arguments.command}")
-        status: ExitStatus = command.run(arguments)
-        sys.stdout.flush()
-        return status
-    except SystemExit as end:  # argparse, after --help and --version
-        return int(end.code or 0)
-    except GistreadError as error:
-        fail(str(error))
-        return error.exit_status
-    except KeyboardInterrupt:
-        fail("Interrupted.")
-        return ExitStatus.INTERRUPTED
-    except BrokenPipeError:
-        # Whoever reads our output has enough. Python would complain when it closes standard output.
+        return _run(words)
+    except OutputError as error:
+        if error.message:
+            fail(error.message)
+        # Python flushes standard output once more at exit, and would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.FAILED
+
+
+def _run(words: list[str]) -> int:
+    status: int
+    try:
+        arguments = parse(words)
+        prepare_streams(quiet=getattr(arguments, "quiet", False))
+        if getattr(arguments, "adapter", None):
+            _add_adapter(arguments)
+        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
+    except SystemExit as end:  # argparse, after --help and --version
+        status = int(end.code or 0)
+    except OutputError:
+        raise
+    except GistreadError as error:
+        status = _report(words, error.message, error.hint, error.exit_status)
+    except KeyboardInterrupt:
+        status = _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
     except Exception as error:
-        _report_defect(error)
-        return ExitStatus.FAILED
+        status = _report(words, *_internal_error(error), ExitStatus.FAILED)
+    flush()
+    return status
 
 
 def _add_adapter(arguments: argparse.Namespace) -> None:
@@ -55,22 +63,33 @@ def _add_adapter(arguments: argparse.Namespace) -> None:
     arguments.model = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
 
 
-def _report_defect(error: Exception) -> None:
-    """One line for the person, the traceback for whoever repairs it."""
+def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:
+    """Print the error; with `--json` or `--events` also as a document on standard output."""
+    fail(f"{message}\n{hint}" if hint else message)
+    error = {"message": message, "hint": hint, "status": int(status)}
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" in options:
+        write_json({"error": error})
+    elif "--events" in options:
+        write_json({"event": "error", **error})
+    return status
+
+
+def _internal_error(error: Exception) -> tuple[str, str]:
+    """Message and hint; the traceback goes to the log, or to standard error if GISTREAD_DEBUG=1."""
     import traceback
     from datetime import datetime
 
     from gistread.paths import default_paths
 
     trace = "".join(traceback.format_exception(error))
+    summary = f"{type(error).__name__}: {error}"
     if os.environ.get("GISTREAD_DEBUG") == "1":
-        fail(trace)
-        return
+        return f"Internal error.\n{trace}", ""
     log = default_paths().log_file
-    where = ""
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {trace}\n")
-        where = f" Details are in {log}."
-    fail(f"This is a defect of gistread itself: {type(error).__name__}: {error}.{where}")
+        return f"Internal error; see the log. {summary}", f"The log is {log}."
+    return f"Internal error. {summary}", ""

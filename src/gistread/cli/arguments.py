@@ -58,7 +58,9 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
-    parser.add_argument("--model", metavar="NAME", help="the memory of this model (default: the one with most pages)")
+    parser.add_argument(
+        "-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)"
+    )
     add_focus(parser)
     parser.add_argument("--list", action="store_true", help="list all memories of the book instead")
     add_formats(parser)
@@ -98,7 +100,7 @@ def add_series(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add the volumes to an existing series")
-    how.add_argument("--force", action="store_true", help="overwrite an existing file")
+    how.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
     add_formats(parser)
 
 
@@ -123,9 +125,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument(
-        "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format"
+        "-o", "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+    parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
@@ -184,6 +186,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     get.add_argument("--yes", action="store_true", help="accept the licence and the size without asking")
     get.add_argument("--use", action="store_true", help="make it the default model")
     add_formats(get)
+    add_quiet(get)
     check = actions.add_parser("check", help="test whether a model is good enough for reading", allow_abbrev=False)
     check.add_argument(
         "model",
@@ -228,7 +231,7 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
+    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
     parser.add_argument(
         "--limit",
         type=count(0),
@@ -289,6 +292,7 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="", metavar="NAME", help="data split: train, valid, test …")
     parser.add_argument("--haystack", metavar="FILE", type=Path, help="needle: a book to hide them in")
     add_formats(parser)
+    add_quiet(parser)
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
@@ -311,7 +315,9 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`")
+    parser.add_argument(
+        "-m", "--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`"
+    )
     add_adapter(parser)
     parser.add_argument("--context", type=count(256), metavar="N", help="context length in tokens")
 
@@ -354,6 +360,13 @@ def add_focus(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGro
 
 def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
     formats = parser.add_mutually_exclusive_group()
-    formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    formats.add_argument(
+        "--json", action="store_true", help='one JSON document on standard output; {"error": …} on failure'
+    )
     if events:
         formats.add_argument("--events", action="store_true", help="print each event as a line of JSON")
+        add_quiet(parser)
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages and no progress, only errors")

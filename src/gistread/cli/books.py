@@ -1,12 +1,12 @@
-"""`gistread books`: the library as a list; books are added to it and taken out of it."""
+"""`gistread books`: list the library, add books and remove them."""
 
 import argparse
-import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from gistread.cli.output import say, write, write_json
+from gistread.cli.json_output import Json
+from gistread.cli.output import one_line, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, UsageError
 from gistread.library.adding import AddResult, add
@@ -22,100 +22,97 @@ from gistread.reading_speed import ReadingSpeedFile
 from gistread.user_data import UserData
 
 _BAR_COLUMNS = 12
-_MOST_NAMED = 10
-"""Books that are named where there are many."""
+_MOST_LISTED = 10
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     paths = default_paths()
     user_data, catalogue = UserData(paths.books), Catalogue(paths.library)
     if arguments.add or arguments.remove:
-        return _change(user_data, catalogue, arguments)
+        _change(user_data, catalogue, arguments.add, arguments.remove, json=arguments.json)
+        return ExitStatus.DONE
     entries, problem = list_entries(user_data, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
     read = furthest_memories(paths.memories)
     if arguments.json:
-        folders = [] if problem else [_text(folder) for folder in catalogue.read().folders]
+        folders = [] if problem else [str(folder) for folder in catalogue.read().folders]
         write_json({"books": [_document(entry, furthest_reader(entry, read)) for entry in shown], "folders": folders})
         return ExitStatus.DONE
     for entry in shown:
         write(_lines(entry, furthest_reader(entry, read), time.time()))
     if not entries:
-        say("There is no book yet: open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
+        say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
     elif not shown:
-        say(f"None of the {len(entries)} books is called like that.")
+        say(f"None of the {len(entries)} books matches.")
     return ExitStatus.DONE
 
 
-def _change(user_data: UserData, catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
+def _change(
+    user_data: UserData, catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
+) -> None:
     added = []
-    for name in arguments.add:
-        one = _added(catalogue, Path(name))
-        added.append(one)
-        if not arguments.json:
-            _say_added(name, one)
+    for name in add_paths:
+        result = _add(catalogue, Path(name))
+        added.append(result)
+        if not json:
+            _show_added(name, result)
     removed = []
-    for name in arguments.remove:
-        entry = _meant(list_entries(user_data, catalogue)[0], name)
+    for name in remove_names:
+        entry = _find(list_entries(user_data, catalogue)[0], name)
         catalogue.remove(entry.ids)
         removed.append(entry)
-        if not arguments.json:
-            back = (
-                f"`gistread books --add {_shown(entry.path)}` brings it back"
-                if entry.path
-                else "opening brings it back"
-            )
-            say(f"{entry.title} is out of the list; its file and what you noted are untouched, and {back}.")
-    if arguments.json:
+        if not json:
+            how = f"`gistread books --add {one_line(entry.path)}`" if entry.path else "open it again"
+            say(f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {how}.")
+    if json:
         write_json(
             {
-                "added": sum(one.new for one in added),
-                "known": sum(one.known for one in added),
-                "left_out": sum(one.removed for one in added),
-                "failed": [{"path": _text(f.path), "reason": f.reason} for one in added for f in one.failed],
-                "removed": [_text(entry.path) if entry.path else entry.title for entry in removed],
+                "added": sum(result.new for result in added),
+                "known": sum(result.known for result in added),
+                "left_out": sum(result.removed for result in added),
+                "failed": [{"path": str(f.path), "reason": f.reason} for result in added for f in result.failed],
+                "removed": [str(entry.path) if entry.path else entry.title for entry in removed],
             }
         )
-    return ExitStatus.DONE
 
 
-def _added(catalogue: Catalogue, path: Path) -> AddResult:
+def _add(catalogue: Catalogue, path: Path) -> AddResult:
     with ProgressLine() as line:
         return add(
             catalogue,
             path,
-            lambda: False,  # Ctrl+C arrives as an exception, and what was found by then is kept
+            lambda: False,  # Ctrl+C raises KeyboardInterrupt; books found so far are kept.
             lambda so_far: line.show(f"{so_far.new + so_far.known} books · {so_far.folder}"),
         )
 
 
-def _say_added(name: str, added: AddResult) -> None:
-    parts = [f"{added.new} new", f"{added.known} known already"]
+def _show_added(name: str, added: AddResult) -> None:
+    parts = [f"{added.new} new", f"{added.known} already known"]
     if added.removed:
-        parts.append(f"{added.removed} left out, since you took them out before")
+        parts.append(f"{added.removed} skipped because you removed them before")
     if added.failed:
-        parts.append(f"{len(added.failed)} that cannot be read")
+        parts.append(f"{len(added.failed)} unreadable")
     say(f"{name}: {', '.join(parts)}")
-    for failed in added.failed[:_MOST_NAMED]:
-        say(f"  {failed.reason}  {_shown(failed.path.parent)}")
-    if len(added.failed) > _MOST_NAMED:
-        say(f"  and {len(added.failed) - _MOST_NAMED} more; --json lists them all")
+    for failed in added.failed[:_MOST_LISTED]:
+        say(f"  {failed.reason}  {one_line(failed.path.parent)}")
+    if len(added.failed) > _MOST_LISTED:
+        say(f"  and {len(added.failed) - _MOST_LISTED} more; --json lists them all")
     if added.cut:
         say(added.cut)
 
 
-def _meant(entries: list[LibraryEntry], name: str) -> LibraryEntry:
-    """The one book that was named, by its path or by words of its title. Raises UsageError."""
+def _find(entries: list[LibraryEntry], name: str) -> LibraryEntry:
+    """The book with this path or these words in its title. Raises UsageError unless there is exactly one."""
     path = absolute(Path(name))
     found = [entry for entry in entries if entry.path == path] or matching(entries, name)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f"No book in the library is called {name}.", "`gistread books` lists them.")
-    titles = "\n".join(f"  {entry.title}  {_shown(entry.path) if entry.path else ''}" for entry in found[:_MOST_NAMED])
-    raise UsageError(f"{len(found)} books are meant by {name!r}; name one by its path:", titles)
+        raise UsageError(f"No book in the library matches {name!r}.", "`gistread books` lists them.")
+    titles = "\n".join(f"  {entry.title}  {one_line(entry.path or '')}" for entry in found[:_MOST_LISTED])
+    raise UsageError(f"{len(found)} books match {name!r}. Name one by its path:", titles)
 
 
 def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
@@ -125,10 +122,9 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         progress = f"{percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
-    facts = [entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read)]
-    where = _shown(entry.path) if entry.path else "read from standard input"
-    facts.append(f"{where} (no longer there)" if entry.missing else where)
-    return f"{progress}  {title}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
+    path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}" if entry.path else "standard input"
+    facts = (entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read), path)
+    return f"{progress}  {one_line(title)}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
 
 
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
@@ -136,14 +132,14 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
         return ""
     share = read.read_until / entry.length
     focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
-    return f"{read.model_name} read {'all' if share >= 1 else percent(share)}{focus}"
+    return f"{read.model_name} has read {'all of it' if share >= 1 else percent(share)}{focus}"
 
 
-def _document(entry: LibraryEntry, read: BookProgress | None) -> dict[str, Any]:
+def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
         "title": entry.title,
         "authors": list(entry.authors),
-        "path": _text(entry.path) if entry.path else None,
+        "path": str(entry.path) if entry.path else None,
         "missing": entry.missing,
         "format": entry.format,
         "sha256": entry.sha256 or None,
@@ -153,25 +149,12 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> dict[str, Any]:
         "position": entry.position,
         "progress": round(entry.share, 4),
         "opened_at": entry.opened_at or None,
-        "memory": _memory(read) if read else None,
+        "memory": read
+        and {
+            "model": read.model_name,
+            "pages": read.pages,
+            "read_until": read.read_until,
+            "preset": read.focus.preset.name,
+            "task": read.focus.task or None,
+        },
     }
-
-
-def _memory(read: BookProgress) -> dict[str, Any]:
-    return {
-        "model": read.model_name,
-        "pages": read.pages,
-        "read_until": read.read_until,
-        "preset": read.focus.preset.name,
-        "task": read.focus.task or None,
-    }
-
-
-def _text(path: Path) -> str:
-    """A path as text; bytes that are none are replaced."""
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
-def _shown(path: Path) -> str:
-    """A path on one line."""
-    return _text(path).replace("\n", "\ufffd")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.output import folded, say, write, write_json
+from gistread.cli.output import say, wrap, write, write_json
 from gistread.cli.progress import ProgressLine, bar
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
@@ -144,8 +144,8 @@ def _row(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, f
     recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
     here = folder / Path(entry.file).name
     told = [" · ".join(entry_facts(entry)), fit_text(entry, machine), "is here" if here.exists() else ""]
-    lines = [folded(f"{entry.name}{recommended}")]
-    lines += [folded(line, "    ") for line in (*told, entry.good_for) if line]
+    lines = [wrap(f"{entry.name}{recommended}")]
+    lines += [wrap(line, "    ") for line in (*told, entry.good_for) if line]
     return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
 
 

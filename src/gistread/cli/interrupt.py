@@ -1,10 +1,6 @@
-"""Ctrl+C and SIGTERM while a model works: the first ends the work in order, the second ends the program.
-
-In order means by cancellation: the task's own `finally` blocks close the engine and the memory.
-"""
+"""Ctrl+C and SIGTERM: the first cancels the work, so that engine and memory are closed; the second exits at once."""
 
 import asyncio
-import contextlib
 import os
 import signal
 from collections.abc import Coroutine
@@ -16,13 +12,13 @@ T = TypeVar("T")
 
 
 class InterruptError(GistreadError):
-    """The person stopped it: how far it came, and how to go on."""
+    """The user stopped the work; says how far it got and how to resume."""
 
     exit_status = ExitStatus.INTERRUPTED
 
 
 def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end and return what it returns. Raises KeyboardInterrupt when it was cancelled by a signal."""
+    """Run a coroutine. Raises KeyboardInterrupt if a signal cancelled it."""
     try:
         return asyncio.run(_watched(work))
     except asyncio.CancelledError:
@@ -38,8 +34,6 @@ async def _watched(work: Coroutine[Any, Any, T]) -> T:
             os._exit(ExitStatus.INTERRUPTED)
         task.cancel()
 
-    # Systems without signal handlers in the loop (Windows) keep Python's own Ctrl+C.
-    with contextlib.suppress(NotImplementedError):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
     return await task

@@ -1,4 +1,4 @@
-"""`gistread keys`: every key by the place where it works, as the person's settings have it."""
+"""`gistread keys`: every key and where it works, with the settings applied."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    from gistread.tui.commands import COMMANDS, Scope, check_keys  # with Textual, which takes a third of a second
+    from gistread.tui.commands import COMMANDS, Scope, check_keys  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
@@ -55,11 +55,11 @@ def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator
             keys = " ".join(keys_of(command, keymap))
             yield f"  {keys:18} {command.id:{widest}}  {command.title}"
         yield ""
-    yield "They are changed under [keys] in the settings; `gistread keys --toml` prints lines for that."
+    yield "Change keys under [keys] in config.toml; `gistread keys --toml` prints lines for it."
 
 
 def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
-    """Every line stands behind a sign of comment, so that what is pasted changes nothing until one is taken away."""
+    """Lines for config.toml; defaults are commented out."""
     yield "[keys]"
     for scope, group in groupby(commands, key=lambda command: command.scope):
         yield f"# {scope}"

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from gistread.cli.output import folded, one_line, say, write, write_json
+from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config
 from gistread.engine.fetching.unfinished import unfinished_downloads
 from gistread.engine.llama.library import installed_version
@@ -114,15 +114,15 @@ def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, verdic
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable or model.embeds:
         use = ["for --embedding-model"] if model.embeds else []
-        yield folded(" · ".join([*facts(model), *use, *other_facts(model)]), _INDENT)
+        yield wrap(" · ".join([*facts(model), *use, *other_facts(model)]), _INDENT)
         if told := memory_fit_text(model, memory_fit_of(model, free_bytes)):
-            yield folded(told, _INDENT)
+            yield wrap(told, _INDENT)
         if adapter := chosen.adapter if chosen and is_chosen else model.adapter:
-            yield folded(f"with the adapter {one_line(str(adapter))}", _INDENT)
+            yield wrap(f"with the adapter {one_line(str(adapter))}", _INDENT)
         if verdict is not None:
-            yield folded(f"tried here: {verdict.line}", _INDENT)
+            yield wrap(f"tried here: {verdict.line}", _INDENT)
     else:
-        yield folded(f"{format_size(model.size_bytes)} · not usable: {model.problem}", _INDENT)
+        yield wrap(f"{format_size(model.size_bytes)} · not usable: {model.problem}", _INDENT)
     yield f"{_INDENT}{one_line(str(model.path))}"
 
 

@@ -1,6 +1,6 @@
-"""What is printed, and where: data on standard output, words to the person on standard error.
+"""Standard output for data, standard error for messages.
 
-Text of books and models is data (design D10): no control character of it reaches a terminal.
+Text of books and models may contain control characters; none of them reaches a terminal.
 """
 
 import contextlib
@@ -9,32 +9,47 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import Any
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+from gistread.errors import GistreadError
+
+# Control characters other than tab and newline, line separators, bidirectional controls, surrogates.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LEAST_COLUMNS = 40
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_quiet = False
 
 
-def prepare_streams() -> None:
-    """A character that the terminal's encoding lacks becomes a question mark, never an error."""
+class OutputError(GistreadError):
+    """Standard output cannot be written to. The message is empty if its reader has closed it."""
+
+
+def prepare_streams(*, quiet: bool = False) -> None:
+    """Replace characters that the terminal's encoding lacks; `quiet` suppresses messages other than errors."""
+    global _quiet
+    _quiet = quiet
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
-def harmless(text: str) -> str:
-    """The text without what a terminal would obey."""
-    return _CONTROL.sub("\ufffd", text)
+def is_quiet() -> bool:
+    return _quiet
 
 
-def one_line(text: str) -> str:
-    """The name of a file, which may have line breaks in it, as a part of a line."""
-    return harmless(text).replace("\n", "\ufffd")
+def sanitize(text: str) -> str:
+    """Replace characters that a terminal would obey with U+FFFD."""
+    return _UNSAFE.sub("\ufffd", text)
 
 
-def folded(text: str, indent: str = "") -> str:
-    """A line for people, in as many as their terminal needs; one line where none of them reads it."""
+def one_line(text: object) -> str:
+    """Text for part of a line; file names may contain line breaks."""
+    return sanitize(str(text)).replace("\n", "\ufffd")
+
+
+def wrap(text: str, indent: str = "") -> str:
+    """Wrap a line to the terminal's width; a single line if standard output is no terminal."""
     if not sys.stdout.isatty():
         return f"{indent}{text}"
     columns = max(_LEAST_COLUMNS, shutil.get_terminal_size().columns)
@@ -43,24 +58,46 @@ def folded(text: str, indent: str = "") -> str:
 
 
 def write(text: str, end: str = "\n") -> None:
-    """Data for people, on standard output."""
-    print(harmless(text), end=end, flush=True)
+    """Print text on standard output. Raises OutputError."""
+    with _output_errors():
+        print(sanitize(text), end=end, flush=True)
 
 
 def write_json(document: Any) -> None:
-    """Data for programs: one line, always UTF-8, whatever the locale."""
+    """Print one line of JSON, in UTF-8 whatever the locale. Raises OutputError."""
     import orjson
 
     try:
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError:  # a file's name may have bytes that are no UTF-8
+    except TypeError:  # A file name may have bytes that are not UTF-8.
         line = orjson.dumps(_without_surrogates(document), option=orjson.OPT_APPEND_NEWLINE)
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
+    write_bytes(line)
+
+
+def write_bytes(data: bytes) -> None:
+    """Write to standard output unchanged. Raises OutputError."""
+    with _output_errors():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def flush() -> None:
+    """Flush standard output. Raises OutputError."""
+    with _output_errors():
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise OutputError("") from error
+    except OSError as error:
+        raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
 
 
 def _without_surrogates(value: Any) -> Any:
-    """A document as it is, with U+FFFD for what UTF-8 lacks."""
     if isinstance(value, str):
         return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -69,15 +106,16 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def say(text: str) -> None:
-    """A line to the person, on standard error."""
-    _to_person(sys.stderr, text)
+    """Print a message on standard error, unless quiet."""
+    if not _quiet:
+        _print_message(text)
 
 
 def fail(text: str) -> None:
-    """Why nothing comes of it."""
-    _to_person(sys.stderr, f"gistread: {text}")
+    """Print an error on standard error."""
+    _print_message(f"gistread: {text}")
 
 
-def _to_person(stream: TextIO, text: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        print(harmless(text), file=stream, flush=True)
+def _print_message(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(sanitize(text), file=sys.stderr, flush=True)

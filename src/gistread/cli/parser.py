@@ -5,6 +5,7 @@ A first word that is not a command is a book. A book named like a command is ope
 
 import argparse
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +13,23 @@ from typing import NoReturn
 
 from gistread import __version__
 from gistread.cli import arguments
+from gistread.cli.output import write
 from gistread.errors import UsageError
 from gistread.readers.registry import METHODS
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors as UsageError."""
+    """Reports errors as UsageError, with the closest option for one that does not exist."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See `{self.prog} --help`.")
+        hint = f"See `{self.prog} --help`."
+        if unknown := re.match(r"unrecognized arguments: (?:[^-]\S* )*(-[^\s=]+)", message):
+            near = difflib.get_close_matches(unknown[1], _options(self), n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"{hint} Put -- before a name that begins with a dash."
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        write(message, end="")  # argparse would ignore a full disk.
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +42,18 @@ class _Command:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line (without the program's name); `command` is the name of the module to run.
+    """Parse a command line (without the program's name). `command` is the command, `module` holds its `run`.
 
     Raises UsageError, or SystemExit after `--help` and `--version`.
     """
+    argv = _command_first(argv)
     name = argv[0] if argv and argv[0] in _COMMANDS else ""
     if name:
         parser, command = _command_parser(name), _COMMANDS[name]
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
+        elif "--" in argv:  # Python's intermixed parsing loses it.
+            parsed = parser.parse_args(argv[1:])
         else:  # Names may stand on both sides of an option: `series FILE --add BOOK`.
             parsed = parser.parse_intermixed_args(argv[1:])
     else:
@@ -51,6 +63,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         arguments.add_book(parser, optional=True)
         parsed = parser.parse_args(argv)
     parsed.command = name or "read"
+    parsed.module = "read" if name in ("", "sample", "last") else name
     return parsed
 
 
@@ -69,6 +82,34 @@ def whole_parser() -> argparse.ArgumentParser:
         )
         command.add_arguments(sub)
     return parser
+
+
+def _command_first(argv: Sequence[str]) -> Sequence[str]:
+    """The same in one form: options stand behind the command, `help` and `version` are options."""
+    match argv:
+        case ["help", *words]:
+            return [*words, "--help"]
+        case ["version"]:
+            return ["--version"]
+    with_value = {
+        name for action in _main_parser("")._actions if action.nargs is None for name in action.option_strings
+    }
+    at = 0
+    while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
+        at += 2 if argv[at] in with_value else 1
+    if at < len(argv) and argv[at] in _COMMANDS:
+        return [argv[at], *argv[:at], *argv[at + 1 :]]
+    return argv
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a parser and its subparsers."""
+    names: set[str] = set()
+    for action in parser._actions:
+        names.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            names.update(*map(_options, action.choices.values()))
+    return names
 
 
 def _with_action(words: Sequence[str], default: str) -> Sequence[str]:
@@ -98,7 +139,7 @@ def _main_parser(epilog: str) -> _Parser:
         epilog,
     )
     parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
-    parser.add_argument("--version", action="version", version=f"gistread {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"gistread {__version__}")
     arguments.add_screen(parser)
     return parser
 
@@ -116,7 +157,7 @@ def _parser(program: str, description: str, epilog: str) -> _Parser:
 def _command_list() -> str:
     width = max(map(len, _COMMANDS)) + 2
     lines = "\n".join(f"  {name:{width}}{command.summary}" for name, command in _COMMANDS.items())
-    hint = "See `gistread COMMAND --help`. To open a book named like a command: gistread ./index"
+    hint = "See `gistread help COMMAND`. To open a book named like a command: gistread ./index"
     return f"commands:\n{lines}\n\n{hint}\n\n"
 
 

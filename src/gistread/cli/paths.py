@@ -1,4 +1,4 @@
-"""`gistread paths`: every place where something is kept."""
+"""`gistread paths`: where gistread keeps its files."""
 
 import argparse
 
@@ -12,14 +12,19 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     places = {
         "config_file": paths.config_file,
         "themes": paths.user_themes,
+        "presets": paths.user_presets,
         "own_models": paths.own_models,
         "models": paths.models,
         "books": paths.books,
+        "marks": paths.marks,
         "library": paths.library,
+        "reading_speed": paths.reading_speed,
         "memories": paths.memories,
         "texts": paths.texts,
         "weights": paths.weights,
+        "snapshots": paths.snapshots,
         "measurements": paths.measurements,
+        "check_results": paths.check_results,
         "log_file": paths.log_file,
         "worker_log": paths.worker_log,
     }

@@ -1,7 +1,4 @@
-"""One line on the terminal that tells what the model is doing, redrawn in place; on anything else nothing.
-
-What is said is made of an engine's state and a memory; where they come from, this does not know.
-"""
+"""The progress line on standard error, and the texts for it."""
 
 import shutil
 import sys
@@ -9,7 +6,7 @@ import time
 from types import TracebackType
 from typing import Self, TextIO
 
-from gistread.cli.output import harmless, say
+from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
 from gistread.memory.model import GistMemory
 from gistread.units import format_duration
@@ -19,28 +16,28 @@ _BAR_COLUMNS = 24
 
 
 class ProgressLine:
-    """Owns the last line of standard error, as long as that is a terminal."""
+    """The last line of standard error, redrawn in place; draws nothing if that is no terminal or output is quiet."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
+        self._live = self._stream.isatty() and not is_quiet()
         self._drawn_at = 0.0
         self._shown = ""
 
     def show(self, text: str) -> None:
-        """Draw this in place of the last; at most ten times a second."""
+        """Replace the line, at most ten times a second."""
         now = time.monotonic()
         if not self._live or text == self._shown or now - self._drawn_at < _REDRAWN_EVERY_S:
             return
         columns = shutil.get_terminal_size().columns
-        # Never the last column: some terminals wrap there, and the line could not be redrawn.
-        line = harmless(text).replace("\n", " ")[: columns - 1]
+        # Some terminals wrap at the last column, and the line could not be redrawn.
+        line = sanitize(text).replace("\n", " ")[: columns - 1]
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
         self._drawn_at, self._shown = now, text
 
     def say(self, text: str) -> None:
-        """A lasting line above."""
+        """Print a message above the line."""
         self.clear()
         say(text)
 
@@ -69,12 +66,12 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
     if left_s is not None:
         parts.append(f"{format_duration(left_s)} left")
     if state.notice and state.phase is Phase.IDLE:
-        return " · ".join((state.notice, *parts))  # Why it does not go on; the line may be short.
+        return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
     return f"{bar(share)}  {' · '.join(parts)}"
 
 
 def bar(share: float) -> str:
-    """`━━━━────`: how much of something is done, from 0 to 1."""
+    """`━━━━────` for a share from 0 to 1."""
     filled = round(share * _BAR_COLUMNS)
     return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}"
 
@@ -85,7 +82,7 @@ def making_line(what: str, done: int, total: int, left_s: float) -> str:
 
 
 def engine_line(state: EngineState, model: str) -> str:
-    """What the engine does apart from reading: loads, reads a prompt, answers."""
+    """What the engine is doing, such as `reading the prompt 40%`; empty if idle."""
     share = "" if state.fraction is None else f" {state.fraction:.0%}"
     match state.phase:
         case Phase.LOADING:
@@ -98,7 +95,7 @@ def engine_line(state: EngineState, model: str) -> str:
 
 
 def at_work(info: EngineInfo) -> str:
-    """Which model, and whether it is this machine that has the work."""
+    """The model, and whether it runs on this machine."""
     return info.name if info.is_remote else f"{info.name} on this machine"
 
 

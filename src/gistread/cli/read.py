@@ -1,4 +1,4 @@
-"""`gistread [BOOK]`: the screen, with a book or with the library."""
+"""The commands that open the screen: `gistread [BOOK]`, `gistread sample` and `gistread last`."""
 
 import argparse
 import os
@@ -6,50 +6,94 @@ import sys
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.book.open import open_file
 from gistread.cli.opening import STANDARD_INPUT, open_named, settings
-from gistread.errors import ExitStatus, UsageError
+from gistread.cli.output import say
+from gistread.config import Config
+from gistread.errors import BookError, ExitStatus, UsageError
 from gistread.paths import default_paths
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    piped = arguments.book == STANDARD_INPUT
-    return open_screen(Path(arguments.book) if arguments.book and not piped else None, arguments, piped=piped)
-
-
-def open_screen(path: Path | None, arguments: argparse.Namespace, *, piped: bool = False) -> ExitStatus:
-    """Run the screen to its end: on a file, on what is `piped` in, or on the library.
-
-    Raises UsageError where there is no terminal to draw on, BookError for a book that cannot be read.
-    """
-    if not _served() and (not sys.stdout.isatty() or not (piped or sys.stdin.isatty())):
-        raise _no_terminal()
-    config = settings(arguments)
-    book: Path | Book | None = path
-    if piped:
+    config, model = settings(arguments), arguments.model or ""
+    match arguments.command:
+        case "sample":
+            return _sample(config, model)
+        case "last":
+            return _open_screen(_last_book(), config, model)
+    if arguments.book == STANDARD_INPUT:
+        _check_terminal(piped=True)
         book = open_named(STANDARD_INPUT)
-        _take_keys_from_terminal()
+        _read_keys_from_terminal()
+        return _open_screen(book, config, model, piped=True)
+    return _open_screen(Path(arguments.book) if arguments.book else None, config, model)
+
+
+def _open_screen(book: Path | Book | None, config: Config, model: str, *, piped: bool = False) -> ExitStatus:
+    """Run the screen on a book, or on the library if None. Raises UsageError without a terminal, BookError."""
+    _check_terminal(piped=piped)
+    if isinstance(book, Path):
+        open_file(book).close()
     from gistread.tui.app import run as run_screen
 
-    return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=arguments.model or ""))
+    return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=model))
 
 
-def _served() -> bool:
-    """Whether a browser stands in for the terminal (`gistread serve`)."""
-    return bool(os.environ.get("TEXTUAL_DRIVER"))
+def _sample(config: Config, model: str) -> ExitStatus:
+    from gistread.engine.model_search import starter_path
+    from gistread.engine.models import STARTER
+    from gistread.sample import story_path
+
+    if not model and not config.model and starter_path() is not None:
+        model = STARTER
+    return _open_screen(story_path(), config, model)
 
 
-def _take_keys_from_terminal() -> None:
-    """Standard input has given the book to its end; from now on it is the keyboard."""
+def _last_book() -> Path:
+    """The book read last. Raises BookError if there is none or its file cannot be found."""
+    from gistread.library.catalogue import Catalogue
+    from gistread.library.entries import list_entries
+    from gistread.library.finding import find_moved
+    from gistread.user_data import UserData
+
+    paths = default_paths()
+    catalogue = Catalogue(paths.library)
+    entries, problem = list_entries(UserData(paths.books), catalogue)
+    last = next((entry for entry in entries if entry.was_opened and entry.path is not None), None)
+    if last is None or last.path is None:
+        raise BookError(problem or "No books yet.", "Open one with `gistread BOOK`, or the sample: `gistread sample`.")
+    if not last.missing:
+        return last.path
+    moved = find_moved(last, () if problem else catalogue.read().folders)
+    if moved is None:
+        raise BookError(
+            f"{last.title} is no longer at {last.path}.",
+            "Open it at its new path to keep its position and marks, or choose another book with `gistread`.",
+        )
+    say(f"{last.title} has moved to {moved.path}.")
+    return moved.path
+
+
+def _check_terminal(*, piped: bool) -> None:
+    if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
+        return
+    if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
+        raise _no_terminal("gistread needs a terminal for its screen, and this is none.")
+    if os.environ.get("TERM") == "dumb":
+        raise _no_terminal("gistread cannot draw its screen on a terminal with TERM=dumb.")
+
+
+def _read_keys_from_terminal() -> None:
+    """Replace standard input, which was the book, by the terminal."""
     try:
         terminal = os.open(os.ctermid(), os.O_RDONLY)
     except (OSError, AttributeError):
-        raise _no_terminal() from None
+        raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
     os.dup2(terminal, sys.stdin.fileno())
     os.close(terminal)
 
 
-def _no_terminal() -> UsageError:
+def _no_terminal(message: str) -> UsageError:
     return UsageError(
-        "gistread needs a terminal for its screen, and there is none here.",
-        "`gistread index BOOK`, `gistread ask BOOK QUESTION` and `gistread pages BOOK` work without.",
+        message, "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread pages BOOK`."
     )

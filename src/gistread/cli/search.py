@@ -1,4 +1,4 @@
-"""`gistread search BOOK WORDS`: where words stand in a book. Needs no model."""
+"""`gistread search BOOK WORDS`: search a book."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from gistread.cli.json_output import Json
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
-from gistread.search.book_search import BookSearch, SearchHits, SearchMode
+from gistread.search.book_search import BookSearch, SearchMode
 
 _AROUND = 60
 """Characters of context on each side of a hit."""
@@ -16,26 +16,25 @@ _AROUND = 60
 def run(arguments: argparse.Namespace) -> ExitStatus:
     words = " ".join(arguments.words)
     if not words.strip():
-        raise UsageError("There are no words to search for.")
+        raise UsageError("No words to search for.")
     book = open_named(arguments.book)
     mode = SearchMode.REGEX if arguments.regex else SearchMode.RANKED if arguments.ranked else SearchMode.EXACT
     hits = BookSearch(book).find(words, mode, whole_words=arguments.whole_words)
-    shown = range(min(len(hits), arguments.limit or len(hits)))
+    shown = [_document(book, *hits.span(index)) for index in range(min(len(hits), arguments.limit or len(hits)))]
     if arguments.json:
-        write_json({"hits": [_document(book, hits, index) for index in shown]})
+        write_json({"hits": shown})
     else:
-        for index in shown:
-            write(_line(book, hits, index))
+        for hit in shown:
+            write(_text(book, hit))
     if not len(hits):
         say(f"{words!r} is not in {book.title or 'the book'}.")
         return ExitStatus.FAILED
     if len(shown) < len(hits):
-        say(f"{len(shown)} of {len(hits)} hits are shown.")
+        say(f"Showing {len(shown)} of {len(hits)} hits.")
     return ExitStatus.DONE
 
 
-def _document(book: Book, hits: SearchHits, index: int) -> Json:
-    start, end = hits.span(index)
+def _document(book: Book, start: int, end: int) -> Json:
     before, after = _context(book, start, end)
     return {
         "start": start,
@@ -47,16 +46,15 @@ def _document(book: Book, hits: SearchHits, index: int) -> Json:
     }
 
 
-def _line(book: Book, hits: SearchHits, index: int) -> str:
-    start, end = hits.span(index)
-    before, after = _context(book, start, end)
-    chapter = book.chapter_title(start)
-    place = f"{start}–{end}  {start / max(1, len(book.text)):>3.0%}" + (f"  {chapter}" if chapter else "")
-    return f"{place}\n   {' '.join(f'{before}[{book.text[start:end]}]{after}'.split())}\n"
+def _text(book: Book, hit: Json) -> str:
+    place = f"{hit['start']}–{hit['end']}  {hit['start'] / max(1, len(book.text)):>3.0%}"
+    chapter = f"  {hit['chapter']}" if hit["chapter"] else ""
+    quote = f"{hit['before']}[{hit['text']}]{hit['after']}"
+    return f"{place}{chapter}\n   {' '.join(quote.split())}\n"
 
 
 def _context(book: Book, start: int, end: int) -> tuple[str, str]:
-    """What stands before and after, in the same paragraphs and in whole words."""
+    """Text before and after a hit, within its paragraphs and in whole words."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
     last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)

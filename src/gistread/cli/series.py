@@ -1,4 +1,4 @@
-"""`gistread series FILE BOOK…`: several books as one, in a small file that opens like a book; or what is in it."""
+"""`gistread series FILE BOOK…`: combine books into a series file, which opens like a book, or show one."""
 
 import argparse
 from pathlib import Path
@@ -9,6 +9,7 @@ from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.json_output import Json
 from gistread.cli.loading import memory_store
 from gistread.cli.output import say, write, write_json
+from gistread.cli.progress import counted
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
 from gistread.library.adding import add_file
 from gistread.library.catalogue import Catalogue
@@ -21,42 +22,36 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     path = Path(arguments.file)
     if path.suffix.lower() != SERIES_SUFFIX:
         raise UsageError(
-            f"{path} is no name for a series: it is to end with {SERIES_SUFFIX}.",
-            "As in: gistread series saga.series one.epub two.epub",
+            f"The name of a series file must end in {SERIES_SUFFIX}: {path}",
+            "Example: gistread series saga.series one.epub two.epub",
         )
     book = _write(path, arguments) if arguments.books else open_cached(path, default_paths().texts)
     if not book.volumes:
-        raise BookError(f"{path} is a book, not a series.", "Give the name of a new file for the series.")
+        raise BookError(f"{path} is a book, not a series.", "Choose a new file name for the series.")
     if arguments.json:
         write_json(_document(path, book))
         return ExitStatus.DONE
-    volumes = f"{len(book.volumes)} volume{'' if len(book.volumes) == 1 else 's'}"
-    words = f"{volumes}, {book.words:,} words"
+    words = f"{counted(len(book.volumes), 'volume')}, {book.words:,} words"
     write(" · ".join(filter(None, (book.title, ", ".join(book.authors), words))))
-    for number, volume in enumerate(book.volumes, start=1):
-        write(_line(book, number, volume))
+    for number, (volume, volume_book) in enumerate(zip(book.volumes, book.volume_books, strict=True), start=1):
+        facts = (volume.title, f"{volume_book.words:,} words", _read_by(volume_book))
+        write(f"{number:>3}  " + " · ".join(filter(None, facts)))
     return ExitStatus.DONE
 
 
 def _write(path: Path, arguments: argparse.Namespace) -> Book:
-    """Write the file, once every volume could be opened; the series. Raises GistreadError."""
+    """Write the series file once every volume has been opened. Raises GistreadError."""
     if path.exists() and not (arguments.add or arguments.force):
-        raise UsageError(f"There is a file {path} already.", "--add adds volumes to it, --force writes it anew.")
+        raise UsageError(f"{path} exists already.", "Use --add to add volumes, or --force to overwrite it.")
     volumes = [Path(book) for book in arguments.books]
-    texts, title, authors = default_paths().texts, arguments.title, arguments.author
-    book = write_series(path, volumes, texts, title=title, authors=authors, add=arguments.add and path.exists())
-    say(f"Written: {path}. It opens like any book, and volumes can be added, moved and taken out in it.")
+    add = arguments.add and path.exists()
+    book = write_series(path, volumes, default_paths().texts, title=arguments.title, authors=arguments.author, add=add)
+    say(f"Wrote {path}. Open it like any book; edit it to add, move or remove volumes.")
     try:
         add_file(Catalogue(default_paths().library), path)
     except StorageError as error:
-        say(f"Note: it is not in the library: {error.message}")
+        say(f"Note: not added to the library: {error.message}")
     return book
-
-
-def _line(book: Book, number: int, volume: Volume) -> str:
-    words = f"{book.volume_books[number - 1].words:,} words"
-    read = _read_by(book.volume_books[number - 1])
-    return f"{number:>3}  " + " · ".join(filter(None, (volume.title, words, read)))
 
 
 def _read_by(volume: Book) -> str:
@@ -64,7 +59,7 @@ def _read_by(volume: Book) -> str:
     if not headers:
         return ""
     share = headers[0].read_until / len(volume.text)
-    return f"{headers[0].model_name} read {'all' if headers[0].complete else percent(share)}"
+    return f"{headers[0].model_name} has read {'all of it' if headers[0].complete else percent(share)}"
 
 
 def _document(path: Path, book: Book) -> Json:
@@ -74,15 +69,16 @@ def _document(path: Path, book: Book) -> Json:
         "authors": list(book.authors),
         "sha256": book.sha256,
         "words": book.words,
-        "volumes": [
-            {
-                "title": volume.title,
-                "sha256": alone.sha256,
-                "words": alone.words,
-                "heading": volume.heading,
-                "start": volume.start,
-                "end": volume.end,
-            }
-            for volume, alone in zip(book.volumes, book.volume_books, strict=True)
-        ],
+        "volumes": [_volume_document(*volume) for volume in zip(book.volumes, book.volume_books, strict=True)],
+    }
+
+
+def _volume_document(volume: Volume, book: Book) -> Json:
+    return {
+        "title": volume.title,
+        "sha256": book.sha256,
+        "words": book.words,
+        "heading": volume.heading,
+        "start": volume.start,
+        "end": volume.end,
     }

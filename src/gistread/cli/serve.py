@@ -1,10 +1,11 @@
-"""`gistread serve [BOOK]`: the screens in a browser, on this machine alone unless told otherwise."""
+"""`gistread serve [BOOK]`: gistread in a browser."""
 
 import argparse
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from gistread.book.open import open_file
 from gistread.cli.opening import STANDARD_INPUT
 from gistread.cli.output import say
 from gistread.errors import ExitStatus, UsageError
@@ -20,34 +21,33 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
     if not is_loopback(arguments.host):
         say(
-            f"Warning: on {arguments.host} other machines can reach this, and nothing is encrypted. "
-            "Whoever has the address below can read your files."
+            f"Warning: other machines can reach {arguments.host}, and nothing is encrypted. "
+            "Anyone with the address below can read your files."
         )
-    serve(_command(arguments), arguments.host, arguments.port, _tell)
+    serve(_screen_command(arguments), arguments.host, arguments.port, _show_address)
     return ExitStatus.DONE
 
 
-def _command(arguments: argparse.Namespace) -> list[str]:
-    """What each page that is opened runs. Raises UsageError, BookError before anything is served."""
+def _screen_command(arguments: argparse.Namespace) -> list[str]:
+    """The command that each browser page runs. Raises UsageError, BookError."""
+    options = {
+        "--model": arguments.model,
+        "--asking-model": arguments.asking_model,
+        "--embedding-model": arguments.embedding_model,
+        "--context": arguments.context,
+    }
     words = [sys.executable, "-m", "gistread"]
+    for option, value in options.items():
+        if value:
+            words += [option, str(value)]
     if arguments.book == STANDARD_INPUT:
-        raise UsageError("Standard input can be read once, but a page may be opened again.", "Name a file.")
-    if arguments.model:
-        words += ["--model", arguments.model]
-    if arguments.asking_model:
-        words += ["--asking-model", arguments.asking_model]
-    if arguments.embedding_model:
-        words += ["--embedding-model", arguments.embedding_model]
-    if arguments.context:
-        words += ["--context", str(arguments.context)]
+        raise UsageError("A browser page cannot read standard input.", "Name a file.")
     if arguments.book:
-        from gistread.book.open import open_file
-
         open_file(Path(arguments.book)).close()
         words += ["--", str(Path(arguments.book).absolute())]
     return words
 
 
-def _tell(address: str) -> None:
+def _show_address(address: str) -> None:
     say(f"gistread is at {address}")
-    say("Ctrl+C ends it.")
+    say("Press Ctrl+C to stop.")

@@ -54,9 +54,7 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote.address import named_fingerprint
-
-SNAPSHOTS = "snapshots"
-"""Folder of the prompt cache files within the cache."""
+from gistread.paths import SNAPSHOTS
 
 
 class LlamaEngine:
