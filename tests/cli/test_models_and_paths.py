@@ -94,7 +94,7 @@ def test_a_file_of_any_name_is_a_line_of_the_list_and_valid_json(run: Run, tiny:
     used = load_config(default_paths().config_file).model
     lines = run("models").out.splitlines()
     assert len(lines) == 3
-    assert "not usable: its path has line breaks" in lines[1]
+    assert "not usable: its path contains line breaks" in lines[1]
     problems = [model["problem"] for model in run("models", "--json").json["models"]]
     assert ["line breaks" in problem for problem in problems] == [True]
     assert run("models", "use", name.removesuffix(".gguf")).status == ExitStatus.ENGINE
