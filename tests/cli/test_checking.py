@@ -59,7 +59,7 @@ def test_a_real_model_is_tried_and_it_is_kept(run: Run, tiny: Path) -> None:
     assert "choices" in ran.out
     assert "gists    0 of 2 its own" in ran.out
     assert "tried    in" in ran.out
-    assert "tried here: gists will be extractive" in run("models", "list").out
+    assert "checked: gists will be extractive" in run("models", "list").out
     assert run("doctor", "--model", tiny, "--json").json["verdict"]["worth"] == "extractive"
     again = run("models", "check", tiny)
     assert "tried    before; `--again` tries it anew" in again.out

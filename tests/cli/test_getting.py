@@ -61,7 +61,7 @@ def write_catalogue(gguf: bytes, **changes: object) -> None:
 
 def machine(monkeypatch: pytest.MonkeyPatch, free_gb: float, gpu_gb: float = 0, cores: int = 4) -> None:
     here = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
-    monkeypatch.setattr("gistread.cli.fetching.this_machine", lambda: here)
+    monkeypatch.setattr("gistread.cli.model_download.this_machine", lambda: here)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_get_shows_what_comes_and_puts_it_in_its_place(run: Run, hub: FaultyServ
         assert said in ran.err
     assert ran.out == ""
     assert "tiny" in run("models", "list").out
-    assert "here already" in run("models", "get", "tiny", "--yes").err
+    assert "already here" in run("models", "get", "tiny", "--yes").err
 
 
 def test_get_as_json(run: Run, hub: FaultyServer, gguf: bytes) -> None:
@@ -242,11 +242,11 @@ def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, gguf:
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=30)
     assert running.returncode == ExitStatus.INTERRUPTED
-    assert "`gistread models get tiny` goes on from there" in err
+    assert "Run `gistread models get tiny` to resume" in err
     here = (default_paths().models / "tiny.gguf.part").stat().st_size
     assert 20_000 < here < len(gguf)
     hub.always = None
-    assert "tiny is begun, " in run("models").err
+    assert "resume with `gistread models get tiny`" in run("models").err
     assert "of which" in run("models", "get", "tiny", "--yes").err
     assert hub.gets()[-1].first == here
 

@@ -69,7 +69,7 @@ def test_list_looks_into_folders_it_is_given(run: Run, tiny: Path, tmp_path: Pat
 
 
 def test_list_shows_what_fits_before_what_does_not(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gistread.cli.model_list.free_for_models", lambda: 60_000_000)
+    monkeypatch.setattr("gistread.cli.models.free_for_models", lambda: 60_000_000)
     gguf(tiny.with_name("a-large.gguf"), weights=10_000_000)
     gguf(tiny.with_name("a-vectors.gguf"), "bert")
     gguf(tiny.with_name("a-part.gguf"), "clip")

@@ -13,7 +13,7 @@ from random import Random
 
 import orjson
 
-from gistread.cli.model_list import models_document
+from gistread.cli.models import models_document
 from gistread.engine.llama.gguf import read_header, read_values
 from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
 from gistread.engine.model_files import availability_of, describe, memory_fit_of

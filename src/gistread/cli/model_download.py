@@ -1,0 +1,166 @@
+"""`gistread models catalogue` and `get`: list downloadable models, and download one after asking."""
+
+import asyncio
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.json_output import Json
+from gistread.cli.output import say, wrap, write, write_json
+from gistread.cli.progress import ProgressLine, bar
+from gistread.config import save_setting
+from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
+from gistread.engine.embedding_models import makes_vectors
+from gistread.engine.fetching.network import Network, network_of
+from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan
+from gistread.engine.fetching.progress import Progress
+from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend
+from gistread.engine.this_machine import this_machine
+from gistread.errors import UsageError
+from gistread.paths import default_paths
+from gistread.units import format_size
+
+
+def show_catalogue(*, json: bool) -> None:
+    """Print the models of the catalogue, the recommended one first."""
+    paths = default_paths()
+    catalogue, machine = read_catalogue(paths.own_models), this_machine()
+    best = recommend(catalogue.entries, machine)
+    entries = sorted(catalogue.entries, key=lambda entry: best is None or entry != best.entry)
+    if json:
+        models = [_entry_document(entry, machine, best, paths.models) for entry in entries]
+        write_json({"dated": catalogue.dated.isoformat(), "models": models})
+        return
+    for entry in entries:
+        write(_entry_text(entry, machine, best, paths.models))
+    say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model; add your own to {paths.own_models}.")
+    if best is None:
+        say("None of them fits in free memory. The starter does: python3 -m pip install 'gistread[starter]'")
+
+
+def download(model: str | None, *, yes: bool, use: bool, json: bool) -> None:
+    """Download a model, or the recommended one, after asking unless `yes`. Raises GistreadError."""
+    paths, network = default_paths(), network_of()
+    catalogue = read_catalogue(paths.own_models)
+    plan = run_until_interrupted(make_plan(model or _recommended(catalogue), catalogue, network))
+    check_disk(plan, paths.models)
+    _confirm(plan, paths.models, yes=yes)
+    got = run_until_interrupted(_download(plan, paths.models, network))
+    setting = "embedding_model" if makes_vectors(read_header(got.path)) else "model"
+    if use:
+        save_setting(paths.config_file, setting, str(got.path))
+    if json:
+        write_json(_download_document(plan, got, used=use))
+        return
+    say(f"{plan.name} is {'already here' if got.was_here else 'saved'}: {got.path}")
+    if not got.was_here:
+        say(_checksum_text(got))
+    role = "embedding model" if setting == "embedding_model" else "model"
+    if use:
+        say(f"It is now the default {role}.")
+    else:
+        option = " --for embedding" if setting == "embedding_model" else ""
+        name = shlex.quote(got.path.stem.partition("-00001-of-")[0])
+        say(f"To make it the default {role}: gistread models use{option} {name}")
+
+
+def _recommended(catalogue: Catalogue) -> str:
+    best = recommend(catalogue.entries, this_machine())
+    if best is None:
+        raise UsageError(
+            "No model of the catalogue fits in free memory.",
+            "Name one to download it anyway; `gistread models catalogue` lists them.",
+        )
+    say(f"{best.entry.name}: {best.reason}.")
+    return best.entry.name
+
+
+def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
+    """Show the size, licence and source, and ask unless `yes`. Raises InterruptError, UsageError."""
+    say(plan.name)
+    for line in plan_lines(plan, folder):
+        say(f"  {line}")
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("Cannot ask for consent: standard input is no terminal.", "Use --yes to agree beforehand.")
+    sys.stderr.write(f"Download it{' under this licence' if plan.licence else ', whatever its licence is'}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise InterruptError("Nothing was downloaded.")
+
+
+async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
+    done_bytes = 0
+    last_notice = ""
+    with ProgressLine() as line:
+
+        def show(progress: Progress, number: int, count: int) -> None:
+            nonlocal done_bytes, last_notice
+            done_bytes = progress.done_bytes
+            notice = progress.notice.partition("; again")[0]
+            if notice and notice != last_notice:
+                line.say(f"{notice[0].upper()}{notice[1:]}.")
+            last_notice = notice
+            line.show(f"{bar(share_of(progress))}  {progress_text(progress, number, count)}")
+
+        try:
+            return await get(plan, folder, network, show)
+        except asyncio.CancelledError:
+            line.clear()
+            total = f" of {format_size(plan.size_bytes)}" if plan.size_bytes is not None else ""
+            raise InterruptError(
+                f"Stopped at {format_size(done_bytes)}{total}; it is kept in {folder}.",
+                f"Run `gistread models get {shlex.quote(plan.spec)}` to resume.",
+            ) from None
+
+
+def _checksum_text(got: FetchedModel) -> str:
+    sums = got.sha256[0] if len(got.sha256) == 1 else f"of {len(got.sha256)} files"
+    checked = {
+        "catalogue": "matches the catalogue",
+        "hub": "matches the hub",
+        "": "nothing to compare it with",
+    }
+    return f"SHA-256 {sums}: {checked[got.checksum_source]}."
+
+
+def _entry_text(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> str:
+    recommended = f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
+    downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
+    facts = (" · ".join(entry_facts(entry)), fit_text(entry, machine), downloaded, entry.good_for)
+    lines = [wrap(f"{entry.name}{recommended}"), *(wrap(fact, "    ") for fact in facts if fact)]
+    return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
+
+
+def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path) -> Json:
+    fit = estimate_fit(entry, machine)
+    recommended = best is not None and best.entry == entry
+    return {
+        **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
+        "here": (folder / Path(entry.file).name).exists(),
+        "fits": None if fit is None else fit.place != "nowhere",
+        "place": fit and fit.place,
+        "window_tokens": fit and fit.context_tokens,
+        "needed_bytes": needed_bytes(entry) or None,
+        "recommended": recommended,
+        "reason": best.reason if best is not None and recommended else "",
+    }
+
+
+def _download_document(plan: Plan, got: FetchedModel, *, used: bool) -> Json:
+    return {
+        "name": plan.name,
+        "path": str(got.path),
+        "size": got.size_bytes,
+        "sha256": list(got.sha256),
+        "checked_against": got.checksum_source or None,
+        "from": plan.host,
+        "licence": plan.licence,
+        "was_here": got.was_here,
+        "used": used,
+    }
