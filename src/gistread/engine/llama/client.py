@@ -122,7 +122,7 @@ class LlamaEngine:
         return EngineInfo(
             name=header.name,
             fingerprint=header.fingerprint,
-            aliases=(named_fingerprint(self._path.name),),
+            aliases=() if self._adapter else (named_fingerprint(self._path.name),),
             context_tokens=chosen.loaded.context_tokens,
             device=chosen.loaded.device,
             parallel=chosen.measured.parallel,
