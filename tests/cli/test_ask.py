@@ -61,7 +61,7 @@ def test_a_question_with_options_is_answered_with_one_of_them(run: Run, indexed:
     assert (document["choice"], document["answer"]) in [(0, "nobody"), (1, "the keeper")]
     refused = run("ask", indexed, QUESTION, "--choice", "nobody")
     assert refused.status == ExitStatus.USAGE
-    assert "no options to choose from: nobody" in refused.err
+    assert "at least two different options" in refused.err
 
 
 def test_the_answer_is_data_and_the_steps_are_not(run: Run, indexed: Path) -> None:
@@ -162,4 +162,4 @@ def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(run: Run, ind
     engine._says = lambda _: "It was Napoleon."
     ran = run("ask", indexed, QUESTION, "--reader", "gistread")
     assert ran.out == "It was Napoleon.\n"
-    assert "The book does not bear this out." in ran.err
+    assert "Not supported by the book." in ran.err

@@ -58,7 +58,7 @@ def test_no_circles(text: str) -> None:
     [
         ("Ferrand stole the key.", True, ""),
         ("The book does not say.", False, ""),
-        ("It was Napoleon.", False, "The book does not bear this out."),
+        ("It was Napoleon.", False, "Not supported by the book."),
         ("", False, "The model gave no answer."),
     ],
 )

@@ -74,7 +74,7 @@ async def test_old_notes_make_way_and_that_is_said_and_no_prompt_is_longer_than_
         context_tokens=900,
     )
     events = await ask(fake, make_memory(40, 40))
-    assert any(isinstance(event, Noted) and "make way" in event.text for event in events)
+    assert any(isinstance(event, Noted) and "dropped" in event.text for event in events)
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
 
 

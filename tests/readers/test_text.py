@@ -9,9 +9,9 @@ from gistread.readers.text import describe
 @pytest.mark.parametrize(
     ("share", "words"),
     [
-        (0.0, "Nothing of the book's text is before the model."),
-        (0.004, "Less than 1% of the book's text is before the model."),
-        (0.25, "25% of the book's text is before the model."),
+        (0.0, "The model sees nothing of the book's text."),
+        (0.004, "The model sees less than 1% of the book's text."),
+        (0.25, "The model sees 25% of the book's text."),
         (1.0, ""),
         (None, ""),
     ],

@@ -9,6 +9,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import GAP, PASSAGE_WORDS, join, render, split_into_chunks
 from gistread.memory.passages import split_into_passages as cut_book
+from gistread.readers.book_text import beginning
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -21,7 +22,6 @@ from gistread.readers.events import (
     Unfit,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.passages import beginning
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine

@@ -109,7 +109,7 @@ async def test_it_is_said_how_many_pages_are_told_at_which_level() -> None:
     )
     assert describe_segments(pieces) == (
         "The memory is larger than the model's window: 2 pages by their own gist, 8 pages in 1 summary, "
-        "20 pages in 1 line. 1 of these are made of sentences of the gists, until the model makes them."
+        "20 pages in 1 line. 1 of these are sentences of the gists, until the model makes them."
     )
 
 

@@ -227,7 +227,7 @@ async def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(
         await until(pilot, lambda: "Napoleon" in text_of(app))
         assert "bear this out" not in text_of(app)
         reader.say(answered("It was Napoleon.", found=False))
-        await until(pilot, lambda: "The book does not bear this out." in text_of(app))
+        await until(pilot, lambda: "Not supported by the book." in text_of(app))
 
 
 async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:

@@ -1,5 +1,5 @@
-"""Readers: each one method of answering questions about a book, all with the same signature (`registry.py`).
+"""Readers: methods of answering questions about a book, all with the same signature (`registry.py`).
 
-A reader is handed a question, a memory and an engine, and speaks in events (design D7), the last of them
-`Answered`. The person beside it changes `Steering` at any time. Closing the generator stops it at once.
+A reader takes a question, a memory and an engine and yields events (design D7), the last of them `Answered`. The person
+may change `Steering` at any time. Closing the generator stops the reader at once.
 """

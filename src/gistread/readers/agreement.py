@@ -1,7 +1,7 @@
-"""Which short answers say the same: what members of a team, or several paths, are found to agree on.
+"""Decides which short answers agree, for the votes of paths and members.
 
-Compared without case, articles, punctuation and diacritics, and by their words: "the Wall Street Journal" is "The Wall
-Street Journal, New York", but Ferrand is not Martha. Knows no model.
+Answers are compared by their words, without case, articles, punctuation and diacritics: "the Wall Street Journal"
+agrees with "The Wall Street Journal, New York".
 """
 
 import re
@@ -13,13 +13,13 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(answer: str) -> frozenset[str]:
-    """What of an answer counts."""
+    """The words of an answer that count."""
     words = [folded(word) for word in _WORD.findall(answer.casefold())]
     return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)
 
 
 def agree(one: str, other: str) -> bool:
-    """Whether two answers say the same: all words of the shorter one are among the other's."""
+    """Whether all words of one answer are among the other's."""
     first, second = words_of(one), words_of(other)
     if not first or not second:
         return not first and not second
@@ -27,7 +27,7 @@ def agree(one: str, other: str) -> bool:
 
 
 def clusters(answers: Sequence[str]) -> list[list[int]]:
-    """Positions of answers that agree, the largest group first, of equals the one that was there first."""
+    """Positions of answers that agree, largest group first, then in order of appearance."""
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):
         home = next((group for group in groups if all(agree(answer, answers[at]) for at in group)), None)

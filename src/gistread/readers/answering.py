@@ -1,7 +1,7 @@
-"""The answer, whichever reader asks for it: in free text, streamed, ended when it turns in circles, and recognised as
-"the book does not say" where that is what it says; or, of a question with options, one of them.
+"""The last step of every reader: the answer from an `AnswerContext`.
 
-What stands before the model (`AnswerContext`) is the reader's affair; that it is counted, cited and told, is done here.
+Free answers are streamed, stopped when they loop, and recognised when they say that the book does not say. For a
+multiple-choice question the model chooses one of the options.
 """
 
 import re
@@ -19,82 +19,87 @@ from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
 
 SHORT_TOKENS = 40
-"""Of an answer in a few words."""
+"""Longest answer in a few words."""
 _STOP = ("\nQuestion:", "\n---", "\n(Page ")
-"""Where a model that goes on with the prompt instead of ending is stopped."""
+"""Stops a model that continues the prompt instead of ending."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is given from."""
+    """What an answer is based on."""
 
     text: str
-    """All of the book that stands in the prompt: its own words, gists, summaries, notes."""
+    """Everything of the book in the prompt: its own text, gists, summaries, notes."""
     compression_rate: float
     cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
-    """From answer and question to the places that carry the answer."""
+    """From answer and question to the places that support the answer."""
     seen: tuple[tuple[int, int], ...] = ()
     """See `Answered.seen`."""
     lookups: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
     usage: Usage = field(default=NO_USAGE)
-    """Of all that went before the answer."""
-    tells: bool = True
-    """False: nothing was found, so that whatever the model answers is made up."""
+    """Cost of everything before the answer."""
+    has_evidence: bool = True
+    """False: nothing was found, so any answer is made up."""
 
 
 def answer_prompt(
-    name: str, options: ReaderOptions, *, stable: int = 0, insisting: bool = False, **values: object
+    name: str, options: ReaderOptions, *, stable: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
-    """The prompt kept under `name`, with the task to answer freely or to choose. `stable`: see `Message`.
+    """The prompt `name` with the task to answer freely or to choose. `stable`: see `Message`.
 
-    `insisting`: without offering to say that the book does not say.
+    `must_answer`: do not offer to say that the book does not say.
     """
     if options.choices:
         task = "task_choice"
     elif name == "answer_closed":
         task = "task_answer_closed"
     else:
-        task = "task_answer_always" if insisting else "task_answer"
+        task = "task_answer_always" if must_answer else "task_answer"
     return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
 
 
+def user_prompt(name: str, **values: object) -> Prompt:
+    """The prompt `name` as the only message."""
+    return (Message("user", prompts.load(name).fill(**values)),)
+
+
 async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
-    """An answer in a few words, for a notebook or a leader, and what it cost; empty where it tells nothing."""
+    """An answer in a few words, empty if not found, and its cost."""
     said = await engine.complete(prompt, Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
     return "" if says_not_found(answer) else answer, said.usage
 
 
 async def answer_from(
-    basis: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+    context: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    """The answer to a question as events; the last is `Answered`. What was streamed before that is a draft."""
-    tokens = await engine.count(basis.text) if basis.text else 0
+    """The answer as events; the last is `Answered`, and what was streamed before is a draft."""
+    tokens = await engine.count(context.text) if context.text else 0
     said = _chosen(prompt, engine, options) if options.choices else _written(prompt, engine, options.answer_tokens)
     async with aclosing(said) as events:
         async for event in events:
             if not isinstance(event, _Said):
                 yield event
                 continue
-            found = event.found and basis.tells
+            found = event.found and context.has_evidence
             yield Answered(
                 answer=event.text,
                 found=found,
-                citations=basis.cite(event.text, without_options(question)) if found else (),
-                lookups=basis.lookups,
-                expanded=basis.expanded,
-                compression_rate=basis.compression_rate,
-                usage=basis.usage + event.usage,
+                citations=context.cite(event.text, without_options(question)) if found else (),
+                lookups=context.lookups,
+                expanded=context.expanded,
+                compression_rate=context.compression_rate,
+                usage=context.usage + event.usage,
                 choice=event.choice,
-                seen=basis.seen,
+                seen=context.seen,
                 context_tokens=tokens,
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The whole answer, cleaned."""
+    """The complete, cleaned answer."""
 
     text: str
     found: bool
@@ -137,7 +142,7 @@ async def _written(
 
 
 def is_looping(text: str) -> bool:
-    """Whether a text ends with the same piece again and again: three times, and for thirty characters."""
+    """Whether a text ends with the same piece at least three times and for thirty characters."""
     for length in range(1, min(160, len(text) // 3) + 1):
         times = max(3, -(-30 // length))
         if text.endswith(text[-length:] * times) and text[-length:].strip():
@@ -182,7 +187,7 @@ _IN_OTHER_LANGUAGES = (
 
 
 def says_not_found(answer: str) -> bool:
-    """Whether an answer is "the book does not say", in these or near words, or in another language."""
+    """Whether an answer means "the book does not say", also in other languages."""
     first = re.split(r"(?<=[.!?。！？])\s*", answer.strip(), maxsplit=1)[0]
     if _DOES_NOT_SAY.search(first):
         return True
@@ -191,14 +196,14 @@ def says_not_found(answer: str) -> bool:
 
 
 def not_found_note(answer: str, *, found: bool) -> str:
-    """What a person is told beside an answer that does not count as found, where it does not say so itself."""
+    """What a person is told about an answer not found in the book, unless the answer says so itself."""
     if found or says_not_found(answer):
         return ""
-    return "The book does not bear this out." if answer.strip() else "The model gave no answer."
+    return "Not supported by the book." if answer.strip() else "The model gave no answer."
 
 
 def adds_nothing(note: str) -> bool:
-    """Whether a note says that there is nothing to note, as the prompts for notes ask for it, or as an answer would."""
+    """Whether a note says that there is nothing to note."""
     return (
         says_not_found(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
     )

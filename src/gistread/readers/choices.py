@@ -1,7 +1,6 @@
-"""A question with options: how it is put, and what may be answered.
+"""Multiple-choice questions: the options follow the question as lettered lines (ReadAgent, Appendix E).
 
-The options stand under the question as lettered lines, from the first step of a reader to the last, as in ReadAgent's
-prompts (appendix E). The answer is one of the letters and nothing else (design D3).
+The answer is one of the letters and nothing else (design D3).
 """
 
 import string
@@ -13,18 +12,17 @@ LETTERS = string.ascii_uppercase
 
 
 def with_options(question: str, choices: Sequence[str]) -> str:
-    """The question in one line, each option in one more. Raises UsageError for options that are none."""
+    """The question in one line, each option in one more. Raises UsageError for invalid options."""
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
     if options and not (2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)):
         raise UsageError(
-            f"These are no options to choose from: {'; '.join(options)}.",
-            f"Between 2 and {len(LETTERS)} are needed, no two the same, none empty.",
+            "--choice needs at least two different options.", f"Give 2 to {len(LETTERS)}, none of them empty."
         )
     lines += [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]
     return "\n".join(lines)
 
 
 def without_options(question: str) -> str:
-    """The question as it was put, without its options: what nobody claims is no evidence of anything."""
+    """The question without its options, which are no evidence of anything."""
     return question.partition("\n")[0]

@@ -1,8 +1,8 @@
-"""The places in the book that an answer rests on, each checked against the text (design D9).
+"""Finds the sentences of the book that support an answer (design D9).
 
-A citation is a sentence of a page that stood before the model, sharing the words that matter with the answer
-and the question. Its quote is cut from the book at its offsets, so it cannot be invented. Page numbers that
-the model writes itself, `[7]`, count when that page was shown, and are removed when it was not.
+A citation is a sentence that was shown to the model and shares significant words with answer and question. Its quote
+is cut from the book, so it cannot be invented. Page references that the model writes, `[7]`, count if that page was
+shown and are removed if not.
 """
 
 import re
@@ -17,28 +17,28 @@ from gistread.memory.model import GistMemory, Page
 from gistread.readers.events import Citation
 from gistread.search.ranked import Ranker
 
-_MOST = 3
-_NEAR_THE_BEST = 0.6
-"""A further place is given when its score is at least this share of the best."""
+_MAX_CITATIONS = 3
+_MIN_SHARE_OF_BEST = 0.6
+"""Least score of a further citation, as a share of the best."""
 _PAGES_SEARCHED = 3
-"""With no page open, the pages whose text is nearest to the answer."""
+"""Pages nearest to the answer that are searched when none was open."""
 _REFERENCE = re.compile(r"\s*\[(?:pages?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Sentence:
     page: int
     start: int
     end: int
 
 
 def written_references(answer: str) -> list[int]:
-    """Page numbers in brackets, in the order in which they are written."""
+    """Page numbers in brackets, in the order written."""
     return [int(number) for found in _REFERENCE.finditer(answer) for number in re.findall(r"\d+", found[1])]
 
 
 def without_false_references(answer: str, shown: Collection[int]) -> str:
-    """The answer without the bracketed numbers of pages that the model was not shown."""
+    """The answer without references to pages that were not shown."""
 
     def kept(found: re.Match[str]) -> str:
         numbers = [number for number in re.findall(r"\d+", found[1]) if int(number) in shown]
@@ -50,9 +50,9 @@ def without_false_references(answer: str, shown: Collection[int]) -> str:
 def cite(
     answer: str, question: str, memory: GistMemory, opened: Collection[int], shown: Collection[int]
 ) -> tuple[Citation, ...]:
-    """Up to three places that the answer rests on, in the order of the book.
+    """Up to three supporting sentences, in the order of the book, and one of each page that the answer refers to.
 
-    From the pages that stood open, or, with none open, from those shown whose text is nearest to the answer.
+    They come from the `opened` pages, or, if there are none, from the `shown` pages nearest to the answer.
     """
     referred = [number for number in dict.fromkeys(written_references(answer)) if number in shown]
     plain = _REFERENCE.sub("", answer)
@@ -60,14 +60,13 @@ def cite(
     if not pages:
         pages = _nearest_pages(plain, question, memory, shown)
     places = [place for page in pages for place in _sentences(memory.book, page.start, page.end, page.number)]
-    return _supporting(places, plain, question, memory.book, referred[:_MOST])
+    return _supporting(places, plain, question, memory.book, referred[:_MAX_CITATIONS])
 
 
 def cite_passages(
     answer: str, question: str, memory: GistMemory, passages: Iterable[tuple[int, int]]
 ) -> tuple[Citation, ...]:
-    """As `cite`, from the passages `[start, end)` that stood before the model. A place that no page holds yet is of
-    page 0."""
+    """As `cite`, from the passages shown to the model. Text beyond the pages read so far counts as page 0."""
     sentences = [place for start, end in passages for place in _sentences(memory.book, start, end, 0)]
     pages = [memory.page_at(place.start) for place in sentences]
     places = [replace(at, page=page.number) if page else at for at, page in zip(sentences, pages, strict=True)]
@@ -75,16 +74,18 @@ def cite_passages(
 
 
 def _supporting(
-    places: list[_Place], answer: str, question: str, book: Book, referred: Sequence[int]
+    places: list[_Sentence], answer: str, question: str, book: Book, referred: Sequence[int]
 ) -> tuple[Citation, ...]:
-    """The places that carry the answer best, and the best one of every page that it refers to."""
+    """The best supporting sentences, and the best of every page that the answer refers to."""
     if not places:
         return ()
     texts = [book.text[place.start : place.end] for place in places]
     scores = _support(texts, answer, question, book.language)
     best = sorted(range(len(places)), key=lambda index: -scores[index])
     chosen = [
-        index for index in best[:_MOST] if scores[index] > 0 and scores[index] >= _NEAR_THE_BEST * scores[best[0]]
+        index
+        for index in best[:_MAX_CITATIONS]
+        if scores[index] > 0 and scores[index] >= _MIN_SHARE_OF_BEST * scores[best[0]]
     ]
     for number in referred:
         on_page = [index for index in best if places[index].page == number]
@@ -96,10 +97,10 @@ def _supporting(
 
 
 def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
-    """How far each text carries the answer: BM25 with the answer, less with the question.
+    """How well each text supports the answer: BM25 by the answer, plus half by the question.
 
-    Zero for a text that shares fewer than two of the words that matter: those of the question and the longer ones
-    and names of the answer, as far as they are not all over the place. "Very" and "only" support nothing.
+    Zero for texts that share fewer than two significant words: words of the question, and names and long words of the
+    answer, unless they are in many texts.
     """
     terms = [set(shared_terms(text)) for text in texts]
     spread = Counter(term for found in terms for term in found)
@@ -124,13 +125,13 @@ def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collec
     return [pages[index] for index in sorted(best)]
 
 
-def _sentences(book: Book, start: int, end: int, page: int) -> list[_Place]:
-    """The sentences of a stretch of the book; none crosses the end of a paragraph."""
-    places: list[_Place] = []
+def _sentences(book: Book, start: int, end: int, page: int) -> list[_Sentence]:
+    """The sentences between two offsets; none crosses the end of a paragraph."""
+    places: list[_Sentence] = []
     for paragraph in book.paragraphs_between(start, end):
         first, last = max(paragraph.start, start), min(paragraph.end, end)
         places += [
-            _Place(page, first + begin, first + finish)
+            _Sentence(page, first + begin, first + finish)
             for begin, finish in sentence_spans(book.text[first:last])
             if book.text[first + begin : first + finish].strip()
         ]

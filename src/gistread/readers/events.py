@@ -1,7 +1,7 @@
-"""What a reader says while it answers, and what the person may say to it.
+"""Events that a reader yields while it answers, and the steering that it obeys.
 
-A reader is an async generator of these events, the last of them `Answered` (design D7). Screens, the command
-line and evaluation are consumers of the same stream.
+A reader is an async generator of these events, the last of them `Answered` (design D7). Screens, the command line and
+evaluations consume the same stream; `--events` prints the class names and fields as JSON.
 """
 
 from dataclasses import dataclass, field
@@ -17,71 +17,70 @@ class OpenedBy(StrEnum):
 
 class StopReason(StrEnum):
     ENOUGH = "enough"
-    """The model said so."""
+    """The model decided to stop."""
     LIMIT = "limit"
-    """As many look-ups as were allowed."""
+    """The look-ups are used up."""
     WINDOW = "window"
-    """The next page would not fit the model's window."""
+    """No further page fits the model's window."""
     PERSON = "person"
     NOTHING_LEFT = "nothing left"
-    """Every page that can be read has been read."""
+    """Every page available has been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentLevel:
-    """What stands for pages `first` to `last` before the model."""
+    """How pages `first` to `last` are shown to the model."""
 
     first: int
     last: int
     level: int
-    """0: the gist of a page; else the summary of so many levels of neighbours (`memory/tree.py`)."""
+    """0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)."""
     made: bool = True
-    """False: sentences stand in for a summary that no model has made yet."""
+    """False while sentences stand in for the summary."""
     line: bool = False
-    """No more than one line of it."""
+    """Only one line of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The question is being worked on, over this much of the book."""
+    """Work on the question has begun, over this much of the book."""
 
     reader: str
     pages_read: int
-    """Pages in the memory when the question was asked."""
+    """Pages in the memory at that time."""
     pages_total: int
-    """Pages of the book, an estimate while it is still being read."""
+    """Pages of the book; an estimate while it is being read."""
     complete: bool
     told: tuple[SegmentLevel, ...] = ()
-    """How the memory is told when it outgrows the window: of every page that was read, in the order of the book. Empty
-    where each is told by its own gist."""
+    """The level of detail of every page read, if the memory outgrows the window; empty if all gists are shown."""
     share_shown: float | None = None
-    """Of a reader that is shown the book's own text: how much of it, from 0 to 1."""
+    """For readers of the book's own text, the share of it shown, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the reader needs beside the gists is being made; it is kept for the next question."""
+    """An artifact that the reader uses is being built, and stored for the next question."""
 
     what: str
-    """Such as `summaries`."""
+    """Its name, such as `summaries`."""
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """These places of the book's own text, `book.text[start:end]` each, stand before the model for the answer."""
+    """The passages of the book that the prompt of the answer shows."""
 
     places: tuple[tuple[int, int], ...]
-    """In the order of the book."""
+    """Start and end in the book's text, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeBranch:
-    """A stretch of the book that a reader can go down to."""
+    """A node of the tree that the reader can descend to."""
 
     level: int
-    """0: a page; else neighbours that have a summary together."""
+    """0 for a page, else a summary of several."""
     first: int
     """Number of its first page."""
     last: int
@@ -90,14 +89,14 @@ class TreeBranch:
 
 @dataclass(frozen=True, slots=True)
 class Branched:
-    """The reader stands before these parts of where it is and chooses among them."""
+    """The reader chooses among these children of its node."""
 
     parts: tuple[TreeBranch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The reader goes down to a part of the book: a page (level 0), or neighbours that have a summary together."""
+    """The reader descends to a node: a page (level 0) or a summary of several."""
 
     level: int
     first: int
@@ -107,7 +106,7 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class TurnedBack:
-    """The reader leaves the part where it is, and goes up again: nothing in it tells."""
+    """The reader goes back up: the node has no answer."""
 
     level: int
     first: int
@@ -116,7 +115,7 @@ class TurnedBack:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """How the reader means to find out, and the key elements at which its paths begin, the first path's first."""
+    """The reader's plan, and the key elements where its paths begin, in their order."""
 
     plan: str
     starts: tuple[str, ...]
@@ -124,34 +123,34 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """A path has come to a key element."""
+    """A path reached a key element."""
 
     path: int
     """From 1."""
     element: str
     facts: int
-    """How many are read of it."""
+    """Number of its facts that are read."""
     pages: tuple[int, ...]
-    """Those that the facts come from."""
+    """Pages of these facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathEnded:
-    """A path goes no further; its notebook is full."""
+    """A path has ended; its notebook is complete."""
 
     path: int
 
 
 @dataclass(frozen=True, slots=True)
 class TeamFormed:
-    """The book is given to members, a part `book.text[start:end]` to each, the first member's first."""
+    """The chunks of the book, one for each member in order: start and end in its text."""
 
     parts: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MembersAsked:
-    """The leader puts a question to all members."""
+    """The leader asks all members."""
 
     round: int
     """From 1."""
@@ -160,30 +159,29 @@ class MembersAsked:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A member has read its part, `book.text[start:end]`."""
+    """A member has read its chunk, `book.text[start:end]`."""
 
     member: int
     """From 1."""
     answer: str
-    """Empty: its part does not tell."""
+    """Empty if the chunk has no answer."""
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Two members who differ have read both their parts: the answer of one is dropped."""
+    """Two members who disagree have read both chunks; one answer is dropped."""
 
     members: tuple[int, int]
     kept: int
-    """The one of them whose answer stays."""
+    """The member whose answer stays."""
     answer: str
-    """That answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """These members, or paths, would give the same answer."""
+    """These members or paths give the same answer."""
 
     answer: str
     by: tuple[int, ...]
@@ -191,7 +189,7 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class PartRead:
-    """A part of the book, `book.text[start:end]`, has been read for the question."""
+    """A chunk of the book, `book.text[start:end]`, has been read for the question."""
 
     number: int
     """From 1."""
@@ -202,19 +200,19 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """The agent asks for a page."""
+    """The reader asks for a page."""
 
     page: int
     step: int
     """From 1."""
     reason: str
     path: int = 0
-    """Of a reader on several paths: which one asks, from 1."""
+    """The path that asks, from 1; 0 for readers without paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A page now stands in the memory in place of its gist."""
+    """A page is now shown in full."""
 
     page: int
     by: OpenedBy
@@ -222,27 +220,27 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A page that was asked for does not fit the window, or the budget, beside what is open."""
+    """A requested page does not fit the window or the budget."""
 
     page: int
     shown: float = 0.0
-    """How much of its beginning stands before the model all the same, from 0 to 1. 0: it stays closed."""
+    """Share of its beginning that is shown all the same, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What the reader wrote down on its way, after `book.text[start:end]`."""
+    """A note that the reader wrote after `book.text[start:end]`."""
 
     text: str
     start: int
     end: int
     path: int = 0
-    """Of a reader on several paths: in whose notebook it stands, from 1."""
+    """The path whose notebook has it, from 1; 0 for readers without paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """No more look-ups; the answer comes next."""
+    """The search has ended; the answer comes next."""
 
     reason: StopReason
 
@@ -254,14 +252,14 @@ class AnswerDelta:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The engine was lost and asked again: answer text so far is void."""
+    """The engine was restarted and asked again: discard the answer so far."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place in the book that the answer rests on; `quote` stands at `book.text[start:end]` (D9)."""
+    """A place in the book that supports the answer; `quote` is `book.text[start:end]` (D9)."""
 
     page: int
     start: int
@@ -273,25 +271,23 @@ class Citation:
 class Answered:
     answer: str
     found: bool
-    """False: the book, as far as it was read, does not say."""
+    """False: what was read of the book does not say."""
     citations: tuple[Citation, ...]
     lookups: tuple[int, ...]
-    """Pages the agent asked for, in that order."""
+    """Pages that the reader asked for, in order."""
     expanded: tuple[int, ...]
-    """Every page that stood open for the answer, the person's included, in the order of the book."""
+    """Every page shown in full for the answer, pinned ones included, in the order of the book."""
     compression_rate: float
     usage: Usage
     choice: int | None = None
-    """Of a question with options: index of the one that the model chose. None: there were no options, or there was
-    nothing of the book to choose by."""
+    """Index of the chosen option; None without options, or without anything of the book to choose by."""
     seen: tuple[tuple[int, int], ...] = ()
-    """Start and end in the book's text of what stood before the model for the answer; in order, touching ones as one.
+    """Start and end of the book's text in the prompt of the answer, in order and joined.
 
-    Pages that stood open, passages, the page at which a walk ended. Gists and summaries count for nothing. Of readers
-    that answer from notes made for this question: the text that the notes in that prompt were made from, which are
-    parts of the book (`longagent`, `notes`) or pages read in full (`graphreader`)."""
+    Gists and summaries do not count. For readers that answer from notes, the text that these were made from: chunks
+    (`longagent`, `notes`) or pages read in full (`graphreader`)."""
     context_tokens: int = 0
-    """Of text, gists, summaries and notes in the prompt of the answer."""
+    """Tokens of text, gists, summaries and notes in the prompt of the answer."""
 
 
 ReaderEvent = (
@@ -323,13 +319,13 @@ ReaderEvent = (
 
 @dataclass(slots=True)
 class Steering:
-    """The person beside the agent: changed at any time, seen by the reader between two events."""
+    """What the person wants of a reader; may change at any time, and is obeyed between two events."""
 
     pinned: set[int] = field(default_factory=set)
     """Pages to expand."""
     refused: set[int] = field(default_factory=set)
-    """Pages the agent may not open; an open one is closed again."""
+    """Pages that must not be open."""
     stop: bool = False
-    """Answer now, with what is open."""
+    """Answer now from what is open."""
     here: int | None = None
-    """Offset in the book where they read when they ask: what is near is told in more detail."""
+    """Offset in the book where the person reads: pages near it are shown in more detail."""

@@ -1,11 +1,10 @@
 """One path through the graph of key elements, with its own notebook (GraphReader, section 3.3.2).
 
-At an element: its facts are read, and pages are put into a queue (`read_chunk`) or none (`stop_and_read_neighbor`). At
-a page: its text is read, and the path goes on with the queue (`search_more`), puts the page before or behind first
-(`read_previous_chunk`, `read_subsequent_chunk`), or ends (`termination`). When the queue is empty it goes to a
-neighbour (`read_neighbor_node`), or ends. Only what is possible is offered (design D3): no page and no element twice,
-no page that does not exist. At most ten steps. Of facts, neighbours and notes so much is shown as fits the window, the
-nearest to the question and the latest first; a page that does not fit is left closed.
+At an element, the path reads its facts and queues pages (`read_chunk`) or none (`stop_and_read_neighbor`). At a page,
+it reads the text and continues with the queue (`search_more`), with the page before or after (`read_previous_chunk`,
+`read_subsequent_chunk`), or ends (`termination`). With an empty queue it moves to a neighbour (`read_neighbor_node`) or
+ends. Only valid actions are offered (design D3): no page and no element twice. Facts, neighbours and notes are cut to
+what fits the window, keeping the nearest to the question and the latest.
 """
 
 import asyncio
@@ -20,22 +19,22 @@ from gistread.memory.facts import Fact
 from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
-from gistread.readers.answering import adds_nothing
+from gistread.readers.answering import adds_nothing, user_prompt
 from gistread.readers.choices import without_options
 from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Unfit, Visited
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
 
 STEPS = 10
-"""Function calls of one path at most; three or four are usual (section 5.3)."""
+"""Most function calls of one path; three or four are usual (section 5.3)."""
 _FACTS_SHOWN = 40
 _NEIGHBOURS_SHOWN = 30
-"""A node has up to some hundred; lists are kept to what fits a window of 4,000 tokens."""
+"""A node may have a hundred; the list must fit a window of 4,000 tokens."""
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 NOTES_KEPT = 8
 _CHOICE_TOKENS = 48
-"""Of a choice, with those before it that it continues."""
+"""A choice with the earlier ones that it continues."""
 _NOTHING = "nothing yet"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
@@ -49,14 +48,14 @@ class Note:
 
     text: str
     place: Place
-    """The page that it was made from, or the first of those whose facts it was made from."""
+    """The page it was made from, or the first page of its facts."""
     from_text: bool
-    """The page was read in full; False: only facts were read."""
+    """Made from the page's text; False: from facts."""
 
 
 @dataclass(slots=True)
 class Search:
-    """What all paths of one question share."""
+    """State shared by all paths of a question."""
 
     question: str
     memory: GistMemory
@@ -75,12 +74,11 @@ class Search:
 
 @dataclass(slots=True)
 class Path:
-    """A searcher on the way."""
+    """The state of one path."""
 
     number: int
     """From 1."""
     element: Element
-    """Where it is."""
     notes: list[Note] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)
     """Pages to read."""
@@ -90,21 +88,16 @@ class Path:
     steps: int = 0
 
     def shown(self) -> list[Note]:
-        """The notes that a prompt shows: the latest."""
+        """The latest notes, which prompts show."""
         return self.notes[-NOTES_KEPT:]
 
     def notebook(self, without: int = 0) -> str:
-        """The notes that are shown, without so many of the oldest."""
+        """The shown notes as text, `without` the oldest few."""
         return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
-def task(name: str, **values: object) -> Prompt:
-    """A prompt of one message."""
-    return (Message("user", prompts.load(name).fill(**values)),)
-
-
 async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """Follow one path to its end; its notebook is in `path` then."""
+    """Follow one path to its end, filling its notebook."""
     async for event in _walk(search, path, steering):
         yield event
     yield PathEnded(path.number)
@@ -139,13 +132,13 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
 
 
 async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """What the pages tell of this element; which of them are wanted in full goes into the queue."""
+    """Read the facts of this element and queue the pages wanted in full."""
     path.steps += 1
     all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused]
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return task(
+        return user_prompt(
             "node_facts",
             facts=_grouped(facts),
             element=path.element.name,
@@ -180,21 +173,21 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What came of a page."""
+    """The outcome of reading a page."""
 
     note: str
-    """Empty: it adds nothing."""
+    """Empty if the page adds nothing."""
     enough: bool
     """The path ends here."""
 
 
 async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> _Read | None:
-    """Read a page in full; None when it does not fit the window."""
+    """Read a page in full; None if it does not fit the window."""
     path.steps += 1
     memory = search.memory
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return task(
+        return user_prompt(
             "node_page",
             text=memory.text_of(memory.entry(page).page),
             page=page,
@@ -208,13 +201,9 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     if to_note is None:
         return None
     note = await _note(search, path, to_note, search.place(page), from_text=True)
-    beside = {
-        _PREVIOUS: page - 1,
-        _NEXT: page + 1,
-    }
     possible = {
         action: number
-        for action, number in beside.items()
+        for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
         if 1 <= number <= len(memory.entries) and number not in {*path.pages_read, *path.queue, *steering.refused}
     }
     actions = [_MORE, *possible, _END]
@@ -231,7 +220,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
 
 
 async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
-    """The prompt with as many of the latest notes as leave room for `tokens`; None when it does not fit without any."""
+    """The prompt with as many of the latest notes as leave room for `tokens`; None if it does not fit at all."""
     for without in range(len(path.shown()) + 1):
         fitting = prompt(path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -240,13 +229,13 @@ async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], t
 
 
 async def _neighbour(search: Search, path: Path) -> Element | None:
-    """The element to go to next; None: the path ends."""
+    """The next element; None if the path ends."""
     path.steps += 1
     unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
     shown = await asyncio.to_thread(_nearest_elements, search, unseen)
     while shown:
         listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-        prompt = task(
+        prompt = user_prompt(
             "neighbours",
             elements=listed,
             element=path.element.name,
@@ -265,21 +254,21 @@ async def _neighbour(search: Search, path: Path) -> Element | None:
 
 
 async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
-    """Ask what is worth writing down, and write it down; empty when nothing is."""
+    """Ask for a note and add it to the notebook; empty if there is nothing new."""
     said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
     search.usage += said.usage
     note = " ".join(said.text.split())
     if not note or adds_nothing(note):
         return ""
     known = words_of(" ".join([search.plan, without_options(search.question), *(one.text for one in path.notes)]))
-    if words_of(note) <= known:  # the plan said again, or the notebook
+    if words_of(note) <= known:  # repeats the plan or the notebook
         return ""
     path.notes.append(Note(note, place, from_text))
     return note
 
 
 def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
-    """Of many facts those nearest to the question (BM25); in the order of the book."""
+    """The facts nearest to the question (BM25), in the order of the book."""
     if len(facts) <= most:
         return list(facts)
     ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
@@ -288,7 +277,7 @@ def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
 
 
 def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
-    """Of many neighbours those whose facts are nearest to the question, then those named together most often."""
+    """The neighbours whose facts are nearest to the question, then the most frequent ones."""
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
     texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
@@ -299,7 +288,7 @@ def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Eleme
 
 
 def _grouped(facts: list[Fact]) -> str:
-    """The facts under their pages."""
+    """The facts, grouped by page."""
     lines: list[str] = []
     page = 0
     for fact in facts:

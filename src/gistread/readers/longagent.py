@@ -1,12 +1,11 @@
-"""LongAgent: a leader, and members that have read one part of the book each (sections 2.2 to 2.4).
+"""LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
-In each round all members are asked the same question at once: first whether their part tells anything of it, since
-members that are not trained for this answer too readily; those who say no drop out. Different answers are a conflict:
-one member of each of two groups reads both parts, and the group that is not confirmed is dropped. The leader then
-answers from what is left, or asks the members something else first, a few times at most and never the same again.
+In each round the leader asks all members the same question: first whether their chunk mentions it at all, since
+untrained members answer too readily. Different answers are a conflict: a member of each of two groups reads both
+chunks, and the group that is not confirmed is dropped. The leader then answers from what is left, or asks the members
+another question, a few times at most.
 
-Members run side by side, as many as the engine does well. It needs no gist memory. That their parts are read can be
-seen to before (`memory/chunks.py`).
+It needs no gist memory. Chunks can be evaluated beforehand (`memory/chunks.py`).
 """
 
 import asyncio
@@ -14,10 +13,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from gistread import prompts
 from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
@@ -29,6 +27,7 @@ from gistread.readers.answering import (
     answer_prompt,
     says_not_found,
     short_answer,
+    user_prompt,
 )
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
@@ -49,18 +48,18 @@ from gistread.readers.options import ReaderOptions
 NAME = "longagent"
 
 ROUNDS = 3
-"""Questions that the leader may put to the members."""
+"""Most questions from the leader to the members."""
 CONFLICTS = 8
-"""Pairs of parts that are read together in one round."""
+"""Most pairs of chunks read together in one round."""
 _NOTHING = "Nobody found anything."
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    part: int
-    """Index of the member's part."""
+    chunk: int
+    """Index of the member's chunk."""
     answer: str
-    """Empty when its part tells nothing."""
+    """Empty if the chunk has none."""
 
 
 @dataclass(slots=True)
@@ -69,49 +68,49 @@ class _Team:
     memory: GistMemory
     engine: Engine
     options: ReaderOptions
-    part_tokens: int = 0
-    """Of a member's part, at most."""
-    parts: list[Passage] = field(default_factory=list)
-    most_reports: int = 0
-    """That the leader can look at, of one round."""
+    chunk_tokens: int = 0
+    """Longest chunk."""
+    chunks: list[Passage] = field(default_factory=list)
+    max_reports: int = 0
+    """Reports of one round that fit the leader's window."""
     usage: Usage = NO_USAGE
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
-    """Each question that was put to the members, and what is left of their reports."""
+    """Each question to the members, with the reports kept."""
 
-    def text(self, *parts: int) -> str:
-        return chunk_text((self.parts[part] for part in parts), self.memory.book)
+    def text(self, *chunks: int) -> str:
+        return chunk_text((self.chunks[chunk] for chunk in chunks), self.memory.book)
 
     def findings(self) -> str:
         lines = []
         for asked, reports in self.history:
             lines.append(f"Asked: {without_options(asked)}")
-            lines += [f"Part {report.part + 1}: {report.answer}" for report in reports] or [_NOTHING]
+            lines += [f"Part {report.chunk + 1}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
     def reported(self) -> list[_Report]:
         return [report for _, found in self.history for report in found]
 
-    def forget(self) -> None:
-        """Leave out a report that fewest agree on, of the question with the most; and a question without any."""
+    def drop_report(self) -> None:
+        """Drop the report with the least agreement, of the question with the most reports."""
         fullest = max((found for _, found in self.history), key=len)
         fullest[:] = _shortlist(fullest, len(fullest) - 1)
         self.history[:] = [(asked, found) for asked, found in self.history if found]
 
     def leader(self, task: str) -> Prompt:
-        return _prompt(task, findings=self.findings(), question=self.question)
+        return user_prompt(task, findings=self.findings(), question=self.question)
 
 
 async def longagent(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer `question` from the whole book, part by part. See `registry.Reader`."""
+    """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
     answer_tokens = max(SHORT_TOKENS, options.answer_tokens)
-    team.part_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
-    team.most_reports = max(2, team.part_tokens // (ROUNDS * SHORT_TOKENS))
-    team.parts = await split_into_chunks(memory.book, team.part_tokens, engine.count)
+    team.chunk_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
+    team.max_reports = max(2, team.chunk_tokens // (ROUNDS * SHORT_TOKENS))
+    team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
-    yield TeamFormed(tuple(team.parts))
+    yield TeamFormed(tuple(team.chunks))
 
     asked = question
     reason = StopReason.LIMIT
@@ -120,12 +119,12 @@ async def longagent(
         reports: list[_Report] = []
         async with aclosing(_ask_members(team, asked, steering, from_end=round_number % 2 == 0)) as members:
             async for report in members:
-                yield Reported(report.part + 1, report.answer, *team.parts[report.part])
+                yield Reported(report.chunk + 1, report.answer, *team.chunks[report.chunk])
                 if report.answer:
                     reports.append(report)
         async for settled in _resolve(team, asked, reports, steering):
             yield settled
-        team.history.append((asked, _shortlist(reports, team.most_reports)))
+        team.history.append((asked, _shortlist(reports, team.max_reports)))
         if steering.stop:
             reason = StopReason.PERSON
         elif round_number < ROUNDS and (following := await _next_question(team)):
@@ -142,25 +141,24 @@ async def longagent(
 async def _ask_members(
     team: _Team, question: str, steering: Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
-    """What the members have to say to a question, as they are ready.
+    """The members' reports, as they finish.
 
-    At once are no more than fit one window together: only then does what a member is asked second surely begin with
-    what was evaluated for its first. On a server each has a window of its own. Members whose parts the engine holds
-    begin, so that those which it must read again do not drop them before. `from_end`: the last member begins. A server
-    that does not say what it has kept has that of the members asked last.
+    No more run at once than fit one window together, so that a member's second prompt finds its first one evaluated;
+    on a server each has its own window. Members with pinned chunks go first, before others evict them. `from_end`
+    reverses the order, for servers that still hold the chunks asked last.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.part_tokens + TASK_TOKENS + SHORT_TOKENS)
-    places = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
+    in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + SHORT_TOKENS)
+    limit = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
 
-    async def member(part: int) -> _Report | None:
-        async with places:
-            return None if steering.stop else await _ask(team, question, part)
+    async def member(chunk: int) -> _Report | None:
+        async with limit:
+            return None if steering.stop else await _ask(team, question, chunk)
 
-    there = await pinned(team.parts, team.memory.book, team.engine)
-    order = sorted(range(len(team.parts)), reverse=from_end)
-    order.sort(key=lambda part: not there[part])
-    tasks = [asyncio.create_task(member(part)) for part in order]
+    are_pinned = await pinned(team.chunks, team.memory.book, team.engine)
+    order = sorted(range(len(team.chunks)), reverse=from_end)
+    order.sort(key=lambda chunk: not are_pinned[chunk])
+    tasks = [asyncio.create_task(member(chunk)) for chunk in order]
     try:
         for ready in asyncio.as_completed(tasks):
             if (report := await ready) is not None:
@@ -171,20 +169,19 @@ async def _ask_members(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _ask(team: _Team, question: str, part: int) -> _Report:
-    """One member's report."""
-    mentioned = await team.engine.choose(
-        _prompt("member_mention", text=team.text(part), question=question), ["yes", "no"]
+async def _ask(team: _Team, question: str, chunk: int) -> _Report:
+    mentions = await team.engine.choose(
+        user_prompt("member_mention", text=team.text(chunk), question=question), ["yes", "no"]
     )
-    team.usage += mentioned.usage
-    if mentioned.index == 1:
-        return _Report(part, "")
-    return _Report(part, await _short_answer(team, question, part))
+    team.usage += mentions.usage
+    if mentions.index == 1:
+        return _Report(chunk, "")
+    return _Report(chunk, await _short_answer(team, question, chunk))
 
 
-async def _short_answer(team: _Team, question: str, *parts: int) -> str:
-    """What these parts together tell; empty when they do not."""
-    prompt = _prompt("member_answer", text=team.text(*parts), question=question)
+async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
+    """The answer of these chunks together; empty if they have none."""
+    prompt = user_prompt("member_answer", text=team.text(*chunks), question=question)
     answer, usage = await short_answer(prompt, team.engine)
     team.usage += usage
     return answer
@@ -193,33 +190,33 @@ async def _short_answer(team: _Team, question: str, *parts: int) -> str:
 async def _resolve(
     team: _Team, question: str, reports: list[_Report], steering: Steering
 ) -> AsyncGenerator[Agreed | Shared, None]:
-    """Let two members of different opinion read both their parts, until all that is left agrees (section 2.3)."""
+    """Let two members who disagree read both chunks, until the rest agrees (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = clusters([report.answer for report in reports])
         if not attempt:
             for group in groups:
-                yield Agreed(reports[group[0]].answer, tuple(sorted(reports[index].part + 1 for index in group)))
+                yield Agreed(reports[group[0]].answer, tuple(sorted(reports[index].chunk + 1 for index in group)))
         if len(groups) < 2 or steering.stop:
             return
         first, second = reports[groups[0][0]], reports[groups[1][0]]
-        answer = await _short_answer(team, question, first.part, second.part)
-        # An answer that confirms neither says nothing for the one that fewer believed.
+        answer = await _short_answer(team, question, first.chunk, second.chunk)
+        # An answer that confirms neither leaves the majority.
         dropped = (
             groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
         )
         kept = first if dropped is groups[1] else second
-        yield Shared((first.part + 1, second.part + 1), kept.part + 1, kept.answer)
+        yield Shared((first.chunk + 1, second.chunk + 1), kept.chunk + 1, kept.answer)
         reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    """As many reports as the leader's window takes, those that most members agree on first; by part."""
+    """The reports with the most agreement that fit the leader's window, by chunk."""
     order = [position for group in clusters([report.answer for report in reports]) for position in group]
-    return sorted((reports[position] for position in order[:most]), key=lambda report: report.part)
+    return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunk)
 
 
 async def _next_question(team: _Team) -> str:
-    """What the leader asks the members next; empty when it can answer, or has nothing new to ask."""
+    """The leader's next question; empty if it can answer or has nothing new to ask."""
     decision = await team.engine.choose(team.leader("leader_decide"), ["ANSWER", "ASK"])
     team.usage += decision.usage
     if decision.index == 0:
@@ -236,22 +233,18 @@ async def _next_question(team: _Team) -> str:
 async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
     engine, options, book = team.engine, team.options, team.memory.book
     while team.reported() and 0 < options.budget_tokens < await engine.count(team.findings()):
-        team.forget()
+        team.drop_report()
     reports = team.reported()
-    places = [team.parts[part] for part in sorted({report.part for report in reports})]
+    places = [team.chunks[chunk] for chunk in sorted({report.chunk for report in reports})]
     text = team.findings() if reports else ""
-    basis = AnswerContext(
+    context = AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),
         seen=tuple(join(places, book)),
         usage=team.usage,
-        tells=bool(reports),
+        has_evidence=bool(reports),
     )
     prompt = answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    async for event in answer_from(basis, prompt, team.question, engine, options):
+    async for event in answer_from(context, prompt, team.question, engine, options):
         yield event
-
-
-def _prompt(task: str, **values: object) -> Prompt:
-    return (Message("user", prompts.load(task).fill(**values)),)

@@ -1,7 +1,7 @@
-"""One question over a gist memory: which pages stand open, which still fit, what the person says, and the answer.
+"""One question over a gist memory: the open pages, those that still fit, steering, and the answer.
 
-What the readers that look pages up share. Every prompt begins with the memory and ends with the task, so what
-follows on the same memory costs little more than its own words. How pages are chosen, this does not know.
+Shared by the readers that look up pages (`readagent.py`, `gistread.py`). Every prompt begins with the memory and ends
+with the task, so a further prompt over the same memory costs little more than its own words.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -30,18 +30,18 @@ from gistread.readers.options import ReaderOptions
 from gistread.readers.window import Window, lay_out, render
 
 STOP = "STOP"
-"""What a model says in place of a page when it wants no more."""
+"""The model's choice when it wants no more pages."""
 
 REASON_TOKENS = 24
 _PAGE_MARGIN = 1.3
-"""A page is taken to have at most this many times the tokens that its words would have on average."""
+"""Factor by which a page's tokens may differ from the estimate by its words."""
 _PAGES_COUNTED = 24
-"""Of the pages that fit perhaps, so many are counted before the model chooses. What it chooses is measured."""
+"""Most pages near the limit that are counted before the model chooses; its choice is measured in any case."""
 
 
 @dataclass(slots=True)
 class Search:
-    """One question being worked on."""
+    """The state of one question."""
 
     question: str
     window: Window
@@ -49,11 +49,11 @@ class Search:
     options: ReaderOptions
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)
-    """Pages that were found not to fit the window."""
+    """Pages found not to fit the window."""
     usage: Usage = NO_USAGE
 
-    def prompt(self, name: str, *, insisting: bool = False) -> Prompt:
-        """The memory as it stands, then the task kept under this name."""
+    def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
+        """The memory as shown now, then the task `name`."""
         window = self.window
         return _prompt(
             name,
@@ -62,11 +62,11 @@ class Search:
             window.opened,
             self.options,
             stable=window.whole,
-            insisting=insisting,
+            must_answer=must_answer,
         )
 
     async def fits(self, *pages: int) -> bool:
-        """Whether these pages too can stand open, and the answer be given."""
+        """Whether these pages and the answer fit too."""
         opened = {*self.window.opened, *pages}
         needed = await _measured(self.question, self.window.text(opened), opened, self.engine, self.options)
         return needed <= self.engine.info.context_tokens
@@ -75,10 +75,10 @@ class Search:
 async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
-    """Lay the memory out for a question, with room for `max_pages`. It has a page, and none is added later.
+    """Lay out the memory, which has a page and does not grow, for a question, with room for `max_pages`.
 
-    Raises PromptTooLongError when the question alone fills the window, or no gist fits beside it, and
-    BudgetTooSmallError when no gist fits the budget.
+    Raises PromptTooLongError when no gist fits the window beside the question, BudgetTooSmallError when none fits the
+    budget.
     """
 
     async def measure(text: str) -> int:
@@ -87,7 +87,7 @@ async def start_search(
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
     window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
-    if not window.pieces and not window.opened:
+    if not window.segments and not window.opened:
         text = render(memory, [coarsest(current_tree(memory))])
         needed, context_tokens = await engine.count(text), engine.info.context_tokens
         if 0 < options.budget_tokens < needed:
@@ -97,17 +97,19 @@ async def start_search(
 
 
 def opening_events(name: str, search: Search) -> list[Started | Expanded]:
-    """What a reader says first."""
+    """The first events of a reader."""
     window, memory = search.window, search.window.memory
-    told = () if window.whole else tuple(SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.pieces)
+    told = (
+        () if window.whole else tuple(SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
+    )
     first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
     return [first, *(Expanded(page, OpenedBy.PERSON) for page in sorted(window.opened))]
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
-    """Let the engine evaluate what every question about this memory begins with, while nobody waits.
+    """Let the engine evaluate the common beginning of all questions about this memory, while nobody waits.
 
-    Does nothing where the memory does not fit the window: then how it is told depends on the question.
+    Does nothing if the memory does not fit the window: then its layout depends on the question.
     """
     text = render(memory, page_by_page(memory))
     needed = await _measured("", text, set(), engine, ReaderOptions())
@@ -117,11 +119,11 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
 
 
 async def apply_steering(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
-    """Do what the person has asked for since: close what is refused, open what is pinned and fits."""
+    """Close pages refused meanwhile, and open pinned ones that fit."""
     window = search.window
     if window.opened & steering.refused:
         window.opened -= steering.refused
-        search.unfit.clear()  # There is room again.
+        search.unfit.clear()  # there is room again
     for page in sorted(steering.pinned - steering.refused - window.opened - search.unfit):
         if not 1 <= page <= len(window.memory.entries):
             continue
@@ -133,9 +135,8 @@ async def apply_steering(search: Search, steering: Steering) -> AsyncGenerator[E
             yield Unfit(page)
 
 
-async def pages_that_fit(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
-    """The pages that can still be opened, these `named` ones aside: those that fit the window beside what is in it,
-    as far as can be told without opening them."""
+async def openable_pages(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
+    """The pages, without the `named` ones, that probably still fit the window."""
     window = search.window
     memory = window.memory
     unread = sorted(window.shown - window.opened - steering.refused - search.unfit - set(named))
@@ -146,11 +147,11 @@ async def pages_that_fit(search: Search, steering: Steering, named: Iterable[int
     counted = 0
     for page in unread:
         expected = memory.entry(page).page.words * tokens_per_word
-        # Counting every page of a long memory takes long: only some of those are counted that might not fit.
+        # Counting every page of a long memory is slow, so only doubtful ones are counted.
         if expected * _PAGE_MARGIN <= free:
             fitting.append(page)
         elif expected > free * _PAGE_MARGIN:
-            continue  # There may be room for it again, when another page is closed.
+            continue  # not marked as unfit: closing a page may make room
         elif counted < _PAGES_COUNTED:
             counted += 1
             if await search.fits(page):
@@ -162,11 +163,11 @@ async def pages_that_fit(search: Search, steering: Steering, named: Iterable[int
     return fitting
 
 
-async def answer(search: Search, *, insisting: bool = False) -> AsyncGenerator[ReaderEvent, None]:
-    """The answer over what stands open now, as events; the last is `Answered`. `insisting`: see `answer_prompt`."""
+async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[ReaderEvent, None]:
+    """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     pages = [memory.entry(number).page for number in window.opened]
-    basis = AnswerContext(
+    context = AnswerContext(
         window.text(),
         window.compression_rate,
         cite=lambda said, question: cite(said, question, memory, window.opened, window.detailed or window.shown),
@@ -175,8 +176,8 @@ async def answer(search: Search, *, insisting: bool = False) -> AsyncGenerator[R
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,
     )
-    prompt = search.prompt("answer", insisting=insisting)
-    async for event in answer_from(basis, prompt, search.question, search.engine, search.options):
+    prompt = search.prompt("answer", must_answer=must_answer)
+    async for event in answer_from(context, prompt, search.question, search.engine, search.options):
         if isinstance(event, Answered):
             yield replace(event, answer=without_false_references(event.answer, window.shown))
         else:
@@ -191,9 +192,9 @@ def _prompt(
     options: ReaderOptions,
     *,
     stable: bool = False,
-    insisting: bool = False,
+    must_answer: bool = False,
 ) -> Prompt:
-    """`stable`: other questions will begin with the same memory, as long as no page stands open in it."""
+    """`stable`: other questions begin with the same memory while no page is open."""
     values = {
         "memory": memory_text,
         "opened": ", ".join(map(str, sorted(opened))) or "none",
@@ -201,14 +202,14 @@ def _prompt(
     }
     again = len(memory_text) if stable and not opened else 0
     if name == "answer":
-        return answer_prompt(name, options, stable=again, insisting=insisting, **values)
+        return answer_prompt(name, options, stable=again, must_answer=must_answer, **values)
     return (Message("user", prompts.load(name).fill(**values), again),)
 
 
 async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
-    """Tokens of the longest prompt over this memory, with what may follow it.
+    """Tokens of the longest prompt over this memory with its answer.
 
-    A budget is a window of its own: a memory that leaves so much of it over takes all but so much of the window.
+    With a budget, the memory counts as if it filled the window by as much as it fills the budget.
     """
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
@@ -220,7 +221,7 @@ async def _measured(question: str, memory_text: str, opened: set[int], engine: E
 
 
 def _page_of(offset: int | None, memory: GistMemory) -> int | None:
-    """Number of the page where a person at `offset` is; the last one where the model has not been there yet."""
+    """Number of the page at `offset`; the last one if that page is unread."""
     if offset is None:
         return None
     page = memory.page_at(offset)

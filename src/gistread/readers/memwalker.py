@@ -1,10 +1,9 @@
-"""MemWalker: down a tree of summaries to the page that tells (section 3.2; its tree is `memory/tree.py`).
+"""MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
 
-At a node the model sees the summaries of its children and picks the one most likely to tell (triage), or, below the
-top, none of them. At a page it reads the page itself and says whether it tells the answer; if it does, it answers. What
-was turned down is not offered again, so a walk always ends: with an answer, at the top with nothing left, or at the
-limit of calls. Working memory, the summaries passed on the way down, stands beside page and children, the nearest
-first as far as it fits. Of a page that does not fit its beginning is read.
+At a node the model sees the summaries of its children and picks the most promising (triage) or, below the top, none. At
+a page it reads the text and says whether it has the answer. Rejected nodes are not offered again, so a walk always
+ends: with an answer, with nothing left, or at the limit of calls. The working memory, the summaries on the path, is
+part of every prompt as far as it fits, the nearest first. Of a page that is too long, the beginning is read.
 """
 
 import asyncio
@@ -13,16 +12,15 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 
-from gistread import prompts
 from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Priority, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node
-from gistread.readers import passages
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, user_prompt
+from gistread.readers.book_text import beginning, opened_or_unfit
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
     AnswerDelta,
@@ -43,16 +41,14 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.readers.options import ReaderOptions
-from gistread.readers.over_memory import over_memory
-from gistread.readers.text_readers import opened_or_not
 
 NAME = "memwalker"
 
 CALLS = 40
-"""Choices of one walk at most."""
+"""Most choices of one walk."""
 NOT_FOUND = "The book does not say."
 _LABEL_TOKENS = 8
-"""Of a choice among children, at most."""
+"""Longest choice among children."""
 _NONE = "none"
 _NOTHING_PASSED = "nothing yet"
 
@@ -64,15 +60,15 @@ class _Walk:
     engine: Engine
     options: ReaderOptions
     path: list[Node]
-    """From the top to where the walk is."""
+    """From the top to the current node."""
     rejected: set[tuple[int, int]] = field(default_factory=set)
-    """Level and first page of nodes that were turned down."""
+    """Level and first page of rejected nodes."""
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
     usage: Usage = NO_USAGE
 
     def open_children(self, steering: Steering) -> list[Node]:
-        """What can still be walked into from here."""
+        """The children that can still be entered."""
         return [
             child
             for child in self.path[-1].children
@@ -81,7 +77,7 @@ class _Walk:
         ]
 
     def turn_back(self) -> TurnedBack:
-        """Turn the node down and go up again."""
+        """Reject the current node and go up."""
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
         return TurnedBack(node.level, node.first, node.last)
@@ -90,9 +86,9 @@ class _Walk:
         return self.memory.book.text[place[0] : place[1]].strip()
 
     async def working_memory(self, *tasks: Callable[[str], Prompt], answer_tokens: int, text: str = "") -> str:
-        """As much of the summaries passed as fits each of these prompts; with the `text` of a page, the budget too.
+        """As much of the working memory as fits each of these prompts and, beside the `text` of a page, the budget.
 
-        Raises PromptTooLongError and BudgetTooSmallError when it does not fit with none.
+        Raises PromptTooLongError or BudgetTooSmallError if a prompt does not even fit without it.
         """
         window, budget = self.engine.info.context_tokens, self.options.budget_tokens
         passed = [node.summary.text for node in self.path[1:] if node.level]
@@ -106,19 +102,21 @@ class _Walk:
                 if shown > budget:
                     raise BudgetTooSmallError(shown, budget)
                 raise PromptTooLongError(needed, answer_tokens, window)
-            del passed[0]  # the farthest from here
+            del passed[0]  # the farthest
 
     async def at_page(self, page: Page) -> tuple[Passage, str]:
-        """What is read of this page, all of it or as much of its beginning as fits, and the working memory beside it,
-        the same for both tasks there. Raises as `working_memory` where not a word fits."""
+        """The text of this page, or the beginning that fits, and the working memory for its tasks.
+
+        Raises as `working_memory` when not a word fits.
+        """
         place = page.start, page.end
         try:
             return place, await self._beside(self.text(place))
         except (PromptTooLongError, BudgetTooSmallError):
-            beginning = await passages.beginning(place, self.memory.book, self._fits)
-            if beginning is None:
+            start = await beginning(place, self.memory.book, self._fits)
+            if start is None:
                 raise
-            return beginning, await self._beside(self.text(beginning))
+            return start, await self._beside(self.text(start))
 
     async def _fits(self, text: str) -> bool:
         try:
@@ -128,7 +126,7 @@ class _Walk:
         return True
 
     async def _beside(self, text: str) -> str:
-        """The working memory beside a text at which the walk stands. Raises as `working_memory`."""
+        """The working memory for the tasks at a page with this text. Raises as `working_memory`."""
         return await self.working_memory(
             partial(_leaf_prompt, self, text),
             partial(_leaf_answer_prompt, self, text),
@@ -137,16 +135,15 @@ class _Walk:
         )
 
 
-@over_memory(NAME)
 async def memwalker(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer `question` by walking the tree over what has been read so far. See `registry.Reader`."""
+    """Answer by walking the tree of summaries. See `registry.Reader`."""
     walk = _Walk(question, memory, engine, options, [])
     least = min(memory.entries, key=lambda entry: entry.page.words)
-    await walk.at_page(least.page)  # where no page could be read, that is known before a tree is made
+    await walk.at_page(least.page)  # raises before a tree is built if no page fits
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
-    # The first summary may take a minute: what is being waited for is said before.
+    # The first summary may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
         yield Prepared("summaries", left.done, left.total)
     async with aclosing(tree.build(memory, engine, Priority.INTERACTIVE)) as building:
@@ -157,7 +154,7 @@ async def memwalker(
                 break
     if not steering.stop:
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
-    if walk.path:  # else the person has stopped it, and the walk is over before its first step
+    if walk.path:
         yield _branched(walk.path[-1])
     while not isinstance(step := await _step(walk, steering), StopReason):
         if isinstance(step, TurnedBack):
@@ -177,8 +174,8 @@ async def memwalker(
             yield Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opened_or_not(page.number, (page.start, page.end), [place], OpenedBy.AGENT)
-        if await _tells(walk, place, passed):
+        yield opened_or_unfit(page.number, (page.start, page.end), [place], OpenedBy.AGENT)
+        if await _has_answer(walk, place, passed):
             yield Stopped(StopReason.ENOUGH)
             async for event in _answer(walk, page, place, passed):
                 yield event
@@ -195,7 +192,7 @@ def _branched(node: Node) -> Branched:
 
 
 async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReason:
-    """The child to go down to; that the walk has gone up again; or why it is over."""
+    """The child to descend to, a step back up, or why the walk is over."""
     if steering.stop:
         return StopReason.PERSON
     if walk.calls >= CALLS:
@@ -208,12 +205,12 @@ async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReas
 
 
 async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> Node | None:
-    """Which child the model walks into; None: into none of them."""
+    """The child that the model enters; None to go back."""
     summaries = "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
     none = f', or with "{_NONE}" when no part seems to tell it' if may_turn_back else ""
 
     def task(memory: str) -> Prompt:
-        return _prompt(
+        return user_prompt(
             "triage", summaries=summaries, memory=memory or _NOTHING_PASSED, question=walk.question, none=none
         )
 
@@ -225,7 +222,7 @@ async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> 
     return children[choice.index] if choice.index < len(children) else None
 
 
-async def _tells(walk: _Walk, place: Passage, memory: str) -> bool:
+async def _has_answer(walk: _Walk, place: Passage, memory: str) -> bool:
     choice = await walk.engine.choose(_leaf_prompt(walk, walk.text(place), memory), ["yes", "no"])
     walk.calls += 1
     walk.usage += choice.usage
@@ -236,7 +233,7 @@ async def _answer(
     walk: _Walk, page: Page, place: Passage, memory: str
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     text = walk.text(place)
-    basis = AnswerContext(
+    context = AnswerContext(
         _together(text, memory),
         _compression_rate(walk, count_words(text) + count_words(memory)),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
@@ -246,12 +243,12 @@ async def _answer(
         usage=walk.usage,
     )
     prompt = _leaf_answer_prompt(walk, text, memory)
-    async for event in answer_from(basis, prompt, walk.question, walk.engine, walk.options):
+    async for event in answer_from(context, prompt, walk.question, walk.engine, walk.options):
         yield event
 
 
 async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    """No page told it. Where one of the options must be chosen, it is chosen from the summaries at the top."""
+    """No page has the answer. An option, if one must be chosen, is chosen from the summaries at the top."""
     lookups = tuple(walk.lookups)
     if not walk.options.choices:
         yield Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
@@ -269,22 +266,18 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | An
         summaries.pop()
     text = "\n\n".join(summaries)
     rate = _compression_rate(walk, count_words(text))
-    basis = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, tells=False)
-    async for event in answer_from(basis, task(text), walk.question, engine, options):
+    context = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, has_evidence=False)
+    async for event in answer_from(context, task(text), walk.question, engine, options):
         yield event
 
 
 def _leaf_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
-    return _prompt("leaf", text=text, memory=memory or _NOTHING_PASSED, question=walk.question)
+    return user_prompt("leaf", text=text, memory=memory or _NOTHING_PASSED, question=walk.question)
 
 
 def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
     passed = memory or _NOTHING_PASSED
     return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
-
-
-def _prompt(task: str, **values: object) -> Prompt:
-    return (Message("user", prompts.load(task).fill(**values)),)
 
 
 def _together(text: str, memory: str) -> str:

@@ -1,19 +1,18 @@
-"""Chunk by chunk with notes: the whole book is read in order, and what helps to answer is written down on the way.
+"""Reads the whole book in order for one question, taking notes: GraphReader's baseline "Chunk Read with Notes"
+(appendix D).
 
-GraphReader's baseline "Chunk Read with Notes" (appendix D). It costs a reading of the whole book for each question, and
-needs no gist memory. Notes are kept to what fits beside a chunk: the oldest make way, and that is said.
+It needs no gist memory. The oldest notes are dropped when they no longer fit beside a chunk, and the reader says so.
 """
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from gistread import prompts
 from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
-from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt, user_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
@@ -21,16 +20,16 @@ from gistread.readers.options import ReaderOptions
 NAME = "notes"
 
 CHUNK_TOKENS = 2000
-"""GraphReader's chunks have 2,000 tokens (section 4.1)."""
+"""As in GraphReader (section 4.1)."""
 _NOTE_TOKENS = 64
 _TASK_TOKENS = 160
-"""Words of the longest prompt and of the chat template, rather more than less."""
+"""Upper bound for the longest prompt and the chat template."""
 _NONE = "none"
 
 
 @dataclass(slots=True)
 class _Notebook:
-    """What was written down, and where."""
+    """The notes, with the chunks they come from."""
 
     room_tokens: int
     notes: list[tuple[str, Passage]] = field(default_factory=list)
@@ -40,7 +39,7 @@ class _Notebook:
         return "\n".join(f"- {note}" for note, _ in self.notes)
 
     async def add(self, note: str, place: Passage, engine: Engine) -> None:
-        """Write a note down; the oldest make way when there is no room."""
+        """Add a note, dropping the oldest if there is no room."""
         self.notes.append((note, place))
         while self.notes and await engine.count(self.text()) > self.room_tokens:
             del self.notes[0]
@@ -50,7 +49,7 @@ class _Notebook:
 async def notes(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer `question` from the whole book, read anew for it. See `registry.Reader`."""
+    """Answer from the whole book, read for this question. See `registry.Reader`."""
     window = engine.info.context_tokens
     answer_tokens = max(_NOTE_TOKENS, options.answer_tokens)
     room = window - answer_tokens - _TASK_TOKENS - await engine.count(question)
@@ -68,7 +67,7 @@ async def notes(
         if steering.stop:
             reason = StopReason.PERSON
             break
-        prompt = _prompt(
+        prompt = user_prompt(
             "note_chunk", text=book.text[start:end].strip(), question=question, notes=notebook.text() or _NONE
         )
         said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
@@ -80,22 +79,18 @@ async def notes(
         yield PartRead(number, len(parts), start, end)
     text = notebook.text()
     if notebook.dropped:
-        yield Noted(f"The first {notebook.dropped} notes had to make way for later ones.", 0, 0)
+        yield Noted(f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0)
     yield Stopped(reason)
 
     places = [place for _, place in notebook.notes]
-    basis = AnswerContext(
+    context = AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, asked: cite_passages(said, asked, memory, places),
         seen=tuple(join(places, book)),
         usage=usage,
-        tells=bool(places),
+        has_evidence=bool(places),
     )
     prompt = answer_prompt("notes_answer", options, notes=text or _NONE, question=question)
-    async for event in answer_from(basis, prompt, question, engine, options):
+    async for event in answer_from(context, prompt, question, engine, options):
         yield event
-
-
-def _prompt(task: str, **values: object) -> Prompt:
-    return (Message("user", prompts.load(task).fill(**values)),)

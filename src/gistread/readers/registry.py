@@ -1,7 +1,4 @@
-"""What a reader is, and every reader by its name.
-
-A reader's module is imported when it is asked for: the command line names all of them and needs one.
-"""
+"""Every reader by name. A reader's module is imported when it is first used: the command line names all of them."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reader(Protocol):
-    """One method of answering."""
+    """One method of answering questions."""
 
     def __call__(
         self,
@@ -30,45 +27,45 @@ class Reader(Protocol):
         steering: "Steering",
         options: "ReaderOptions",
     ) -> "AsyncGenerator[ReaderEvent, None]":
-        """`question` is as `choices.posed` puts it.
+        """Answer a question (as `choices.with_options` writes it) in events, the last of them `Answered`.
 
         Raises EngineError when the engine fails, PromptTooLongError when the question alone is too long,
-        BudgetTooSmallError when `options.budget_tokens` takes nothing of the book.
+        BudgetTooSmallError when nothing of the book fits `options.budget_tokens`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A reader, as people choose one."""
+    """A reader, as people choose it."""
 
     name: str
     summary: str
     """One line."""
-    place: str
-    """`module:function` under this package."""
+    location: str
+    """`module:function` in this package."""
     needs_memory: bool = True
     """False: it reads the book's own text, and can be asked before a page has been read."""
     names_pages: bool = False
-    """Without a memory it reads the book's own text; where there is one, it says which of its pages it looked up."""
+    """It needs no memory, but reports the pages of one that it looked up."""
     artifacts: tuple[str, ...] = ()
-    """What is made of a memory for it beside the gists, by the names of `memory/artifacts.py`. It makes what is missing
-    when it is asked, or does with less; it answers sooner, or better, where that has been made before."""
-
+    """The artifacts it uses (`memory/artifacts.py`). It builds what is missing, or does with less; it answers sooner
+    or better when they are built beforehand."""
     needs_embedder: bool = False
-    """It cannot be asked without an embedding model."""
+    """It needs an embedding model."""
 
     @property
     def uses_memory(self) -> bool:
-        """Whether a memory makes any difference to it."""
+        """Whether a memory makes a difference."""
         return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:
-        """The reader, which puts every question with its options.
-
-        Raises UsageError for options that are none, NoEmbeddingModelError where it needs one and has none.
-        """
-        module, _, function = self.place.partition(":")
+        """Import the reader. Calling it raises UsageError for invalid options, NoEmbeddingModelError without one."""
+        module, _, function = self.location.partition(":")
         reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
+        if self.needs_memory:
+            from gistread.readers.over_memory import over_memory
+
+            reader = over_memory(self.name, reader)
 
         def ask(
             question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
@@ -82,7 +79,7 @@ class Method:
 
 DEFAULT_READER = "readagent-s"
 _WHEN_LONG = ("summaries of a long memory",)
-"""Of readers that are told the whole memory: they wait for none, and use those that are there."""
+"""For readers that see the whole memory: they use what is there and wait for nothing."""
 _METHODS = (
     Method(
         "gistread",
@@ -93,37 +90,37 @@ _METHODS = (
     ),
     Method(
         "readagent-s",
-        "opens one page after another, and looks each time again",
-        "readagent_s:readagent_s",
+        "opens one page after another, looking again each time",
+        "readagent:readagent_s",
         artifacts=_WHEN_LONG,
     ),
-    Method("readagent-p", "names all the pages that it wants at once", "readagent_p:readagent_p", artifacts=_WHEN_LONG),
+    Method("readagent-p", "names all the pages it wants at once", "readagent:readagent_p", artifacts=_WHEN_LONG),
     Method(
         "memwalker",
-        "walks a tree of summaries down to the page that tells",
+        "walks down a tree of summaries to the page with the answer",
         "memwalker:memwalker",
         artifacts=("summaries",),
     ),
     Method(
         "graphreader",
-        "five paths through a graph of what is named, and a vote",
+        "follows five paths through a graph of key elements, and votes",
         "graphreader:graphreader",
         artifacts=("facts",),
     ),
     Method(
         "longagent",
-        "a leader asks members who have read a part each",
+        "a leader asks members who have read one chunk each",
         "longagent:longagent",
         needs_memory=False,
         artifacts=("members",),
     ),
-    Method("notes", "reads the whole book for the question, and takes notes", "notes:notes", needs_memory=False),
-    Method("gists", "the gist memory alone", "gists:gists", artifacts=_WHEN_LONG),
+    Method("notes", "reads the whole book for the question, taking notes", "notes:notes", needs_memory=False),
+    Method("gists", "the gist memory alone", "readagent:gists", artifacts=_WHEN_LONG),
     Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
     Method(
         "dense",
         "the pages nearest in meaning, by an embedding model",
-        "dense:dense",
+        "text_readers:dense",
         artifacts=("vectors",),
         needs_embedder=True,
     ),

@@ -1,7 +1,4 @@
-"""The steps of a reader in words: for the command line, and for whoever checks an evaluation by hand.
-
-What is done with them, this does not know. The answer itself is no step.
-"""
+"""Describes the steps of a reader in words, for the command line and the records of evaluations."""
 
 from collections.abc import Sequence
 
@@ -29,7 +26,7 @@ from gistread.readers.events import (
 
 _STOPPED = {
     StopReason.ENOUGH: "enough",
-    StopReason.LIMIT: "as many steps as are allowed",
+    StopReason.LIMIT: "look-ups used up",
     StopReason.WINDOW: "no more fits the model's window or the budget",
     StopReason.PERSON: "stopped",
     StopReason.NOTHING_LEFT: "nothing further to look at",
@@ -37,14 +34,14 @@ _STOPPED = {
 
 
 def describe(event: ReaderEvent) -> str:
-    """What is told of a step; empty where nothing is."""
+    """A step in words; empty if it is not worth a line."""
     match event:
         case Started():
             return _scope(event)
         case Walked(level=level, first=first, last=last) if level:
             return f"   down to pages {first} to {last}"
         case TurnedBack(level=level, first=first, last=last):
-            return f"   back from pages {first} to {last}" if level else f"   page {first} does not tell"
+            return f"   back from pages {first} to {last}" if level else f"   page {first} has no answer"
         case Planned(plan=plan, starts=starts):
             begun = f"\n   begins at: {'; '.join(starts)}" if starts else ""
             return f"   plan: {' '.join(plan.split())}{begun}"
@@ -74,18 +71,16 @@ def describe(event: ReaderEvent) -> str:
 
 
 def describe_unfit(event: Unfit) -> str:
-    """That a page does not fit, and what of it is read all the same."""
+    """That a page does not fit, and how much of it is read."""
     if not event.shown:
         return f"page {event.page} does not fit the model's window"
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
 
 
 def _scope(started: Started) -> str:
-    """Over how much of the book and of the memory it is asked."""
+    """How much of the book and of the memory the question covers."""
     if started.share_shown is not None:
-        return (
-            "" if started.share_shown == 1 else f"{_share(started.share_shown)} of the book's text is before the model."
-        )
+        return "" if started.share_shown == 1 else f"The model sees {_share(started.share_shown)} of the book's text."
     lines = []
     if not started.complete:
         lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
@@ -96,12 +91,12 @@ def _scope(started: Started) -> str:
 
 def _share(share: float) -> str:
     if not share:
-        return "Nothing"
-    return f"{share:.0%}" if share >= 0.01 else "Less than 1%"
+        return "nothing"
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def describe_segments(told: Sequence[SegmentLevel]) -> str:
-    """In one sentence, how many pages are told at which level."""
+    """How many pages are shown at which level, in one sentence."""
     own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
     summaries = [one for one in told if one.level and not one.line]
     lines = [one for one in told if one.line]
@@ -111,7 +106,7 @@ def describe_segments(told: Sequence[SegmentLevel]) -> str:
             pages = sum(one.last - one.first + 1 for one in pieces)
             said.append(f"{_pages(pages)} in {len(pieces)} {words[len(pieces) > 1]}")
     unmade = sum(not one.made for one in told)
-    stand_in = f" {unmade} of these are made of sentences of the gists, until the model makes them." if unmade else ""
+    stand_in = f" {unmade} of these are sentences of the gists, until the model makes them." if unmade else ""
     return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
 
 

@@ -1,0 +1,174 @@
+"""One question over the book's own text: which passages fit a budget of tokens, and the answer from them."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+
+from gistread.book.model import Book
+from gistread.book.normalise import count_words
+from gistread.book.sentences import sentence_spans
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt
+from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, join, render
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
+from gistread.readers.citations import cite_passages
+from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, Shown, Started, Unfit
+from gistread.readers.options import ReaderOptions
+from gistread.search.ranked import cached_ranker
+
+CountTokens = Callable[[str], Awaitable[int]]
+
+
+class BookText:
+    """What of the book one question is shown, and the answer from it."""
+
+    def __init__(self, name: str, question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> None:
+        self._name = name
+        self._question = question
+        self._memory = memory
+        self._engine = engine
+        self._options = options
+        self.usage = NO_USAGE
+        """Cost of answers that were discarded."""
+
+    async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
+        """As many of these passages as fit the budget (0: none set) and the window, at least the beginning of one.
+
+        Raises PromptTooLongError or BudgetTooSmallError when not a word fits.
+        """
+        engine, answer_tokens = self._engine, self._options.answer_tokens
+        window = engine.info.context_tokens
+        least = await engine.measure(self._prompt("")) + answer_tokens
+        if least > window:
+            raise PromptTooLongError(least - answer_tokens, answer_tokens, window)
+        room = min(window - least, budget or window)
+
+        async def measure(text: str) -> int:
+            return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
+
+        async def fits(text: str) -> bool:
+            return await measure(text) <= room
+
+        book = self._memory.book
+        shown = await _fill(wanted, book, room, engine.count, measure)
+        if shown or not wanted:
+            return shown
+        if (start := await beginning(wanted[0], book, fits)) is not None:
+            return [start]
+        needed = await measure(render(wanted[:1], book))
+        if least + needed > window:
+            raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
+        raise BudgetTooSmallError(needed, budget)
+
+    def share(self, shown: Sequence[Passage] | None) -> float:
+        """Share of the book's text that is shown, from 0 to 1."""
+        length = len(self._memory.book.text.strip())
+        return min(1.0, sum(end - start for start, end in shown or ()) / length) if length else 1.0
+
+    def started(self, shown: Sequence[Passage] | None) -> Started:
+        memory, share = self._memory, self.share(shown)
+        return Started(self._name, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=share)
+
+    async def answer(
+        self,
+        shown: Sequence[Passage] | None,
+        lookups: tuple[int, ...] = (),
+        opened: Collection[int] = (),
+        *,
+        must_answer: bool = False,
+    ) -> AsyncGenerator[ReaderEvent, None]:
+        """The answer from these passages (None: from nothing) as events; the last is `Answered`.
+
+        `opened` are the pages reported as open. `must_answer`: see `answer_prompt`.
+        """
+        memory = self._memory
+        text = None if shown is None else render(shown, memory.book)
+        seen = tuple(shown or ())
+        yield Shown(seen)
+        words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
+        context = AnswerContext(
+            text or "",
+            100.0 * (1.0 - words / max(1, memory.book.words)),
+            cite=lambda said, question: cite_passages(said, question, memory, seen),
+            seen=seen,
+            lookups=lookups,
+            expanded=tuple(sorted(opened)),
+            usage=self.usage,
+        )
+        prompt = self._prompt(text, must_answer=must_answer)
+        async for event in answer_from(context, prompt, self._question, self._engine, self._options):
+            yield event
+
+    def _prompt(self, text: str | None, *, must_answer: bool = False) -> Prompt:
+        options, question = self._options, self._question
+        if text is None:
+            return answer_prompt("answer_closed", options, question=question)
+        return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
+
+
+async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+    """The passages that share a word with the question, nearest first (BM25)."""
+
+    def rank() -> list[Passage]:
+        texts = tuple(book.text[start:end] for start, end in passages)
+        return [passages[index] for index in cached_ranker(texts, book.language).top(question, len(texts))]
+
+    return await asyncio.to_thread(rank)
+
+
+async def _fill(
+    wanted: Sequence[Passage], book: Book, room: int, count: CountTokens, measure: CountTokens
+) -> list[Passage]:
+    """The first of the `wanted` passages that fit `room` tokens by `measure`, joined."""
+    chosen: list[Passage] = []
+    left = room
+    for start, end in wanted:
+        tokens = await count(book.text[start:end]) + 2
+        if tokens > left:
+            break
+        left -= tokens
+        chosen.append((start, end))
+    # Tokens of pieces only approximately add up, so the whole is measured.
+    while chosen and await measure(render(join(chosen, book), book)) > room:
+        del chosen[-max(1, len(chosen) // 20) :]
+    return join(chosen, book)
+
+
+async def beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
+    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing does."""
+    start, end = place
+    fitting, too_long = start, end
+    while too_long - fitting > 1:
+        middle = (fitting + too_long) // 2
+        if await fits(render([(start, middle)], book)):
+            fitting = middle
+        else:
+            too_long = middle
+    shown = book.text[start:fitting]
+    sentences = [until for _, until in sentence_spans(shown)][:-1]
+    until = sentences[-1] if sentences else max(map(shown.rfind, " \n"))
+    shown = shown[:until] if until > 0 else shown
+    return (start, start + len(shown)) if shown.strip() else None
+
+
+def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
+    """The text of the pages with these numbers; unread ones are skipped."""
+    pages = (memory.entry(number).page for number in sorted(numbers) if 1 <= number <= len(memory.entries))
+    return [(page.start, page.end) for page in pages]
+
+
+def overlaps(places: Sequence[Passage], place: Passage) -> bool:
+    """Whether a place shares a character with any of the others."""
+    return any(start < place[1] and place[0] < end for start, end in places)
+
+
+def share_of(place: Passage, shown: Sequence[Passage]) -> float:
+    """Share of a place that is shown, from 0 to 1."""
+    start, end = place
+    return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
+
+
+def opened_or_unfit(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
+    """The event for a page that was asked for: shown in full, or too long."""
+    share = share_of(place, shown)
+    return Expanded(number, by) if share == 1.0 else Unfit(number, share)

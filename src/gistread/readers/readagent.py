@@ -1,0 +1,138 @@
+"""ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up, and gists alone.
+
+The model sees the gists and chooses pages to read in full, in place of their gists. It can choose nothing but a page
+that it was shown and has not opened, or to stop (design D3). Sequential look-up (ReadAgent-S, Figure 5) opens each page
+before the next choice. Parallel look-up (ReadAgent-P, Figure 4, Appendix I) names all pages in one answer, which costs
+one prompt and a few tokens a page. The person may pin and refuse pages, or end the search, at any time.
+
+Every prompt begins with the memory and ends with the task, so a further step costs little more than its own words.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+
+from gistread import prompts
+from gistread.engine.protocol import Engine, Message, Sampling
+from gistread.memory.model import GistMemory
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.lookups import (
+    REASON_TOKENS,
+    STOP,
+    Search,
+    answer,
+    apply_steering,
+    openable_pages,
+    opening_events,
+    start_search,
+)
+from gistread.readers.options import ReaderOptions
+
+
+async def readagent_s(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Open one page after another, then answer. See `registry.Reader`."""
+    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+    for event in opening_events("readagent-s", search):
+        yield event
+    while True:
+        async for opened in apply_steering(search, steering):
+            yield opened
+        step = await _choose_page(search, steering, "lookup", search.lookups)
+        if isinstance(step, StopReason):
+            yield Stopped(step)
+            break
+        reason = await _reason(search, step)
+        search.lookups.append(step)
+        yield LookedUp(step, len(search.lookups), reason)
+        if step not in steering.refused and step not in search.window.opened:
+            search.window.opened.add(step)
+            yield Expanded(step, OpenedBy.AGENT)
+    async for opened in apply_steering(search, steering):
+        yield opened
+    async for answered in answer(search):
+        yield answered
+
+
+async def readagent_p(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Name all pages in one step, the most important first, then answer. See `registry.Reader`."""
+    search = await start_search(question, memory, engine, steering, options, options.max_pages)
+    for event in opening_events("readagent-p", search):
+        yield event
+    async for opened in apply_steering(search, steering):
+        yield opened
+    named: list[int] = []
+    while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
+        named.append(step)
+        yield LookedUp(step, len(named), "")
+    yield Stopped(step)
+    search.lookups.extend(named)
+    for page in named:
+        if page not in steering.refused and page not in search.window.opened:
+            search.window.opened.add(page)
+            yield Expanded(page, OpenedBy.AGENT)
+    async for opened in apply_steering(search, steering):
+        yield opened
+    async for answered in answer(search):
+        yield answered
+
+
+async def gists(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
+    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+    for event in opening_events("gists", search):
+        yield event
+    async for opened in apply_steering(search, steering):
+        yield opened
+    yield Stopped(StopReason.NOTHING_LEFT)
+    async for answered in answer(search):
+        yield answered
+
+
+async def _choose_page(
+    search: Search, steering: Steering, task: str, lookups: Sequence[int], named: Sequence[int] = ()
+) -> int | StopReason:
+    """The next page that the model asks for, or why there is none. `named` pages begin its answer."""
+    window = search.window
+    while True:
+        if steering.stop:
+            return StopReason.PERSON
+        if len(lookups) >= search.options.max_pages:
+            return StopReason.LIMIT
+        if not window.shown - window.opened - steering.refused - set(named):
+            return StopReason.NOTHING_LEFT
+        offered = await openable_pages(search, steering, named)
+        if not offered:
+            return StopReason.WINDOW
+        prompt = search.prompt(task)
+        if named:
+            prompt = (*prompt, Message("assistant", "".join(f"Page {page}, " for page in named)))
+        choice = await search.engine.choose(prompt, [*(f"Page {page}" for page in offered), STOP])
+        search.usage += choice.usage
+        if steering.stop:
+            return StopReason.PERSON
+        if choice.index == len(offered):
+            return StopReason.ENOUGH
+        page = offered[choice.index]
+        if page in steering.refused or page in window.opened:
+            continue  # steered meanwhile
+        if await search.fits(*named, page):
+            return page
+        search.unfit.add(page)
+
+
+async def _reason(search: Search, page: int) -> str:
+    """The model's reason for this page in one line, as a continuation of its choice."""
+    begun = prompts.load("lookup_reason").fill(page=page)
+    prompt = (*search.prompt("lookup"), Message("assistant", begun))
+    max_tokens = min(REASON_TOKENS, search.options.answer_tokens)
+    said = await search.engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
+    search.usage += said.usage
+    words = " ".join(said.text.split())
+    sentence, stop, _ = words.partition(". ")
+    if stop or said.finish == "end":
+        return sentence.strip(" .")
+    return f"{sentence.strip(' .,;')}…" if sentence else ""
