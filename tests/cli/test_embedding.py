@@ -71,7 +71,7 @@ def test_a_name_that_none_has_is_told_with_those_there_are(run: Run, book: Path,
     assert "No embedding model was found" in run(*command).err
     write_tiny_bert(models / "vectors.gguf")
     write_tiny_gguf(models / "chat.gguf")
-    assert "There are: vectors." in run(*command).err
+    assert "Available: vectors." in run(*command).err
 
 
 def test_other_readers_need_none(run: Run, book: Path, models: Path, engine: FakeEngine) -> None:

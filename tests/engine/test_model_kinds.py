@@ -10,7 +10,7 @@ from gistread.engine.llama.memory_estimate import ModelSizes
 from gistread.engine.model_files import Availability, ModelFile, availability_of, describe, memory_fit_of
 from gistread.engine.model_kinds import ModelKind, check_writes_text
 from gistread.engine.model_search import FoundModel
-from gistread.engine.model_text import count_words, facts, memory_fit_text, other_facts
+from gistread.engine.model_text import facts, format_count, memory_fit_text, other_facts
 from gistread.errors import EngineError
 from tests.engine.test_models import gguf
 
@@ -22,17 +22,17 @@ from tests.engine.test_models import gguf
         ("qwen35", {}, "tiny", ModelKind.TEXT, ""),
         ("nomic-bert", {}, "tiny", ModelKind.EMBEDDINGS, "makes embeddings"),
         ("qwen3", {}, "Qwen3-Embedding-0.6B", ModelKind.EMBEDDINGS, "makes embeddings"),
-        ("qwen3", {"qwen3__pooling_type": 4}, "tiny", ModelKind.RERANKER, "ranks texts"),
-        ("bert", {}, "bge-reranker-v2-m3", ModelKind.RERANKER, "ranks texts"),
-        ("clip", {}, "tiny", ModelKind.PROJECTOR, "image part"),
-        ("llama", {"general__type": "mmproj"}, "tiny", ModelKind.PROJECTOR, "image part"),
+        ("qwen3", {"qwen3__pooling_type": 4}, "tiny", ModelKind.RERANKER, "reranker"),
+        ("bert", {}, "bge-reranker-v2-m3", ModelKind.RERANKER, "reranker"),
+        ("clip", {}, "tiny", ModelKind.PROJECTOR, "image projector"),
+        ("llama", {"general__type": "mmproj"}, "tiny", ModelKind.PROJECTOR, "image projector"),
         ("llama", {"general__type": "adapter"}, "tiny", ModelKind.ADAPTER, "LoRA adapter"),
-        ("llama", {"general__type": "imatrix"}, "tiny", ModelKind.OTHER, "has none"),
-        ("eagle3", {}, "tiny", ModelKind.DRAFT, "guesses ahead"),
-        ("llada", {}, "tiny", ModelKind.OTHER, "by diffusion"),
+        ("llama", {"general__type": "imatrix"}, "tiny", ModelKind.OTHER, "importance matrix"),
+        ("eagle3", {}, "tiny", ModelKind.DRAFT, "draft model"),
+        ("llada", {}, "tiny", ModelKind.OTHER, "diffusion"),
         ("t5", {}, "tiny", ModelKind.OTHER, "encoder"),
-        ("flux", {}, "tiny", ModelKind.OTHER, "pictures"),
-        ("wavtokenizer-dec", {}, "tiny", ModelKind.OTHER, "sound"),
+        ("flux", {}, "tiny", ModelKind.OTHER, "images"),
+        ("wavtokenizer-dec", {}, "tiny", ModelKind.OTHER, "audio"),
         ("llama", {"split__count": 3, "split__no": 1}, "tiny", ModelKind.PART, "part 2 of 3"),
     ],
 )
@@ -53,12 +53,12 @@ def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Pa
 def test_files_that_disagree_on_their_number_are_broken(tmp_path: Path) -> None:
     parts = tuple(gguf(tmp_path / f"m-0000{n}-of-00002.gguf", split__count=3, split__no=n - 1) for n in (1, 2))
     model = describe(FoundModel("m", parts))
-    assert (model.kind, model.problem) == (ModelKind.BROKEN, "its files say that there are 3 of them, not 2")
+    assert (model.kind, model.problem) == (ModelKind.BROKEN, "it has 2 files, but according to them 3")
 
 
 def test_a_vocabulary_alone_is_no_model(tmp_path: Path) -> None:
     model = describe(FoundModel("vocab", (gguf(tmp_path / "vocab.gguf", weights=0),)))
-    assert model.problem == "it has a vocabulary and no weights"
+    assert model.problem == "it contains no weights"
 
 
 def sized(context: int | None = 32_768, **changes: object) -> ModelFile:
@@ -117,15 +117,15 @@ def test_facts_are_told_in_plain_words() -> None:
         "3 files",
         "Ollama",
     ]
-    assert [count_words(count) for count in (5, 134_515_008, 999_600_000)] == ["1 M", "135 M", "1.0 B"]
+    assert [format_count(count) for count in (5, 134_515_008, 999_600_000)] == ["1 M", "135 M", "1.0 B"]
 
 
 @pytest.mark.parametrize(
     ("architecture", "more", "said"),
     [
         ("llama", {"general__type": "adapter"}, "m.gguf cannot be used: it is a LoRA adapter"),
-        ("clip", {}, "m.gguf cannot be used: it is the image part"),
-        ("dream", {}, "m.gguf cannot be used: it writes by diffusion"),
+        ("clip", {}, "m.gguf cannot be used: it is the image projector"),
+        ("dream", {}, "m.gguf cannot be used: it is a diffusion"),
         ("bert", {}, "m.gguf is an embedding model"),
     ],
 )

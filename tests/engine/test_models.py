@@ -230,8 +230,8 @@ def test_what_writes_no_text_is_shown_with_the_reason(home: Path) -> None:
     gguf(home / "models" / "zzz.gguf")
     assert [(model.name, model.problem) for model in find_models()] == [
         ("zzz", ""),
-        ("eyes", "it is the image part of another model"),
-        ("mmproj-tiny-F16", "it is the image part of another model"),
+        ("eyes", "it is the image projector of another model"),
+        ("mmproj-tiny-F16", "it is the image projector of another model"),
         ("vectors", "it makes embeddings, not text"),
         ("voice", "it has no vocabulary"),
     ]
@@ -270,9 +270,9 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     assert resolve_model("QWEN3-4B-Q4_K_M.gguf") == large
     assert resolve_model("llama") == exact, "the whole name goes before a part of one"
     assert resolve_model("llama-") == llama, "what cannot be used is not meant"
-    with pytest.raises(EngineError, match="It is for --embedding-model"):
+    with pytest.raises(EngineError, match="Use it with --embedding-model"):
         resolve_model("embedder")
-    with pytest.raises(EngineError, match=r"'qwen' may be Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
+    with pytest.raises(EngineError, match=r"'qwen' is ambiguous: Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
         resolve_model("qwen")
 
 
@@ -288,14 +288,14 @@ def test_two_files_of_one_name_are_told_apart_by_their_paths(home: Path) -> None
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("nothing", "no model 'nothing'.\nThere are: tiny."),
-        ("no/such/file.gguf", "no file no/such/file.gguf"),
+        ("nothing", "No such file or model: 'nothing'\nAvailable: tiny."),
+        ("no/such/file.gguf", "No such file: no/such/file.gguf"),
         ("http://localhost:8080", "A model is a GGUF file"),
         ("", "is empty"),
         ("a\0b", "is empty"),
-        ("x" * 5000, "no model"),
+        ("x" * 5000, "No such file or model"),
         ("starter", "pip install 'gistread[starter]'"),
-        ("~nobody-of-this-name/m", "no model"),
+        ("~nobody-of-this-name/m", "No such file or model"),
     ],
     ids=["unknown", "no file", "address", "empty", "nul", "long", "starter", "no home"],
 )

@@ -91,7 +91,7 @@ class RunProgress:
         known = self._outcomes.known
         self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
         self._left_s = seconds_left(
-            self._plan, known, self._read, self._pace, places_for(self._plan, self._asking).places
+            self._plan, known, self._read, self._pace, places_for(self._plan, self._asking).capacity
         )
 
     def _tell_beginning(self) -> None:

@@ -1,7 +1,4 @@
-"""Work handed to an engine as many pieces at a time as pay at that moment.
-
-How many that is may change while the work goes on: an engine on a server finds it out by being asked.
-"""
+"""Limits concurrent work to the number of requests that is useful for an engine at the moment."""
 
 import asyncio
 from collections import deque
@@ -12,27 +9,25 @@ from gistread.engine.protocol import Engine
 
 
 class ConcurrencyLimit:
-    """Places for pieces of work, given in the order in which they were asked for; `async with` takes one.
+    """A fair semaphore whose capacity follows `Engine.info.parallel`.
 
-    Work that goes from one task to another takes one with `begin` and gives it back with `end`.
+    Use `async with`, or `acquire` and `release` for work that passes between tasks.
     """
 
-    def __init__(self, engine: Engine, most: int | None = None) -> None:
-        """`most`: never more than these; may be changed."""
+    def __init__(self, engine: Engine, maximum: int | None = None) -> None:
+        """`maximum`: an upper bound of the capacity; may be changed."""
         self._engine = engine
-        self.most = most
+        self.maximum = maximum
         self._taken = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
-    def places(self) -> int:
-        """How many there are now."""
+    def capacity(self) -> int:
         parallel = max(1, self._engine.info.parallel)
-        return parallel if self.most is None else max(1, min(self.most, parallel))
+        return parallel if self.maximum is None else max(1, min(self.maximum, parallel))
 
-    async def begin(self) -> None:
-        """Wait for a place."""
-        if self._taken >= self.places or self._waiting:
+    async def acquire(self) -> None:
+        if self._taken >= self.capacity or self._waiting:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
@@ -41,23 +36,22 @@ class ConcurrencyLimit:
                 if turn.cancelled():
                     self._waiting.remove(turn)
                 else:
-                    self.end()
+                    self.release()
                 raise
         else:
             self._taken += 1
 
-    def end(self) -> None:
-        """Give a place back."""
+    def release(self) -> None:
         self._taken -= 1
-        while self._waiting and self._taken < self.places:
+        while self._waiting and self._taken < self.capacity:
             self._taken += 1
             self._waiting.popleft().set_result(None)
 
     async def __aenter__(self) -> Self:
-        await self.begin()
+        await self.acquire()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.end()
+        self.release()

@@ -1,8 +1,4 @@
-"""One model on this machine, described: what stands in the list of models, and whether it can be used.
-
-Only headers are read; nothing is loaded. Where models lie, `model_search.py` knows; which one a name means,
-`models.py`.
-"""
+"""Describes a model on this machine from the headers of its files, and whether it can be used."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -20,82 +16,79 @@ from gistread.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One model on this machine."""
-
     path: Path
-    """Of a model in several files, the first."""
+    """The first file of a model in several."""
     name: str
-    """What `--model` takes: the file's name without suffix, or Ollama's name."""
+    """For `--model`: the file's name without suffix, or Ollama's name."""
     size_bytes: int
-    """Of all its files."""
+    """Of all files."""
     quantization: str
     architecture: str
     context_length: int | None
-    """Tokens it was trained for."""
+    """In tokens; None if unknown."""
     parameters: int | None
     licence: str
     usable: bool
-    """Whether it writes text: `--model` takes it."""
+    """Whether it writes text and can be used with `--model`."""
     problem: str = ""
     """Why it is not usable, for the person."""
     kind: ModelKind = ModelKind.TEXT
     has_template: bool = True
-    """Whether it brings a chat template: base models, which only go on with a text, have none."""
+    """False for base models."""
     memory: MemoryKind | None = None
-    """How it remembers what it has read; None: not known."""
+    """None if unknown."""
     parts: int = 1
-    """Files that it lies in."""
+    """Number of files."""
     place: str = ""
-    """Whose folder it was found in: `Ollama`, `LM Studio` …"""
+    """The program whose folder it was found in: `Ollama`, `LM Studio` …"""
     aliases: tuple[str, ...] = ()
-    """Other names of the same file: `--model` takes them, too."""
+    """Other names of the same file, also accepted by `--model`."""
     sizes: ModelSizes | None = None
-    """What it takes of the memory; None: not known."""
+    """Memory needs; None if unknown."""
     adapter: Path | None = None
     """The LoRA adapter that it is used with unless another is named."""
 
     @property
     def embeds(self) -> bool:
-        """Whether it is an embedding model: `--embedding-model` takes it, and `--model` does not."""
+        """Whether it is an embedding model, for `--embedding-model`."""
         return self.kind is ModelKind.EMBEDDINGS
 
 
 class Availability(IntEnum):
-    """How near a model is to being used: the order of every list."""
+    """Whether a model can be used now; lists are sorted by it."""
 
     READY = 0
     TOO_LARGE = 1
-    """It writes, and there is no memory for it now."""
+    """It does not fit the free memory."""
     EMBEDDINGS = 2
     UNUSABLE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFit:
-    """Whether a model has room in the memory that is free, and for how much text."""
+    """Whether a model fits the free memory, and with which window."""
 
     context_tokens: int
-    """The largest window that there is room for, at most what it was trained for; 0: not even the weights fit."""
+    """Largest window that fits, at most the model's context length; 0: not even the weights fit."""
     needed_bytes: int
-    """With the usual window."""
+    """With the default window."""
     free_bytes: int
     enough: bool
-    """Whether that window is one to work with."""
+    """Whether that window is large enough to be useful."""
 
 
 def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
-    """How this model fits into so many free bytes; None where its header does not tell."""
+    """Estimate the fit; None if the header does not tell."""
     if model.sizes is None:
         return None
     trained = model.context_length or DEFAULT_CONTEXT_TOKENS
     needed = needed_bytes(model.sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
-    room = cells_that_fit(model.sizes, free_bytes)
-    context = trained if room is None else min(room, trained)
+    cells = cells_that_fit(model.sizes, free_bytes)
+    context = trained if cells is None else min(cells, trained)
     return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
 
 
 def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
-    """Whether to offer it, and behind which others."""
     if model.embeds:
         return Availability.EMBEDDINGS
     if not model.usable:
@@ -104,7 +97,7 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
 
 
 def describe(found: FoundModel) -> ModelFile:
-    """What the headers of a model's files say. A file that is broken is described as that."""
+    """Describe a model from the headers of its files; a broken one gets a `problem`."""
     size_bytes = sum(map(_size, found.parts))
     try:
         headers = _headers(found)
@@ -167,14 +160,14 @@ def _size(path: Path) -> int:
 
 
 def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
-    """What the whole is for, and why it cannot be used for text; empty where it can."""
+    """The kind of a model, and why it cannot write text; empty if it can."""
     first, count = headers[0], len(headers)
     if count == 1 and first.split_count > 1:
         return ModelKind.PART, (
-            f"it is part {first.split_number} of {first.split_count} of a model, and not named as one"
+            f"it is part {first.split_number} of {first.split_count} of a model, but not named like one"
         )
     if any(header.split_count not in (1, count) for header in headers):
-        return ModelKind.BROKEN, f"its files say that there are {first.split_count} of them, not {count}"
+        return ModelKind.BROKEN, f"it has {count} files, but according to them {first.split_count}"
     kind, problem = kind_of(first, name)
     if missing := sum(header.missing_bytes for header in headers):
         return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"

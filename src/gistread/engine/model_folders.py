@@ -1,7 +1,6 @@
-"""Where the usual programs keep models, on every system, in their own conventions; and the person's own folders.
+"""Folders where common programs keep models, by their own conventions, and the person's own folders.
 
-Each line here is a fact about another program, as its documentation or source has it. What lies in the folders, this
-does not know. Nothing is written; what other programs have in their settings is believed only as far as it is a path.
+Each entry follows another program's documentation or source. Nothing is written.
 """
 
 import json
@@ -20,7 +19,7 @@ _POINTER = ".lmstudio-home-pointer"
 _UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"), Path("/lib/systemd/system"))
 _OLLAMA_VARIABLE = re.compile(r"OLLAMA_MODELS=([^\"'\n]+)")
 _OLLAMA_SYSTEM = (
-    Path("/usr/share/ollama/.ollama/models"),  # the service that Ollama's own script makes
+    Path("/usr/share/ollama/.ollama/models"),  # the service created by Ollama's install script
     Path("/var/lib/ollama/.ollama/models"),
     Path("/var/lib/ollama/models"),  # NixOS, Fedora
     Path("/var/lib/ollama"),  # Arch
@@ -29,15 +28,15 @@ _OLLAMA_SYSTEM = (
 
 
 class ModelFolder(NamedTuple):
-    """A folder with models in it, perhaps."""
+    """A folder that may contain models."""
 
     owner: str
-    """The program that keeps it; empty for the person's own."""
+    """The program it belongs to; empty for the person's own."""
     path: Path
 
 
 def model_folders() -> list[ModelFolder]:
-    """Folders in which models lie as files, the person's own first. Most of them do not exist."""
+    """Folders to search for GGUF files, the person's own first. Most do not exist."""
     places = [ModelFolder("", folder) for folder in own_folders()]
     home = _home()
     if home is None:
@@ -55,7 +54,7 @@ def model_folders() -> list[ModelFolder]:
 
 
 def own_folders() -> list[Path]:
-    """What `model_folders` in the settings has; nothing where they cannot be read, which others say."""
+    """`model_folders` of the settings; empty if they cannot be read, which is reported elsewhere."""
     try:
         folders = load_config(default_paths().config_file).model_folders
     except GistreadError:
@@ -64,7 +63,7 @@ def own_folders() -> list[Path]:
 
 
 def ollama_folders() -> list[Path]:
-    """Folders that hold Ollama's manifests and blobs: the one that is named, the person's, those of services."""
+    """Folders of Ollama's manifests and blobs: from the environment, the person's, those of services."""
     home = _home()
     named = _from_environment("OLLAMA_MODELS")
     folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
@@ -72,7 +71,7 @@ def ollama_folders() -> list[Path]:
 
 
 def jan_folders() -> list[Path]:
-    """Jan's data folders: its own place on each system, and where its settings say."""
+    """Jan's data folders: its default on each system, and the one in its settings."""
     home = _home()
     if home is None:
         return []
@@ -90,7 +89,7 @@ def jan_folders() -> list[Path]:
 
 
 def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
-    """As fs_get_cache_directory() of its common.cpp. Newer ones keep the hub's layout in it, or use the hub's cache."""
+    """As fs_get_cache_directory() of its common.cpp. Newer versions use the Hugging Face layout or cache."""
     if named := _from_environment("LLAMA_CACHE"):
         yield named
     if sys.platform == "darwin":
@@ -101,13 +100,13 @@ def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
 
 
 def _hugging_face(cache: Path) -> Iterator[Path]:
-    """As huggingface_hub's constants, the same on every system. One of them is in use, the first."""
+    """As in huggingface_hub's constants; the first that is set."""
     hub = _from_environment("HF_HUB_CACHE") or _from_environment("HUGGINGFACE_HUB_CACHE")
     yield hub or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
 
 
 def _lm_studio(home: Path) -> Iterator[Path]:
-    """Its home is where a pointer in the person's home leads; `downloadsFolder` in its settings leads away from it."""
+    """Its home is named by a pointer file; `downloadsFolder` in its settings overrides the models folder."""
     pointed = _first_line(home / _POINTER)
     homes = [_expanded(pointed) if pointed else None, home / ".lmstudio", home / ".cache" / "lm-studio"]
     roaming = _from_environment("APPDATA")
@@ -119,7 +118,7 @@ def _lm_studio(home: Path) -> Iterator[Path]:
 
 
 def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
-    """Its documented folders, the one its settings name, and that of its Python package."""
+    """Its documented folders, the one in its settings, and that of its Python package."""
     roaming = _from_environment("APPDATA")
     config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
     named = _in_ini((roaming or config) / "nomic.ai" / "GPT4All.ini", "modelPath")
@@ -134,7 +133,7 @@ def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
 
 
 def _of_services() -> Iterator[Path]:
-    """What the units of systemd set for the service."""
+    """Folders set in systemd units."""
     for units in _UNITS:
         for unit in (units / "ollama.service", *_sorted(units / "ollama.service.d", "*.conf")):
             for found in _OLLAMA_VARIABLE.finditer(_text(unit)):
@@ -142,7 +141,7 @@ def _of_services() -> Iterator[Path]:
                     yield folder
 
 
-# What other programs wrote.
+# Reading other programs' files.
 
 
 def _home() -> Path | None:
@@ -158,7 +157,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def _expanded(text: str) -> Path | None:
-    """A path as people write it; None where it is none."""
+    """Expand `~`; None unless the path is absolute and valid."""
     try:
         path = Path(text).expanduser()
     except RuntimeError:

@@ -1,8 +1,4 @@
-"""What a GGUF file is for, told from its header: text, embeddings, a part of another model, nothing of use here.
-
-Each kind that cannot write has one reason, in words for the person: the list shows it, and whoever is asked to load
-such a file says the same.
-"""
+"""Determines what a GGUF file is for, from its header, and why it cannot be used to write text."""
 
 import re
 from enum import StrEnum
@@ -13,11 +9,11 @@ from gistread.errors import EngineError
 
 
 class ModelKind(StrEnum):
-    """What a file is for. The value is what `models list --json` calls it."""
+    """What a file is for. The value appears in `models list --json`."""
 
     TEXT = "text"
     BASE = "base"
-    """It goes on with a text, and was not taught to follow instructions: it has no chat template."""
+    """Continues text; not trained to follow instructions, without a chat template."""
     EMBEDDINGS = "embeddings"
     RERANKER = "reranker"
     PROJECTOR = "projector"
@@ -40,38 +36,38 @@ _PICTURES = frozenset(
         *("pig", "auraflow", "chroma", "z_image"),
     }
 )
-"""As the converters for image and video programs call them."""
+"""Architecture names used by converters for image and video models."""
 _RERANKER = re.compile(r"\bre-?rank(er|ing)?\b")
 
 _EMBEDS = "it makes embeddings, not text"
 
 
 def kind_of(header: GgufHeader, name: str) -> tuple[ModelKind, str]:
-    """The kind of a file that is called `name`, and why it writes no text; empty where it does."""
+    """The kind of a file named `name`, and why it cannot write text; empty if it can."""
     architecture, contains = header.architecture, header.contains
     words = re.sub(r"[\s_]+", "-", f"{name} | {header.title}".casefold())
     if contains == "adapter":
-        return ModelKind.ADAPTER, "it is a LoRA adapter: it changes another model"
+        return ModelKind.ADAPTER, "it is a LoRA adapter for another model"
     if contains == "mmproj" or architecture in _PROJECTORS or words.startswith("mmproj"):
-        return ModelKind.PROJECTOR, "it is the image part of another model"
+        return ModelKind.PROJECTOR, "it is the image projector of another model"
     if architecture in _DRAFTS:
-        return ModelKind.DRAFT, "it only guesses ahead for another model"
+        return ModelKind.DRAFT, "it is a draft model for another model"
     if reason := _other(header):
         return ModelKind.OTHER, reason
     if header.pooling == Pooling.RANK or _RERANKER.search(words):
-        return ModelKind.RERANKER, "it ranks texts and writes none"
+        return ModelKind.RERANKER, "it is a reranker"
     if makes_vectors(header):
         return ModelKind.EMBEDDINGS, _EMBEDS
     return (ModelKind.TEXT if header.chat_template else ModelKind.BASE), ""
 
 
 def check_writes_text(header: GgufHeader) -> None:
-    """Raises EngineError for a file that is no model which writes text, or not all of one."""
+    """Raises EngineError unless the file is a complete model that writes text."""
     kind, reason = kind_of(header, header.name)
     if kind is ModelKind.EMBEDDINGS:
         raise EngineError(
-            f"{header.path.name} is an embedding model: it makes vectors, not text.",
-            "Give it with --embedding-model, and with --model one that writes (`gistread models list`).",
+            f"{header.path.name} is an embedding model and cannot write text.",
+            "Use it with --embedding-model, and another with --model (`gistread models list`).",
         )
     if not reason and header.missing_bytes and header.split_count == 1:
         reason = f"it is cut off: {header.missing_bytes:,} bytes are missing"
@@ -80,17 +76,17 @@ def check_writes_text(header: GgufHeader) -> None:
 
 
 def _other(header: GgufHeader) -> str:
-    """Why a file is of no kind that is known here; empty where it may be."""
+    """Why a file cannot be used at all; empty if it can."""
     if header.contains == "imatrix":
-        return "it says which weights of a model matter, and has none"
+        return "it is an importance matrix, not a model"
     if header.architecture in _SOUND:
-        return "it makes sound"
+        return "it generates audio"
     if header.architecture in _PICTURES:
-        return "it makes pictures"
+        return "it generates images"
     if header.architecture in _DIFFUSION:
-        return "it writes by diffusion, all of a text at once; that cannot be steered here"
+        return "it is a diffusion language model, which is not supported"
     if header.architecture == "t5":
-        return "it has an encoder beside what writes; that is not known here"
+        return "it is an encoder-decoder model, which is not supported"
     if not header.vocabulary:
         return "it has no vocabulary"
-    return "" if header.parameters else "it has a vocabulary and no weights"
+    return "" if header.parameters else "it contains no weights"

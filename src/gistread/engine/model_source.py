@@ -1,7 +1,4 @@
-"""From what a person calls a model to the engine that has it: the one place that knows which kinds of engine there are.
-
-Whoever wants an engine asks here; nothing above this package names a kind. Kinds are imported when they are wanted.
-"""
+"""Turns a model specification (name, path or server address) into an engine. Engine modules are imported on demand."""
 
 import contextlib
 from dataclasses import dataclass
@@ -25,22 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model that was found, and is not loaded."""
+    """Where a model is."""
 
     name: str
-    """For people, until the engine says its own."""
+    """For people, until the engine reports its own."""
     path: Path | None
-    """Its file; None: it is on a server."""
+    """None for a model on a server."""
     server: ServerAddress | None = None
-    """Where it is, if it is not a file."""
     adapter: Path | None = None
     """The LoRA adapter to use it with."""
 
 
 def find_source(spec: str) -> ModelSource:
-    """The model that `--model` or the settings mean; with nothing said, the only one there is. Raises EngineError.
+    """Resolve a model specification; empty: the only model on the machine. Does not contact servers.
 
-    Nothing is asked of a server yet.
+    Raises EngineError.
     """
     if is_address(spec):
         address = parse_address(spec)
@@ -50,12 +46,12 @@ def find_source(spec: str) -> ModelSource:
 
 
 def settings_name(spec: str) -> str:
-    """What to keep in the settings for what a person typed. Raises EngineError for an address with a secret in it."""
+    """The form of a specification to store in settings. Raises EngineError for an address with a secret."""
     return str(parse_address(spec)) if is_address(spec) else spec
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether two names mean one model. One that is not there is like no other. Reads folders."""
+    """Whether two specifications name the same existing model. Reads folders."""
     if one == other:
         return True
     try:
@@ -65,12 +61,12 @@ def same_model(one: str, other: str) -> bool:
 
 
 def is_local(spec: str) -> bool:
-    """Whether this model takes memory and cores of this process's machine, as far as its name tells."""
+    """Whether a model runs on this machine and not on a server."""
     return not is_address(spec)
 
 
 def fits_in_memory(spec: str, config: Config) -> bool:
-    """Whether a model can be loaded beside all that is loaded already, as far as its header tells."""
+    """Whether a model is estimated to fit beside what is loaded already."""
     try:
         path = find_source(spec).path
         if path is None:
@@ -85,7 +81,7 @@ def fits_in_memory(spec: str, config: Config) -> bool:
 
 
 def fingerprint_of(source: ModelSource) -> str:
-    """What the engine will say of it once it is loaded; empty where only a server knows. Raises EngineError."""
+    """The fingerprint the engine will report; empty for a server. Raises EngineError."""
     return header_of(source).fingerprint if source.path is not None else ""
 
 
@@ -96,7 +92,7 @@ def header_of(source: ModelSource) -> GgufHeader:
 
 
 def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
-    """An engine with this model, not yet started."""
+    """Create an engine for a model, not started."""
     if source.server is not None:
         from gistread.engine.remote.client import RemoteEngine
 
@@ -128,10 +124,10 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
 
 
 def _fingerprints_here(name: str) -> tuple[str, ...]:
-    """Of the models on this machine whose file, or name in a program's folder, is called so."""
-    found = []
+    """Fingerprints of the models with this name on this machine."""
+    fingerprints = []
     for model in found_models():
         if model.name.casefold() == name.casefold():
             with contextlib.suppress(EngineError):
-                found.append(read_header(model.parts[0]).fingerprint)
-    return tuple(found)
+                fingerprints.append(read_header(model.parts[0]).fingerprint)
+    return tuple(fingerprints)

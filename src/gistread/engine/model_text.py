@@ -1,7 +1,4 @@
-"""What is known of a model on this machine, in words for people: the command line and the screen say the same.
-
-Nothing is read and nothing decided here.
-"""
+"""Describes local models in words, for the command line and the screen."""
 
 from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.model_files import MemoryFit, ModelFile
@@ -22,31 +19,31 @@ _ROUND = 1000
 
 
 def facts(model: ModelFile) -> list[str]:
-    """What kind of model it is and how large, the most telling first."""
-    told = [format_size(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
+    """Size, kind and quantization, most important first."""
+    facts = [format_size(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
     if model.parameters:
-        told.append(f"{count_words(model.parameters)} parameters")
-    return [fact for fact in told if fact]
+        facts.append(f"{format_count(model.parameters)} parameters")
+    return [fact for fact in facts if fact]
 
 
 def other_facts(model: ModelFile) -> list[str]:
-    """What else is known of it."""
-    told: list[str] = []
+    """Further facts."""
+    facts: list[str] = []
     if model.context_length and model.kind in WRITING:
-        told.append(f"trained for {model.context_length:,} tokens")
+        facts.append(f"trained for {model.context_length:,} tokens")
     if model.memory in _MEMORIES and model.kind in WRITING:
-        told.append(_MEMORIES[model.memory])
-    told.append(model.licence)
+        facts.append(_MEMORIES[model.memory])
+    facts.append(model.licence)
     if model.parts > 1:
-        told.append(f"{model.parts} files")
-    told.append(model.place)
+        facts.append(f"{model.parts} files")
+    facts.append(model.place)
     if model.aliases:
-        told.append(f"also called {', '.join(model.aliases)}")
-    return [fact for fact in told if fact]
+        facts.append(f"also called {', '.join(model.aliases)}")
+    return [fact for fact in facts if fact]
 
 
 def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
-    """Whether there is room for it, and for how much text beside; empty where that cannot be told."""
+    """Whether a model fits the free memory, and with which window; empty if unknown."""
     if fit is None:
         return ""
     if not fit.enough:
@@ -59,7 +56,7 @@ def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
 
 
 def placement_text(placement: Placement) -> str:
-    """How a model that is loaded lies in this machine."""
+    """How a loaded model uses this machine."""
     parts = [
         f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
         if placement.gpu_layers
@@ -72,11 +69,11 @@ def placement_text(placement: Placement) -> str:
     return " · ".join(parts)
 
 
-def count_words(count: int) -> str:
-    """`135 M`, `4.0 B`, as models are named."""
+def format_count(count: int) -> str:
+    """`135 M`, `4.0 B`, as in model names."""
     return f"{count / 1e9:.1f} B" if count >= 999.5e6 else f"{max(1, round(count / 1e6))} M"
 
 
 def _rounded(tokens: int) -> int:
-    """To what people remember, and never to more than there is."""
+    """Round down to thousands."""
     return tokens // _ROUND * _ROUND if tokens >= 10 * _ROUND else tokens

@@ -1,8 +1,4 @@
-"""Which GGUF models are on this machine and can be used, and which one is meant by a name.
-
-Only headers are read; nothing is loaded, downloaded or changed. Whether a model fits the memory of the machine
-is found out when it is loaded.
-"""
+"""Finds GGUF models on this machine, and resolves names to files. Reads headers only."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -23,35 +19,32 @@ from gistread.engine.model_search import (
 from gistread.errors import EngineError, NoEmbeddingModelError
 
 STARTER = "starter"
-"""Names the model that comes as a Python package, with the adapter that comes with gistread."""
+"""Name of the model installed as a Python package, with gistread's adapter for it."""
 STARTER_BASE = "starter-base"
 """The same model without the adapter."""
 _AND = "+"
 """Between a model and its adapter."""
 _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
-_FOR_VECTORS = "It is for --embedding-model, and for good with `gistread models use NAME --for embedding`."
+_FOR_VECTORS = "Use it with --embedding-model, or permanently with `gistread models use NAME --for embedding`."
 _NAMED = 8
-"""Models that an error names."""
+"""Most models named in an error."""
 
 
 def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
-    """Every model in the known folders and in `extra`: the usable ones first, by name.
-
-    A file that is broken, or makes no text, is in the list with its `problem`.
-    """
+    """Every model in the known folders and in `extra`, usable ones first, by name. Others have a `problem`."""
     return sorted(each_model(extra), key=lambda model: (not model.usable, model.name.casefold(), model.path))
 
 
 def each_model(extra: Sequence[Path] = ()) -> Iterator[ModelFile]:
-    """The same models one after another, as their headers are read."""
+    """The same models, in no order, as their headers are read."""
     return map(describe, found_models(extra))
 
 
 def resolve_model(spec: str) -> Path:
-    """The file that is meant: a path, `starter`, or a model's name, or a part of a name that only one has.
+    """Find a model by path, `starter`, name or unambiguous part of a name.
 
-    Raises EngineError when there is none, more than one, or it cannot be used.
+    Raises EngineError if there is none, several, or it is unusable.
     """
     if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
@@ -88,10 +81,7 @@ def with_adapter(spec: str, adapter: str | None) -> str:
 
 
 def resolve_embedding_model(spec: str) -> Path:
-    """The embedding model that is meant, named in the same ways.
-
-    Raises EngineError when there is none, more than one, or it is none.
-    """
+    """Find an embedding model, as `resolve_model`."""
     path = starter_path() if spec == STARTER else None
     path = path or _resolve(spec, "embedding model", lambda model: model.embeds)
     check_makes_vectors(read_header(path))
@@ -99,10 +89,9 @@ def resolve_embedding_model(spec: str) -> Path:
 
 
 def find_embedding_model(spec: str, reader: str) -> Path:
-    """The embedding model that is meant; with nothing said, the only one there is.
+    """The embedding model named, or the only one on the machine. `reader`: who needs it, for messages.
 
-    `reader` needs it. Raises NoEmbeddingModelError when there is none, EngineError as `resolve_embedding_model` does
-    and when there is a choice to be made.
+    Raises NoEmbeddingModelError if there is none, and EngineError as `resolve_embedding_model`.
     """
     if spec:
         return resolve_embedding_model(spec)
@@ -112,7 +101,7 @@ def find_embedding_model(spec: str, reader: str) -> Path:
     if len(found) > 1:
         raise EngineError(
             f"There are several embedding models: {_names(found)}.",
-            "Choose one with --embedding-model NAME, or for good with embedding_model in the settings.",
+            "Choose one with --embedding-model NAME, or permanently with embedding_model in the settings.",
         )
     return found[0].path
 
@@ -121,13 +110,13 @@ def _resolve(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> Pa
     path = _as_path(spec)
     if path is not None:
         return path
-    # Only those headers are read that the name may mean.
+    # Read only the headers of models whose name matches.
     models = [describe(found) for found in _matching(found_models(), spec)]
     candidates = list(filter(is_wanted, models)) or models
     if not candidates:
         raise _unknown(spec, kind, is_wanted)
     if len(candidates) > 1:
-        raise EngineError(f"{spec!r} may be {_names(candidates)}.", "Name one of them, or give its path.")
+        raise EngineError(f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path.")
     if not is_wanted(candidates[0]) and candidates[0].problem:
         hint = _FOR_VECTORS if candidates[0].embeds else _LIST
         raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", hint)
@@ -135,26 +124,23 @@ def _resolve(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> Pa
 
 
 def default_model() -> Path:
-    """The model to use when none was named: the only one there is.
-
-    Raises EngineError when there is none, or a choice to be made.
-    """
+    """The only model on the machine. Raises EngineError if there is none, or several."""
     usable = [model for model in find_models() if model.usable]
     if not usable:
         raise EngineError(
-            "No model was found on this machine. `gistread models get` fetches one that suits it, after asking.",
+            "No model was found on this machine. `gistread models get` downloads a suitable one, after asking.",
             f"Or name a GGUF file with --model, or install the starter: {_GET_STARTER}",
         )
     if len(usable) > 1:
         raise EngineError(
             f"There are several models: {_names(usable)}.",
-            "Choose one for good with `gistread models use NAME`, or for once with --model NAME.",
+            "Choose one permanently with `gistread models use NAME`, or once with --model NAME.",
         )
     return usable[0].path
 
 
 def _as_path(spec: str) -> Path | None:
-    """The file at this path, if the words are one. Raises EngineError where a path leads to no file."""
+    """The file at this path, if it is one. Raises EngineError for a path without a file."""
     if not spec or "\0" in spec:
         raise EngineError("The name of the model is empty.", _LIST)
     try:
@@ -164,15 +150,12 @@ def _as_path(spec: str) -> Path | None:
     except (OSError, RuntimeError):  # too long for a path, no such user
         return None
     if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
-        raise EngineError(f"There is no file {spec}.", _LIST)
+        raise EngineError(f"No such file: {spec}", _LIST)
     return None
 
 
 def _first_file(path: Path) -> Path:
-    """The one to load, of the model that lies in this file, perhaps among others.
-
-    Raises EngineError if one of them is missing.
-    """
+    """The first file of the model that this file is part of. Raises EngineError if one is missing."""
     parts = parts_of(path)
     for number, part in enumerate(parts, 1):
         if len(parts) > 1 and not part.exists():
@@ -181,11 +164,11 @@ def _first_file(path: Path) -> Path:
 
 
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
-    """Models of exactly this name, else those that begin with it, else those that hold it."""
+    """Models with exactly this name, else those that begin with it, else those that contain it."""
     wanted = whole_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
         lambda name: name == wanted,
-        lambda name: name == f"{wanted}:latest",  # as Ollama takes it
+        lambda name: name == f"{wanted}:latest",  # as in Ollama
         lambda name: name.startswith(wanted),
         lambda name: wanted in name,
     ]
@@ -202,12 +185,12 @@ def _unknown(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> En
         if Path(spec).is_dir():
             return EngineError(f"{spec} is a folder.", "Give the path of a .gguf file in it.")
     there = list(filter(is_wanted, find_models()))
-    hint = f"There are: {_names(there)}." if there else f"No {kind} was found; give the path of a .gguf file."
-    return EngineError(f"There is no file and no {kind} {spec!r}.", hint)
+    hint = f"Available: {_names(there)}." if there else f"No {kind} was found; give the path of a .gguf file."
+    return EngineError(f"No such file or {kind}: {spec!r}", hint)
 
 
 def _names(models: Sequence[ModelFile]) -> str:
     names = [model.name for model in models]
-    # Files of one name in several folders are told apart by their paths.
+    # Files with the same name are identified by their paths.
     shown = [str(model.path) if names.count(model.name) > 1 else model.name for model in models[:_NAMED]]
     return ", ".join(shown) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -1,4 +1,4 @@
-"""What is started once, however many wait for it. What it is that starts, it does not know."""
+"""Single-flight start: concurrent callers share one start."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,28 +7,28 @@ from typing import Any, Generic, TypeVar
 
 from gistread.errors import EngineError
 
-Started = TypeVar("Started")
+T = TypeVar("T")
 
 
 @dataclass(eq=False, slots=True)
-class _Run(Generic[Started]):
-    """One start, and how many want it."""
+class _Run(Generic[T]):
+    """One start and the number of callers awaiting it."""
 
-    task: asyncio.Task[Started]
-    wanted: int = 0
+    task: asyncio.Task[T]
+    callers: int = 0
 
 
-class SingleFlight(Generic[Started]):
-    """Goes on as long as one of those who wait still does. `close` has to be awaited.
+class SingleFlight(Generic[T]):
+    """Runs `start` as long as a caller awaits it; after it ended, well or not, the next caller runs it again.
 
-    After it has ended, well or not, whoever waits lets it start again.
+    Await `close`.
     """
 
-    def __init__(self, start: Callable[[], Coroutine[Any, Any, Started]], name: str) -> None:
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
         """`name`: of the task."""
         self._start = start
         self._name = name
-        self._run: _Run[Started] | None = None
+        self._run: _Run[T] | None = None
         self._closed = False
 
     @property
@@ -39,20 +39,20 @@ class SingleFlight(Generic[Started]):
     def closed(self) -> bool:
         return self._closed
 
-    async def wait(self) -> Started:
-        """What was started. Raises what starting raises, to all who wait, and EngineError when this is closed.
+    async def wait(self) -> T:
+        """Start, or join the start under way. Raises what starting raises, and EngineError once closed.
 
-        The last who is cancelled ends it, and is gone when it is. Who comes meanwhile lets it start again.
+        When the last caller is cancelled the start is cancelled, and awaited.
         """
         while self._run is not None and not self._run.task.done() and self._run.task.cancelling():
             await asyncio.wait({self._run.task})
-        run = self._begun()
-        run.wanted += 1
+        run = self._current()
+        run.callers += 1
         try:
             await asyncio.wait({run.task})
         finally:
-            run.wanted -= 1
-            if not run.wanted and not run.task.done():
+            run.callers -= 1
+            if not run.callers and not run.task.done():
                 run.task.cancel()
                 await asyncio.wait({run.task})
         if run.task.cancelled():
@@ -60,23 +60,23 @@ class SingleFlight(Generic[Started]):
         return run.task.result()
 
     def begin(self) -> None:
-        """Let it start, and go on whoever gives up. Not while it is under way."""
+        """Start without a caller; cancelled callers do not stop it. Only while none is under way."""
         if not self._closed:
-            self._begun().wanted += 1
+            self._current().callers += 1
 
     async def close(self) -> None:
-        """End it if it is under way, and let it never start again."""
+        """Cancel a start under way, and refuse any other."""
         self._closed = True
         if self._run is not None and not self._run.task.done():
             self._run.task.cancel()
             await asyncio.wait({self._run.task})
 
-    def _begun(self) -> _Run[Started]:
+    def _current(self) -> _Run[T]:
         if self._closed:
             raise _closed()
         if self._run is None or self._run.task.done():
             self._run = _Run(asyncio.create_task(self._start(), name=self._name))
-            # Where nobody is left who waits, nobody asks how it ended.
+            # Retrieve the exception, in case no caller is left.
             self._run.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return self._run
 

@@ -184,7 +184,7 @@ class _Run:
         self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
     ) -> None:
         """As many more as pay at this moment."""
-        while self._texts < self._places.places:
+        while self._texts < self._places.capacity:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, tell, tasks))
 
@@ -204,7 +204,7 @@ class _Run:
         self._failures += todo.reader in text.unready
         async with asyncio.TaskGroup() as questions:
             for question in todo.questions:
-                await self._places.begin()
+                await self._places.acquire()
                 questions.create_task(self._ask(text, todo, question, tell))
         if self._failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
             raise text.unready[todo.reader]
@@ -220,7 +220,7 @@ class _Run:
             if lost is not None and self._failures >= FAILURES_IN_A_ROW:
                 raise lost
         finally:
-            self._places.end()
+            self._places.release()
 
 
 class _Text:

@@ -153,7 +153,7 @@ class _Reading:
                     await single_pass.follow(known.page)
                 at = known.page.end
                 continue
-            await self._pages.begin()
+            await self._pages.acquire()
             page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
             if start <= self._next_start():
                 self._pending += 1
@@ -199,8 +199,8 @@ class _Reading:
                 guarded=memory.method.guarded,
             )
         finally:
-            self._pages.most = self._pages.places + _PAGES_MORE
-            self._pages.end()
+            self._pages.maximum = self._pages.capacity + _PAGES_MORE
+            self._pages.release()
         self._start_more()
         self._faults[page.start] = result.faults
         for entry in self._writer.add(MemoryEntry(page, result.gist, usage + result.usage)):

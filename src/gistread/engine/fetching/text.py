@@ -5,7 +5,7 @@ from pathlib import Path
 from gistread.engine.catalogue import CatalogueEntry
 from gistread.engine.fetching.plan import Plan, present_bytes
 from gistread.engine.fetching.progress import DownloadStep, Progress
-from gistread.engine.model_text import count_words
+from gistread.engine.model_text import format_count
 from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes
 from gistread.units import format_duration, format_size
 
@@ -22,8 +22,8 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
     told.append("embedding model" if entry.kind == "embedding" else "")
     told.append(entry.quantization)
     if entry.parameters:
-        active = f", {count_words(entry.active_parameters)} of them a token" if entry.active_parameters else ""
-        told.append(f"{count_words(entry.parameters)} parameters{active}")
+        active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
+        told.append(f"{format_count(entry.parameters)} parameters{active}")
     told.append(entry.licence or "licence not stated")
     return [fact for fact in told if fact]
 
