@@ -32,9 +32,12 @@ def test_a_book_that_was_opened_is_listed_with_place_and_size(books: Books, text
 
 def test_what_is_left_is_told_by_the_pace_of_this_person_in_that_language(books: Books, text: Make) -> None:
     books.open(text("tale.txt", "A Tale"))
-    usual = books.entries[0].minutes_left
-    slow = list_entries(books.user_data, books.catalogue, lambda language: 115)[0][0].minutes_left
-    assert slow == pytest.approx(2 * usual)
+    words = books.entries[0].words_left
+    slow, slower = (
+        list_entries(books.user_data, books.catalogue, lambda language, speed=speed: speed)[0][0].time_left
+        for speed in (words / 4, words / 8)
+    )
+    assert (slow, slower) == ("4 min", "8 min")
 
 
 def test_books_that_were_added_and_never_opened_are_listed_as_such_and_become_the_same_book_when_opened(
