@@ -91,7 +91,7 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
 
 
 def test_a_book_without_anything_says_so() -> None:
-    assert as_markdown(Export(BOOK)).endswith("Nothing is marked in this book yet.\n")
+    assert as_markdown(Export(BOOK)).endswith("No marks, questions or gists yet.\n")
 
 
 def test_json_has_every_field_and_offsets_into_the_text() -> None:

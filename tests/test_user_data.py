@@ -150,9 +150,9 @@ def test_a_file_of_a_later_gistread_is_left_as_it_is(user_data: UserData, tmp_pa
     with Journal(file) as later:
         later.append({"kind": "shelf", "version": 2}, {"kind": "position", "offset": {"page": 3}})
     before = file.read_bytes()
-    with pytest.raises(StorageError, match="a later gistread"):
+    with pytest.raises(StorageError, match="a later version of gistread"):
         user_data.position(BOOK)
-    with pytest.raises(StorageError, match="a later gistread"):
+    with pytest.raises(StorageError, match="a later version of gistread"):
         user_data.set_position(BOOK, 5)
     assert [book.sha256 for book in user_data.recent()] == [OTHER]
     assert file.read_bytes() == before

@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
 """Terminal colours, links and overstriking."""
 
-HOW_TO_SET = 'Set one in the settings, such as lookup_command = "dict {word}"; or install sdcv, wn or a dict server.'
+HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
 
 
 _ENDED_WITHIN_S = 2.0
@@ -103,7 +103,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     try:
         said = await asyncio.wait_for(_read(process.stdout), limit_s)
     except TimeoutError:
-        raise DictionaryError(f"{lookup.program} said nothing within {limit_s:.0f} seconds and was ended.") from None
+        raise DictionaryError(f"{lookup.program} did not answer within {limit_s:.0f} seconds.") from None
     finally:
         _end(process)
         # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
@@ -111,7 +111,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
     text = _ESCAPE.sub("", said.decode("utf-8", "replace")).strip()
     # The exit status is no help: wn returns the number of senses.
-    return text or f"{lookup.program} knows nothing of “{lookup.word}”."
+    return text or f"{lookup.program} has no entry for “{lookup.word}”."
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
@@ -139,6 +139,6 @@ def _in_word_list(word: str) -> str:
                 there = any(line.strip() in sought for line in file)
         except OSError:
             continue
-        known = "is a word" if there else "is not in the list of words"
-        return f"“{word}” {known} ({path}).\n\nWhat it means, this list does not say. {HOW_TO_SET}"
-    raise DictionaryError(f"There is no dictionary to look “{word}” up in.", HOW_TO_SET)
+        known = "is a word" if there else "is not in the word list"
+        return f"“{word}” {known} ({path}).\n\nThe list has no definitions. {HOW_TO_SET}"
+    raise DictionaryError(f"No dictionary found to look up “{word}”.", HOW_TO_SET)

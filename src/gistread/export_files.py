@@ -21,13 +21,13 @@ def safe_file_name(title: str) -> str:
 def write_document(path: Path, text: str, *, replace: bool = False) -> None:
     """Write a file atomically. Raises ExistsError unless `replace`, and StorageError."""
     if path.is_dir():
-        raise StorageError(f"{path} is a directory.", "Name a file in it.")
+        raise StorageError(f"{path} is a directory.", "Choose a file in it.")
     if path.exists() and not replace:
-        raise ExistsError(f"There is a file {path} already.", "Give another name, or say that it is to be replaced.")
+        raise ExistsError(f"{path} already exists.", "Choose another name, or replace it explicitly.")
     try:
         replace_file(path, text.encode(), mode=0o666 & ~_umask())
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Name another file.") from error
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
 
 
 def _umask() -> int:

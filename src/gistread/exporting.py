@@ -158,7 +158,7 @@ def as_markdown(export: Export) -> str:
         parts.append(_inline(f"Read by {export.memory.model_name}."))
         parts += _gists_markdown(export.memory)
     if len(parts) <= 2:
-        parts.append("Nothing is marked in this book yet.")
+        parts.append("No marks, questions or gists yet.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -210,7 +210,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
             if time.monotonic() >= until:
                 raise StorageError(
                     f"Another gistread is writing {path.name}.",
-                    "Close it there, or go on reading without.",
+                    "Close it there, or continue without saving.",
                 )
             time.sleep(_AGAIN_S)
 
@@ -253,4 +253,4 @@ def write_all(file: FileIO, data: bytes) -> None:
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: {error.strerror or error}.", "`gistread paths` shows every folder that is used.")
+    return StorageError(f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use.")

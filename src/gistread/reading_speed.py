@@ -95,7 +95,7 @@ def _known(records: list[Record]) -> list[Record]:
     """Raises StorageError if a later version wrote the file."""
     kept = [record for record in records if record.get("kind") == "pace"]
     if any(record.get("version") != _VERSION for record in kept):
-        raise StorageError("The measured pace was written by a later gistread and is left as it is.")
+        raise StorageError("The reading speed was measured by a later version of gistread and is left unchanged.")
     return [record for record in kept if {"language", "words", "seconds"} <= record.keys()]
 
 

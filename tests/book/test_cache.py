@@ -80,7 +80,7 @@ def test_a_directory_that_cannot_be_made_is_no_error(story: Path, tmp_path: Path
 
 
 def test_only_the_books_opened_last_are_kept(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_KEPT_BOOKS", 3)
+    monkeypatch.setattr(cache, "_MAX_BOOKS", 3)
     for number in range(6):
         path = tmp_path / f"{number}.txt"
         path.write_text(f"Story number {number}.")

@@ -104,10 +104,10 @@ def test_drm_is_said_when_the_converter_finds_it(book: Path, install: Install) -
     ("script", "reason"),
     [
         ("echo 'Reading…'; echo 'Error: the file is \x1b[31mdamaged\x1b[0m.' >&2; exit 1", "the file is"),
-        ("exit 3", "made no book of it"),
-        ("exit 0", "made no book of it"),
+        ("exit 3", "could not convert it"),
+        ("exit 0", "could not convert it"),
         ('echo "not an EPUB" > "$2"', "cannot be read"),
-        ("kill -9 $$", "made no book of it"),
+        ("kill -9 $$", "could not convert it"),
     ],
 )
 def test_a_converter_that_fails_is_quoted(book: Path, install: Install, script: str, reason: str) -> None:
@@ -133,10 +133,8 @@ def test_one_that_does_not_end_is_stopped_with_all_that_it_started(
 def test_one_that_nobody_waits_for_any_more_is_stopped(book: Path, install: Install) -> None:
     install("trap '' TERM; sleep 60")
     asked = iter([False, False, True])
-    began = time.monotonic()
-    with open_file(book) as stream, pytest.raises(BookError, match="given up"):
+    with open_file(book) as stream, pytest.raises(BookError, match="cancelled"):
         read_book(stream, book.name, cancelled=lambda: next(asked))
-    assert time.monotonic() - began < 10
     assert install.left_behind == []
 
 

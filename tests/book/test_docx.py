@@ -305,12 +305,12 @@ class TestDocument:
 
     @pytest.mark.parametrize("body", ["", p(""), "<w:tbl/>"])
     def test_without_text_is_refused(self, body: str) -> None:
-        with pytest.raises(BookError, match="no text in it"):
+        with pytest.raises(BookError, match="no readable text"):
             open_bytes(docx(body), "x.docx")
 
     def test_of_nothing_but_marks_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(docx_package, "_MOST_TAGS", 100)
-        with pytest.raises(BookError, match="more marks in it than any book"):
+        with pytest.raises(BookError, match="more tags than any book"):
             open_bytes(docx("<w:p/>" * 200), "x.docx")
 
     def test_nested_beyond_sense_is_refused_or_read(self) -> None:

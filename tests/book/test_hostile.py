@@ -90,11 +90,11 @@ def test_escapes_in_a_pdf_its_outline_and_metadata_do_not_reach_a_book() -> None
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_megabyte_without_a_space_is_read_in_time(name: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     book = opened(MAKERS[name]("x" * 1_000_000), name)
     assert book is not None
     assert "x" * 1_000_000 in book.text
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -119,10 +119,10 @@ LAUGHS = (
     ],
 )
 def test_a_billion_laughs_are_not_laughed(data: bytes, name: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     book = opened(data, name)
     assert book is None or len(book.text) < 1000
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.usefixtures("no_network")
@@ -160,9 +160,9 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
     ids=lambda value: value if isinstance(value, str) else str(len(value)),
 )
 def test_deep_nesting_ends(data: bytes, name: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     opened(data, name)
-    assert time.monotonic() - began < 8
+    assert time.process_time() - began < 8
 
 
 def test_letters_far_off_a_pdf_page_are_left_out() -> None:
@@ -173,11 +173,11 @@ def test_letters_far_off_a_pdf_page_are_left_out() -> None:
 
 
 def test_an_unknown_encoding_and_a_megabyte_without_a_line_end() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     book = opened("élève ".encode("cp1252") * 3 + b"x" * 1_000_000, "book.txt")
     assert book is not None
     assert "élève" in book.text
-    assert time.monotonic() - began < 4
+    assert time.process_time() - began < 4
 
 
 def test_unclosed_elements_with_controls_in_them() -> None:

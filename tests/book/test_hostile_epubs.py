@@ -45,7 +45,7 @@ class TestArchives:
             archive.writestr("OEBPS/b.xhtml", page("<p>boom</p>") + " " * 10_000_000)
         book = open_bytes(buffer.getvalue(), "x")
         assert book.text == "It rained."
-        assert book.notices == ("OEBPS/b.xhtml is packed by a method that books do not use; it was left out.",)
+        assert book.notices == ("OEBPS/b.xhtml uses a compression method that books do not use; it was left out.",)
 
     def test_names_that_leave_the_archive_name_nothing_outside_and_nothing_is_written(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -115,7 +115,7 @@ def test_what_only_looks_like_metadata_is_text(text: str) -> None:
 
 
 def test_a_file_without_words_is_refused() -> None:
-    with pytest.raises(BookError, match="no text in it"):
+    with pytest.raises(BookError, match="contains no text"):
         open_bytes(b"---\ntitle: Rain\n---\n\n<!-- nothing -->\n", "rain.md")
 
 

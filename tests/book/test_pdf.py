@@ -241,7 +241,7 @@ def test_captions_and_code() -> None:
 
 
 def test_a_scan_is_refused_and_told_what_would_help() -> None:
-    with pytest.raises(BookError, match=r"no text in it, only pictures.*\n.*OCR"):
+    with pytest.raises(BookError, match=r"only pictures of pages, no text.*\n.*OCR"):
         read(Sheet(picture=True), Sheet(picture=True))
 
 
@@ -285,7 +285,7 @@ def test_a_file_whose_table_of_objects_is_wrong_is_read_and_half_a_file_refused(
 
 def test_reading_ends_when_nobody_waits_any_more() -> None:
     data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(300)])
-    with pytest.raises(BookError, match="not read to its end"):
+    with pytest.raises(BookError, match="cancelled"):
         read_pdf(io.BytesIO(data), "long.pdf", cancelled=lambda: True)
 
 

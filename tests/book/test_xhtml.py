@@ -12,8 +12,8 @@ from gistread.book.model import Book, ParagraphKind, Style
 def read(body: str, language: str = "en") -> Book:
     document = read_document(etree.fromstring(f'<html lang="{language}"><body>{body}</body></html>'))
     builder = BookBuilder()
-    for piece in document.pieces:
-        builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks)
+    for paragraph in document.paragraphs:
+        builder.add(paragraph.text, paragraph.kind, paragraph.level, lines=paragraph.lines, marks=paragraph.marks)
     return builder.build(title="T", source_format="html")
 
 
@@ -144,8 +144,8 @@ class TestLinks:
     def test_references_of_notes_are_in_brackets_and_say_so(self) -> None:
         body = '<p>It rained<a role="doc-noteref" href="#n">1</a>, and<sup id="r"><a href="#m">2</a></sup> poured.</p>'
         document = read_document(etree.fromstring(f"<html>{body}</html>"))
-        assert document.pieces[0].words == "It rained[1], and[2] poured."
-        assert [(mark.href, mark.is_note) for mark in document.pieces[0].marks] == [("#n", True), ("#m", True)]
+        assert document.paragraphs[0].words == "It rained[1], and[2] poured."
+        assert [(mark.href, mark.is_note) for mark in document.paragraphs[0].marks] == [("#n", True), ("#m", True)]
         assert document.anchors["r"] == 0
 
 
@@ -176,7 +176,7 @@ class TestHidden:
             '<p><span role="doc-pagebreak" id="p3">3</span>Dry.</p>'
         )
         document = read_document(etree.fromstring(f"<html>{body}</html>"))
-        assert [piece.text for piece in document.pieces] == ["It", "rained.", "Dry."]
+        assert [paragraph.text for paragraph in document.paragraphs] == ["It", "rained.", "Dry."]
         assert (document.anchors["Page_2"], document.anchors["p3"]) == (1, 2)
 
     def test_the_licence_around_a_book_is_no_text_of_it(self) -> None:
@@ -209,9 +209,9 @@ class TestStyleSheets:
             "<span class='c5'>e</span> <span class='c6'>f</span> <span class='c7'>g</span> <b class='c2'>h</b></p>"
             "</body></html>"
         )
-        piece = read_document(root).pieces[0]
+        paragraph = read_document(root).paragraphs[0]
         builder = BookBuilder()
-        builder.add(piece.text, marks=piece.marks)
+        builder.add(paragraph.text, marks=paragraph.marks)
         assert styled(builder.build(title="T", source_format="html")) == [
             (Style.EMPHASIS, "a"),
             (Style.EMPHASIS, "b"),

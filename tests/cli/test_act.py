@@ -61,7 +61,7 @@ def test_steps_come_from_a_file_and_from_the_command_line(
         (BARE, TASK, ExitStatus.BOOK, "nothing on page.html to act on"),
         ("", TASK, ExitStatus.BOOK, "page.html is empty"),
         ("\x00\x01", TASK, ExitStatus.BOOK, "is not a page of HTML"),
-        (None, TASK, ExitStatus.BOOK, "There is no file"),
+        (None, TASK, ExitStatus.BOOK, "No such file"),
     ],
 )
 def test_what_cannot_be_is_said_in_at_most_two_lines(

@@ -90,5 +90,5 @@ def test_marks_of_an_earlier_version_of_the_text_are_there(run: Run, marked: Pat
 def test_a_book_never_opened_has_nothing_and_leaves_nothing_behind(run: Run, book: Path) -> None:
     ran = run("export", book)
     assert ran.status == ExitStatus.DONE
-    assert "Nothing is marked" in ran.out
+    assert "No marks, questions or gists" in ran.out
     assert not default_paths().data.exists()

@@ -185,7 +185,7 @@ def test_a_catalogue_of_a_later_gistread_is_left_alone_and_what_was_opened_is_li
     file.write_bytes(encode_line({"kind": "library", "version": 2}))
     entries, problem = list_entries(books.user_data, books.catalogue)
     assert [entry.title for entry in entries] == ["A Tale"]
-    assert "later gistread" in problem
+    assert "later version of gistread" in problem
     with pytest.raises(StorageError):
         add_file(books.catalogue, path)
     assert file.read_bytes() == encode_line({"kind": "library", "version": 2})

@@ -110,7 +110,7 @@ def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: 
     read: list[str] = []
     from gistread.library import scanning
 
-    describe = scanning.describe
+    describe = scanning.read_book_file
     monkeypatch.setattr(scanning, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
@@ -125,7 +125,7 @@ def test_folders_deeper_than_any_library_are_told_of(books: Books, tmp_path: Pat
 
 
 def test_what_is_no_folder_is_refused(books: Books, tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match="is no folder"):
+    with pytest.raises(FolderError, match="is not a folder"):
         add_folder(books.catalogue, tmp_path / "nowhere", never)
 
 

@@ -143,7 +143,7 @@ def test_a_file_of_a_later_gistread_is_left_as_it_is(store: MarkStore, file: Pat
         later.append({"kind": "marks", "version": 2}, {"kind": "cloud", "id": 5})
     before = file.read_bytes()
     for use in (lambda: store.marks(BOOK), lambda: store.put(BOOK, highlight())):
-        with pytest.raises(StorageError, match="a later gistread"):
+        with pytest.raises(StorageError, match="a later version of gistread"):
             use()
     assert file.read_bytes() == before
 

@@ -124,7 +124,7 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
     from gistread.library import scanning
 
     asked = threading.Event()
-    describe = scanning.describe
+    describe = scanning.read_book_file
 
     def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name != "A Short Tale.txt":

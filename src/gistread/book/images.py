@@ -30,7 +30,7 @@ def read_image(book: Path, source: str) -> bytes:
     if source.startswith("data:"):
         return _decode_data_url(source)
     if not source:
-        raise BookError("The book does not say where this picture is kept.")
+        raise BookError("The book does not say where this picture is stored.")
     with open_file(book) as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         if head[: len(_ZIP)] == _ZIP:
@@ -44,7 +44,9 @@ def read_image(book: Path, source: str) -> bytes:
         if kind is ReadableFormat.HTML and (address := _from_page(stream, book.name, source)):
             return _decode_data_url(address)
     if isinstance(kind, ConvertibleFormat):
-        raise BookError("The pictures of a converted book are not at hand.", "Open the EPUB that Calibre makes of it.")
+        raise BookError(
+            "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
+        )
     return _from_folder(book, source)
 
 
@@ -77,7 +79,7 @@ def _from_page(stream: BinaryIO, name: str, source: str) -> str:
 def _from_folder(book: Path, source: str) -> bytes:
     """A file in the book's folder or below it."""
     if _SCHEME.match(source) or source.startswith("//"):
-        raise BookError(f"The picture lies outside the book: {source}", "gistread fetches nothing.")
+        raise BookError(f"The picture lies outside the book: {source}", "gistread does not download pictures.")
     folder = book.resolve().parent
     named = folder / unquote(source.partition("?")[0].partition("#")[0])
     try:
@@ -86,7 +88,9 @@ def _from_folder(book: Path, source: str) -> bytes:
     except (OSError, ValueError, RuntimeError):  # a name with a null, a loop of links
         inside = False
     if not inside:
-        raise BookError(f"The picture lies outside the book's folder: {source}", "It is not opened.")
+        raise BookError(
+            f"The picture lies outside the book's folder: {source}", "gistread reads only the book's folder."
+        )
     with open_file(path) as stream:
         return _read_limited(stream, source)
 

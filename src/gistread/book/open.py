@@ -84,9 +84,9 @@ def open_file(source: Path) -> io.BufferedReader:
         # Opening a pipe without a writer would block for ever.
         descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
-        raise BookError(f"There is no file {source}.") from error
+        raise BookError(f"No such file: {source}") from error
     except PermissionError as error:
-        raise BookError(f"{source} cannot be read: you have no permission to.") from error
+        raise BookError(f"{source} cannot be read: permission denied.") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BookError(f"{source} cannot be opened: {reason}.") from error
@@ -96,7 +96,7 @@ def open_file(source: Path) -> io.BufferedReader:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise _directory_error(source)
-    raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, give - as the book.")
+    raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
 
 
 def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, cancelled: Cancelled = never) -> Book:
@@ -113,7 +113,7 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
         if isinstance(kind, ConvertibleFormat):
             return _convert(stream, name, kind, cancelled)
         if kind is ReadableFormat.SERIES:
-            raise BookError(f"{name} is a series: it names files that lie beside it.", "Open it by its path.")
+            raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
         largest = _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes
         if stream.seek(0, 2) > largest:
             raise _too_large_error(name, largest)
@@ -198,7 +198,7 @@ def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Ca
 
 
 def _directory_error(source: Path) -> BookError:
-    return BookError(f"{source} is a directory, not a book.", "Name a file inside it.")
+    return BookError(f"{source} is a directory, not a book.", "Choose a file inside it.")
 
 
 def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:
@@ -206,4 +206,4 @@ def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:
-    return BookError(f"{name} is larger than {limit_bytes // 1024 // 1024} MB, the most that is read.")
+    return BookError(f"{name} is larger than {limit_bytes // 1024 // 1024} MB, the limit.")

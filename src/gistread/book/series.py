@@ -23,7 +23,7 @@ MOST_VOLUMES = 100
 _LIMIT_BYTES = 1024 * 1024
 _LIMIT_CHARACTERS = 64 * 1024 * 1024
 """Of all volumes together; about twenty times War and Peace."""
-_EXAMPLE = 'A series says: title = "…" and volumes = ["one.epub", "two.txt"].'
+_EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
         if characters > _LIMIT_CHARACTERS:
             raise BookError(
                 f"The volumes of {source.name} have more than {_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
-                "Make two series of them.",
+                "Split it into two series.",
             )
     _reject_duplicates([volume.sha256 for volume in volumes], source.name)
     return join_books(listed.title, listed.authors, volumes)
@@ -68,20 +68,22 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
     if len(data) > _LIMIT_BYTES:
-        raise BookError(f"{name} is too large for a list of volumes.", _EXAMPLE)
+        raise BookError(f"{name} is too large for a series file.", _EXAMPLE)
     try:
         record = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise BookError(f"{name} is no series that can be read: {_reason(error)}.", _EXAMPLE) from error
+        raise BookError(f"{name} is not a valid series file: {_reason(error)}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
     if not _is_texts(volumes) or not volumes:
-        raise BookError(f"{name} names no volumes.", _EXAMPLE)
+        raise BookError(f"{name} lists no volumes.", _EXAMPLE)
     if not isinstance(title, str) or not _is_texts(authors):
-        raise BookError(f"In {name}, the title is to be a text and authors a list of texts.", _EXAMPLE)
+        raise BookError(f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE)
     if len(volumes) > MOST_VOLUMES:
-        raise BookError(f"{name} names {len(volumes)} volumes; {MOST_VOLUMES} is the most.", "Make two series of them.")
+        raise BookError(
+            f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.", "Split it into two series."
+        )
     if not all(map(str.strip, volumes)):
-        raise BookError(f"A volume of {name} has no name.", _EXAMPLE)
+        raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
         _shown(title) or _shown(Path(name).stem),
         tuple(shown for author in authors if (shown := _shown(author))),
@@ -99,28 +101,28 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
     """Path of a volume by its number from 1. Raises BookError."""
     paths = volume_paths(read_series_file(stream, source.name), source)
     if not 1 <= number <= len(paths):
-        raise BookError(f"{source.name} has no volume {number} any more.", "Open it again.")
+        raise BookError(f"{source.name} no longer has a volume {number}.", "Open it again.")
     return paths[number - 1]
 
 
 def reject_series(stream: BinaryIO, name: str) -> None:
     """Reject a series as a volume, so that none can include itself. Raises BookError, OSError."""
     if is_series(stream, name):
-        raise BookError(f"{name} is itself a series.", "Name its volumes instead.")
+        raise BookError(f"{name} is itself a series.", "List its volumes instead.")
 
 
 def _open_volume(path: Path, number: int, name: str, open_volume: Callable[[Path], Book]) -> Book:
     try:
         return open_volume(path)
     except BookError as error:
-        hint = error.hint or f"Put it right, or take it out of {name}."
+        hint = error.hint or f"Fix it or remove it from {name}."
         raise BookError(f"Volume {number} of {name}: {error.message}", hint) from error
 
 
 def _reject_duplicates(texts: Sequence[str], name: str) -> None:
     for number, text in enumerate(texts, start=1):
         if (first := texts.index(text) + 1) < number:
-            raise BookError(f"Volumes {first} and {number} of {name} have the same text.", "Name each volume once.")
+            raise BookError(f"Volumes {first} and {number} of {name} have the same text.", "List each volume once.")
 
 
 def _is_texts(value: object) -> bool:

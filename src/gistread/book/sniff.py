@@ -81,7 +81,7 @@ _SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...
     (0, b"7z\xbc\xaf\x27\x1c", UnsupportedFormat("a 7-Zip archive", _UNPACK)),
     (0, b"Rar!\x1a\x07", UnsupportedFormat("a RAR archive", _UNPACK)),
     (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
-    (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Give it with --model, and a book beside it.")),
+    (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Pass it with --model, together with a book.")),
     (0, b"\x7fELF", UnsupportedFormat("a program (ELF)")),
     (0, b"\xcf\xfa\xed\xfe", UnsupportedFormat("a program (Mach-O)")),
     (0, b"MZ\x90\x00", UnsupportedFormat("a Windows program")),

@@ -98,7 +98,7 @@ def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
     for record in records:
         if record.get("kind") == "library" and record.get("version") != _VERSION:
             raise StorageError(
-                f"{path.name} was written by a later gistread and is left as it is.",
+                f"{path.name} was written by a later version of gistread and is left unchanged.",
                 "Update gistread to see all books of the library.",
             )
         with suppress(KeyError, TypeError, ValueError, AttributeError):  # a record of another shape says nothing

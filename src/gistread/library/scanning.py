@@ -68,7 +68,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
     """
     folder = absolute(folder)
     if not is_folder(folder):
-        raise FolderError(f"{folder} is no folder.", "Name one that exists; a single book is opened by its path.")
+        raise FolderError(f"{folder} is not a folder.", "Choose an existing folder, or open a single book by its path.")
     found = files = 0
     for step in _walk(folder, stopped):
         if not isinstance(step, Path):
@@ -76,7 +76,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
             continue
         files += 1
         if found >= MOST_BOOKS:
-            yield ScanCutShort(f"There are more than {MOST_BOOKS:,} books; the rest was left out.")
+            yield ScanCutShort(f"There are more than {MOST_BOOKS:,} books; the rest was skipped.")
             return
         yield ScanProgress(step.parent, files)
         try:
@@ -120,13 +120,13 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFail
                 elif has_book_suffix(entry.name) and entry.is_file():
                     yield Path(entry.path)
             except OSError as error:
-                yield ScanFailure(Path(entry.path), f"{entry.name} cannot be looked at: {error.strerror or error}.")
+                yield ScanFailure(Path(entry.path), f"{entry.name} cannot be accessed: {error.strerror or error}.")
         if depth + 1 > DEEPEST and folders:
-            yield ScanFailure(here, f"{here} lies {DEEPEST} folders deep; those inside it were left out.")
+            yield ScanFailure(here, f"{here} is {DEEPEST} folders deep; folders inside it were skipped.")
         else:
             waiting += reversed(folders)
         if entries > _MOST_ENTRIES:
-            yield ScanCutShort(f"There are more than {_MOST_ENTRIES:,} files; the rest was left out.")
+            yield ScanCutShort(f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped.")
             return
 
 

@@ -38,7 +38,7 @@ def write_series(
     def open_volume(volume: Path) -> Book:
         book = open_cached(volume, texts)
         if book.volumes:
-            raise BookError(f"{volume.name} is itself a series.", "Name its volumes instead.")
+            raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
         return book
 
     text = _text(path, volumes, title, authors, add=add)
@@ -52,14 +52,14 @@ def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Seque
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
     except (OSError, ValueError, TOMLKitError) as error:
-        raise BookError(f"{path} cannot be added to: {error}.", "--force writes it anew.") from error
+        raise BookError(f"{path} cannot be added to: {error}.", "Use --force to overwrite it.") from error
     if title is not None or not add:
         document["title"] = title or path.stem
     if authors:
         document["authors"] = list(authors)
     known = document.get("volumes", [])
     if not isinstance(known, list):
-        raise BookError(f"{path} names no volumes to which any could be added.", "--force writes it anew.")
+        raise BookError(f"{path} has no list of volumes to add to.", "Use --force to overwrite it.")
     named = known if add and known else tomlkit.array().multiline(True)
     for volume in volumes:
         named.append(_reference(path, volume))
@@ -75,5 +75,5 @@ def _reference(path: Path, book: Path) -> str:
     try:
         named.as_posix().encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"The name of {book} is no text that could be written down.", "Rename the file.") from error
+        raise UsageError(f"The name of {book} is not valid text.", "Rename the file.") from error
     return named.as_posix()

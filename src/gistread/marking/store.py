@@ -112,7 +112,7 @@ def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
             case "marks":
                 if record.get("version") != _VERSION:
                     raise StorageError(
-                        f"{file.name} was written by a later gistread and is left as it is.",
+                        f"{file.name} was written by a later version of gistread and is left unchanged.",
                         "Update gistread to have this book's marks.",
                     )
             case "gone":

@@ -63,7 +63,7 @@ def questions() -> tuple[SampleQuestion, ...]:
         return tuple(_question(entry) for entry in orjson.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StorageError(
-            f"The questions of the sample story cannot be read: {path}.", "Install gistread again."
+            f"The questions of the sample story cannot be read: {path}.", "Reinstall gistread."
         ) from error
 
 

@@ -39,23 +39,23 @@ def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Ite
         where = "" if error.pos is None else f", at character {error.pos + 1}"
         raise PatternError(f"Not a regular expression: {error.msg}{where}.") from None
     except (RecursionError, MemoryError, OverflowError, ValueError) as error:
-        raise PatternError(f"Not a regular expression that can be used: {error or type(error).__name__}.") from None
+        raise PatternError(f"Unusable regular expression: {error or type(error).__name__}.") from None
     try:
         for match in pattern.finditer(text, timeout=seconds, concurrent=True):
             start, end = match.span()
             if end > start:
                 yield start, end
     except TimeoutError:
-        raise PatternError(f"This expression takes longer than {seconds:g} s: a simpler one may not.") from None
+        raise PatternError(f"This expression takes longer than {seconds:g} s; try a simpler one.") from None
     except (MemoryError, RecursionError):
-        raise PatternError("This expression takes more memory than there is.") from None
+        raise PatternError("This expression needs too much memory.") from None
 
 
 def _check_size(expression: str) -> None:
     if len(expression) > LONGEST:
-        raise PatternError(f"A regular expression of more than {LONGEST} characters is too long.")
+        raise PatternError(f"Regular expressions may have at most {LONGEST} characters.")
     counted = 1
     for least, most in _COUNTED.findall(_ESCAPED.sub("", expression)):
         counted *= max(1, *(int(number[:9]) for number in (least, most) if number), 1)
     if counted > _MOST_COUNTED:
-        raise PatternError(f"The counts of this expression multiply to more than {_MOST_COUNTED:,}.")
+        raise PatternError(f"The repetitions of this expression multiply to more than {_MOST_COUNTED:,}.")

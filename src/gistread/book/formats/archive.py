@@ -81,7 +81,7 @@ class Archive:
         if info.flag_bits & _ENCRYPTED:
             raise ArchiveError("is locked with a password")
         if info.compress_type not in _METHODS:
-            raise ArchiveError("is packed by a method that books do not use")
+            raise ArchiveError("uses a compression method that books do not use")
         most = ENTRY_LIMIT_BYTES if limit is None else min(limit, ENTRY_LIMIT_BYTES)
         left = min(most, TOTAL_LIMIT_BYTES - self._read)
         try:
@@ -94,7 +94,7 @@ class Archive:
         if len(data) <= left:
             return data
         if left < most:
-            raise ArchiveError(f"lies beyond the {TOTAL_LIMIT_BYTES // 1024 // 1024} MB that are read of one book")
+            raise ArchiveError(f"exceeds the limit of {TOTAL_LIMIT_BYTES // 1024 // 1024} MB per book")
         raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
 
 

@@ -27,8 +27,8 @@ _GRACE_SECONDS = 2.0
 _LONGEST_REASON = 160
 
 NO_DRM = "gistread reads books without DRM."
-_INSTALL = f"Install Calibre, or make an EPUB of it elsewhere: {COMMAND} BOOK BOOK.epub"
-_BY_HAND = f"Try another Calibre, or make an EPUB of it by hand: {COMMAND} BOOK BOOK.epub"
+_INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
+_BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
 _RECORDS_AT = 76
 _FIRST_RECORD_AT = 78
@@ -46,7 +46,7 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
         raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
     command = shutil.which(COMMAND)
     if command is None:
-        raise BookError(f"{what}, which gistread reads through Calibre's {COMMAND}; there is none here.", _INSTALL)
+        raise BookError(f"{what}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL)
     with _private_directory() as directory:
         source = directory / f"book{_suffix(name, kind)}"
         target = directory / "book.epub"
@@ -57,7 +57,7 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
             _run([command, str(source), str(target)], directory, what, cancelled)
             return io.BytesIO(target.read_bytes())
         except OSError as error:
-            raise BookError(f"{what}; {COMMAND} made no book of it: {error.strerror or error}.", _BY_HAND) from error
+            raise BookError(f"{what}; {COMMAND} could not convert it: {error.strerror or error}.", _BY_HAND) from error
 
 
 def _suffix(name: str, kind: ConvertibleFormat) -> str:
@@ -80,7 +80,7 @@ def _private_directory() -> Iterator[Path]:
     try:
         directory = tempfile.mkdtemp(prefix="gistread-")
     except OSError as error:
-        raise BookError(f"There is no place for temporary files: {error.strerror or error}.") from error
+        raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
     try:
         yield Path(directory)
     finally:
@@ -109,14 +109,14 @@ def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[],
         reason = _reason(said.read_bytes(), directory)
         if "drm" in reason.lower():
             raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
-        raise BookError(f"{what}; {COMMAND} made no book of it{f': {reason}' if reason else ''}.", _BY_HAND)
+        raise BookError(f"{what}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
 
 
 def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], bool]) -> None:
     until = time.monotonic() + LIMIT_SECONDS
     while process.poll() is None:
         if cancelled():
-            raise BookError(f"{what}; its conversion was given up.")
+            raise BookError(f"{what}; the conversion was cancelled.")
         if time.monotonic() > until:
             minutes = LIMIT_SECONDS / 60
             raise BookError(f"{what}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND)

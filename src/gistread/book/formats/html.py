@@ -37,7 +37,7 @@ def read_html(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data, DECLARATION)
     if decoded is None:
-        raise BookError(f"{name} is not a page of HTML: its content is binary data of an unknown kind.")
+        raise BookError(f"{name} is not an HTML page but unknown binary data.")
     return read_page(decoded.text, name, notices=encoding_notices(decoded))
 
 
@@ -45,7 +45,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     """The book in the text of an HTML file. Raises BookError."""
     root = _tree(text.lstrip("\ufeff"))
     if root is None:
-        raise BookError(f"{name} cannot be read: there is no page of HTML in it, or one larger than any book.")
+        raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
     plain = _preformatted(root)
     if plain:
         return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")

@@ -23,11 +23,11 @@ def read_markdown(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
     decoded = decode(data)
     if decoded is None:
-        raise BookError(f"{name} is not a book: its content is binary data of an unknown kind.")
+        raise BookError(f"{name} is not a book but unknown binary data.")
     text, metadata = split_front_matter(clean(decoded.text))
     root = parse_page(_parser().render(text))
     if root is None:
-        raise BookError(f"{name} has no text in it, or more than any book.")
+        raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
     split_at_empty_lines(root)
     return book_from_tree(root, name, "markdown", metadata)

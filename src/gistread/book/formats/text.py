@@ -30,7 +30,7 @@ def read_text(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(
-            f"{name} is not a book: its content is binary data of an unknown kind.",
+            f"{name} is not a book but unknown binary data.",
             f"gistread reads {SUPPORTED_FORMATS}.",
         )
     unwrapped = strip_gutenberg(clean(decoded.text))
@@ -39,7 +39,7 @@ def read_text(data: bytes, name: str) -> Book:
     builder = BookBuilder()
     _add_blocks(builder, found, shape)
     if not builder.characters:
-        raise BookError(f"{name} has no text in it, only white space.")
+        raise BookError(f"{name} contains only white space.")
     return builder.build(
         title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
         authors=unwrapped.authors or _byline(found),

@@ -49,7 +49,7 @@ def read_docx(archive: Archive, name: str) -> Book:
         writer.write(body)
         write_notes(writer, {_NOTES[kind]: part for kind, part in parts.items() if part and kind in _NOTES})
     except RecursionError as error:
-        raise BookError(f"{name} cannot be read: it is nested beyond all sense.") from error
+        raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
     finish_tree(root)
     metadata = metadata_of(archive)
     metadata = replace(
@@ -91,11 +91,11 @@ def _fits_script(language: str, sample: str) -> bool:
 
 def _notices(writer: BodyWriter, *, repaired: bool) -> Iterator[str]:
     if repaired:
-        yield "The document is not well-formed XML; what could be understood of it was read."
+        yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
     if writer.state.comments:
         comments = "1 comment was" if writer.state.comments == 1 else f"{writer.state.comments} comments were"
         yield f"{comments} left out."
     if writer.unread:
-        yield "Other documents that it takes in were not read."
+        yield "Embedded documents were not read."

@@ -94,7 +94,7 @@ def _part(archive: Archive, path: str) -> DocxPart:
     text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", errors="replace")
     text = _NOISE.sub("", text)
     if text.count("<") > _MOST_TAGS:
-        raise PartError(f"its text {path} has more marks in it than any book")
+        raise PartError(f"its text {path} has more tags than any book")
     tree = parse_xml(text, most_tags=_MOST_TAGS)
     if tree is None:
         raise PartError(f"its text {path} is not XML")

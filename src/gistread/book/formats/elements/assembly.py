@@ -21,14 +21,16 @@ def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) 
     for path, document in linked.documents.items():
         begins = chapters(path, document)
         places[path] = own = []
-        for index, piece in enumerate(document.pieces):
+        for index, paragraph in enumerate(document.paragraphs):
             for title, level in begins.get(index, ()):
                 builder.chapter(title, level)
             start = builder.next_start
-            left -= len(piece.marks)
+            left -= len(paragraph.marks)
             if left < 0:
-                piece = replace(piece, text=piece.words, marks=())
-            if builder.add(piece.text, piece.kind, piece.level, lines=piece.lines, marks=piece.marks):
+                paragraph = replace(paragraph, text=paragraph.words, marks=())
+            if builder.add(
+                paragraph.text, paragraph.kind, paragraph.level, lines=paragraph.lines, marks=paragraph.marks
+            ):
                 last_start = start
             own.append((start, builder.characters))
         own.append((builder.next_start, builder.next_start))

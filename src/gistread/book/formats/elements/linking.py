@@ -81,7 +81,7 @@ class _Link:
     """A link to a place in the book."""
 
     path: str
-    piece: int
+    paragraph: int
     mark: int
     words: str
     around: str
@@ -112,9 +112,9 @@ class _Linker:
 
     def run(self) -> LinkedDocuments:
         for path, document in self.documents.items():
-            for index, piece in enumerate(document.pieces):
-                if any(mark.href for mark in piece.marks):
-                    self._collect(path, index, piece)
+            for index, paragraph in enumerate(document.paragraphs):
+                if any(mark.href for mark in paragraph.marks):
+                    self._collect(path, index, paragraph)
         notes = self._notes()
         targets: dict[str, ParagraphRange] = {}
         documents = {}
@@ -122,20 +122,20 @@ class _Linker:
         for note in set(notes.values()):
             note_pieces.setdefault(note.path, set()).update(range(note.first, note.last or note.first))
         for path, document in self.documents.items():
-            pieces = [
-                self._rewritten(path, index, piece, notes, targets) if piece.marks else piece
-                for index, piece in enumerate(document.pieces)
+            paragraphs = [
+                self._rewritten(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
+                for index, paragraph in enumerate(document.paragraphs)
             ]
             for index in note_pieces.get(path, ()):
-                if pieces[index].kind in _NOTE_KINDS:
-                    pieces[index] = replace(pieces[index], kind=ParagraphKind.NOTE, level=0)
-            documents[path] = replace(document, pieces=tuple(pieces))
+                if paragraphs[index].kind in _NOTE_KINDS:
+                    paragraphs[index] = replace(paragraphs[index], kind=ParagraphKind.NOTE, level=0)
+            documents[path] = replace(document, paragraphs=tuple(paragraphs))
         return LinkedDocuments(documents, targets)
 
-    def _collect(self, path: str, index: int, piece: ParsedParagraph) -> None:
-        text, covered = inline.extract_marks(piece.text)
+    def _collect(self, path: str, index: int, paragraph: ParsedParagraph) -> None:
+        text, covered = inline.extract_marks(paragraph.text)
         for mark, start, end in covered:
-            href = piece.marks[mark].href
+            href = paragraph.marks[mark].href
             place = self.locate(path, href) if href else None
             if place is None:
                 continue
@@ -173,38 +173,38 @@ class _Linker:
             return None
         path, first = link.target.path, link.target.first
         document = self.documents[path]
-        if first >= len(document.pieces) or document.pieces[first].kind is ParagraphKind.HEADING:
+        if first >= len(document.paragraphs) or document.paragraphs[first].kind is ParagraphKind.HEADING:
             return None
         last = document.ends.get(link.fragment, 0)
         declared = self._declared[path].get(first)
         if declared:
             first, last = declared
-        if first + 1 < last and document.pieces[first].kind is ParagraphKind.BREAK:
+        if first + 1 < last and document.paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
         if declared:
             return ParagraphRange(path, first, last)
-        if first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(document.pieces[first:last]):
+        if first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(document.paragraphs[first:last]):
             return ParagraphRange(path, first, last)
         return ParagraphRange(path, first, self._goes_on(document, path, first, starts))
 
     def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         """End of a note of which only the first paragraph is known: at the next note, if only notes follow."""
-        for index in range(first + 1, min(len(document.pieces), first + _LONGEST_NOTE_PIECES)):
+        for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
-            if document.pieces[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
+            if document.paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
         return first + (
-            2 if _is_only_number(document.pieces[first : first + 1]) and first + 1 < len(document.pieces) else 1
+            2 if _is_only_number(document.paragraphs[first : first + 1]) and first + 1 < len(document.paragraphs) else 1
         )
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
-        mark = self.documents[link.path].pieces[link.piece].marks[link.mark]
+        mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]
         last = note.last or note.first
-        if link.path == note.path and note.first <= link.piece < last:
+        if link.path == note.path and note.first <= link.paragraph < last:
             return False
         declared = note.first in self._declared[note.path]
         if mark.is_note:
@@ -212,7 +212,7 @@ class _Linker:
         if not _is_reference(link):
             return False
         if declared:
-            return link.piece not in self._declared[link.path]
+            return link.paragraph not in self._declared[link.path]
         if not self._follows(link) or len(link.around) - len(link.words) < _LEAST_AROUND:
             return False
         return self._leads_back(link, note) or self._has_its_number(link, note)
@@ -220,12 +220,12 @@ class _Linker:
     def _follows(self, link: _Link) -> bool:
         """Whether the link leads forward."""
         target = link.target
-        return (self._order[target.path], target.first) > (self._order[link.path], link.piece)
+        return (self._order[target.path], target.first) > (self._order[link.path], link.paragraph)
 
     def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins or ends with a link back to the referring paragraph."""
         return any(
-            back.target == ParagraphRange(link.path, link.piece)
+            back.target == ParagraphRange(link.path, link.paragraph)
             and bool(back.fragment)
             and (back.start <= _LEAST_AROUND or back.end >= len(back.around) - _LEAST_AROUND)
             for index in range(note.first, note.last or note.first)
@@ -238,20 +238,20 @@ class _Linker:
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
             return False
         own = _REFERENCE.fullmatch(link.words)
-        other = _NUMBERED.match(self.documents[note.path].pieces[note.first].words)
+        other = _NUMBERED.match(self.documents[note.path].paragraphs[note.first].words)
         return bool(own and other and own[1].lower() == other[1].lower())
 
     def _rewritten(
         self,
         path: str,
         index: int,
-        piece: ParsedParagraph,
+        paragraph: ParsedParagraph,
         notes: Mapping[tuple[str, int, int], ParagraphRange],
         targets: dict[str, ParagraphRange],
     ) -> ParsedParagraph:
-        marks = list(piece.marks)
+        marks = list(paragraph.marks)
         brackets: dict[int, str] = {}
-        for number, mark in enumerate(piece.marks):
+        for number, mark in enumerate(paragraph.marks):
             key = (path, index, number)
             if mark.image:
                 marks[number] = replace(mark, image=self.find(path, mark.image))
@@ -271,16 +271,18 @@ class _Linker:
                 opening, closing = inline.opening(number), inline.closing(number)
                 brackets[ord(opening)] = opening + "["
                 brackets[ord(closing)] = "]" + closing
-        return replace(piece, text=piece.text.translate(brackets) if brackets else piece.text, marks=tuple(marks))
+        return replace(
+            paragraph, text=paragraph.text.translate(brackets) if brackets else paragraph.text, marks=tuple(marks)
+        )
 
 
 def _is_reference(link: _Link) -> bool:
     return bool(_REFERENCE.fullmatch(link.words))
 
 
-def _is_only_number(pieces: Sequence[ParsedParagraph]) -> bool:
+def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
     """Whether there is nothing but a note's number."""
-    return all(_REFERENCE.fullmatch(piece.words.strip()) for piece in pieces)
+    return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
 
 
 def _innermost(notes: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:

@@ -62,10 +62,10 @@ def book_from_tree(
     """
     limit_depth(root)
     document = read_document(root, metadata.language)
-    framed = find_bounds([piece.words for piece in document.pieces])
+    framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
     document = _without_frame(document, framed)
-    if not (document.pieces and document.has_words):
-        raise BookError(f"{name} has no text in it that can be read.")
+    if not (document.paragraphs and document.has_words):
+        raise BookError(f"{name} has no readable text.")
     title = framed.title or metadata.title
     links = resolve_links({name: document}, _locate)
     document = links.documents[name]
@@ -75,9 +75,9 @@ def book_from_tree(
     builder = BookBuilder()
     resolve = assemble(builder, links, lambda path, document: begins)
     if not builder.characters:  # its words are controls and spaces
-        raise BookError(f"{name} has no text in it that can be read.")
+        raise BookError(f"{name} has no readable text.")
     return builder.build(
-        title=title or _title_heading(document.pieces, begins) or PurePath(name).stem,
+        title=title or _title_heading(document.paragraphs, begins) or PurePath(name).stem,
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
@@ -97,11 +97,11 @@ def _locate(path: str, href: str) -> DocumentAnchor | None:
 def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
     """The document without a publisher's header and footer."""
     first, end = framed.first, framed.end
-    if (first, end) == (0, len(document.pieces)):
+    if (first, end) == (0, len(document.paragraphs)):
         return document
     return replace(
         document,
-        pieces=document.pieces[first:end],
+        paragraphs=document.paragraphs[first:end],
         anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
         ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
         notes=tuple((a - first, min(b, end) - first) for a, b in document.notes if first <= a < end),
@@ -111,39 +111,41 @@ def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument
 def _divisions(
     document: XhtmlDocument, sections: Sequence[Section], title: str, authors: Sequence[str]
 ) -> list[Division]:
-    pieces = document.pieces
+    paragraphs = document.paragraphs
     if sections:
         anchors = document.anchors
         return [Division(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
     headings = [
-        HeadingParagraph(index, piece.words, piece.level)
-        for index, piece in enumerate(pieces)
-        if piece.kind is ParagraphKind.HEADING
+        HeadingParagraph(index, paragraph.words, paragraph.level)
+        for index, paragraph in enumerate(paragraphs)
+        if paragraph.kind is ParagraphKind.HEADING
     ]
-    found = list(find_divisions(headings, title, authors)) if headings else list(_divisions_by_words(pieces))
-    return [*found, *_notes(pieces)]
+    found = list(find_divisions(headings, title, authors)) if headings else list(_divisions_by_words(paragraphs))
+    return [*found, *_notes(paragraphs)]
 
 
-def _divisions_by_words(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
+def _divisions_by_words(paragraphs: Sequence[ParsedParagraph]) -> Iterator[Division]:
     """Chapters by the words of paragraphs, if no heading is marked."""
-    blocks = [TextBlock(tuple(piece.words.split("\n")), piece.kind, 2) for piece in pieces]
+    blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
     for heading in outline(blocks).headings:
         yield Division(heading.index, heading.title, heading.level)
 
 
-def _notes(pieces: Sequence[ParsedParagraph]) -> Iterator[Division]:
+def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[Division]:
     """Notes at the end without a heading of their own, which are not part of the last chapter."""
-    first = len(pieces)
-    while first and pieces[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
+    first = len(paragraphs)
+    while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1
-    if 0 < first < len(pieces) and pieces[first - 1].kind is not ParagraphKind.HEADING:
+    if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
         yield Division(first, _NOTES, 1)
 
 
-def _title_heading(pieces: Sequence[ParsedParagraph], begins: Collection[int]) -> str:
+def _title_heading(paragraphs: Sequence[ParsedParagraph], begins: Collection[int]) -> str:
     """The first heading if it is the title of the whole rather than of the first chapter."""
-    first = next((index for index, piece in enumerate(pieces[:3]) if piece.kind is ParagraphKind.HEADING), None)
-    return pieces[first].words if first is not None and (first not in begins or len(begins) == 1) else ""
+    first = next(
+        (index for index, paragraph in enumerate(paragraphs[:3]) if paragraph.kind is ParagraphKind.HEADING), None
+    )
+    return paragraphs[first].words if first is not None and (first not in begins or len(begins) == 1) else ""
 
 
 # Thousands of unclosed <font> nest; real pages have about twenty levels.

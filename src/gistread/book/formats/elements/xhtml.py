@@ -61,7 +61,7 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 @dataclass(frozen=True, slots=True)
 class XhtmlDocument:
-    pieces: tuple[ParsedParagraph, ...]
+    paragraphs: tuple[ParsedParagraph, ...]
     anchors: dict[str, int]
     """By id: index of the paragraph it stands in or before; may equal the number of paragraphs."""
     title: str
@@ -91,7 +91,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     walker.element(root, Context())
     walker.flush(Context())
     return XhtmlDocument(
-        pieces=tuple(walker.pieces),
+        paragraphs=tuple(walker.paragraphs),
         anchors=walker.anchors,
         title=title,
         ends=walker.ends,
@@ -115,7 +115,7 @@ def _declared_language(root: etree._Element) -> str:
 class _Walker:
     """Walks one document and collects its paragraphs."""
 
-    pieces: list[ParsedParagraph] = field(default_factory=list)
+    paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
@@ -172,7 +172,7 @@ class _Walker:
             return
         self.flush(context)
         self._anchor(element)
-        first = len(self.pieces)
+        first = len(self.paragraphs)
         self._collector.begin(marks)
         self._block(element, name, types, context)
         self._collector.end(marks)
@@ -188,19 +188,19 @@ class _Walker:
         if collected is None:
             return
         self.has_words = self.has_words or collected.has_words
-        self.pieces.append(classify(collected, context, self._marker))
+        self.paragraphs.append(classify(collected, context, self._marker))
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
         """Record an id at the current or next paragraph."""
         for value in _ids_of(element):
             if value not in self.anchors:
-                self.anchors[value] = len(self.pieces)
+                self.anchors[value] = len(self.paragraphs)
                 self._ids.append(value)
 
     def _end(self, element: etree._Element, types: frozenset[str], first: int) -> None:
         """Record where a block ends."""
-        last = len(self.pieces)
+        last = len(self.paragraphs)
         if last > first:
             if is_note(element, types):
                 self.notes.append((first, last))
@@ -282,18 +282,20 @@ class _Walker:
 
     def _stanzas(self, element: etree._Element, context: Context) -> None:
         """A poem or stanza; lines in elements of their own become one paragraph."""
-        first, known = len(self.pieces), len(self._ids)
+        first, known = len(self.paragraphs), len(self._ids)
         self._children(element, context)
         self.flush(context)
-        lines = self.pieces[first:]
-        if len(lines) < 2 or any(piece.kind is not ParagraphKind.VERSE or "\n" in piece.text for piece in lines):
+        lines = self.paragraphs[first:]
+        if len(lines) < 2 or any(
+            paragraph.kind is not ParagraphKind.VERSE or "\n" in paragraph.text for paragraph in lines
+        ):
             return
         marks: list[InlineMark] = []
         texts = []
-        for piece in lines:
-            texts.append(inline.renumber_marks(piece.text, len(marks)) if piece.marks else piece.text)
-            marks += piece.marks
-        self.pieces[first:] = [
+        for paragraph in lines:
+            texts.append(inline.renumber_marks(paragraph.text, len(marks)) if paragraph.marks else paragraph.text)
+            marks += paragraph.marks
+        self.paragraphs[first:] = [
             ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=tuple(marks[: inline.MAX_MARKS]))
         ]
         for name in self._ids[known:]:
@@ -346,7 +348,7 @@ class _Walker:
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.pieces.append(ParsedParagraph(BREAK_TEXT, ParagraphKind.BREAK))
+                self.paragraphs.append(ParsedParagraph(BREAK_TEXT, ParagraphKind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))

@@ -49,7 +49,7 @@ class _Report:
         """Why nothing at all could be read."""
         if self.failed:
             return one_line(self.failed[0])
-        return f"{self.repaired[0]} is damaged." if self.repaired else "It may hold pictures alone."
+        return f"{self.repaired[0]} is damaged." if self.repaired else "It may contain only pictures."
 
     def notices(self, package: Package) -> tuple[str, ...]:
         lines = [*package.notices, *self.failed]
@@ -75,7 +75,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     report = _Report()
     documents = dict(_documents(archive, package, report))
     if not any(document.has_words for document in documents.values()):
-        raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
+        raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     documents = _mark_other_languages(documents, package.language)
     references = _ReferenceResolver(archive)
     builder = BookBuilder()
@@ -84,7 +84,7 @@ def read_epub(archive: Archive, name: str) -> Book:
         builder, resolve_links(documents, references.place, references.picture), lambda path, document: begins[path]
     )
     if not builder.characters:  # its words are controls and spaces
-        raise BookError(f"{name} is an EPUB with no text that can be read. {report.reason}")
+        raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
@@ -153,7 +153,7 @@ def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str)
 
 def _mark_language(document: XhtmlDocument) -> XhtmlDocument:
     mark = InlineMark(language=document.language)
-    return replace(document, pieces=tuple(piece.under(mark) for piece in document.pieces))
+    return replace(document, paragraphs=tuple(paragraph.under(mark) for paragraph in document.paragraphs))
 
 
 def _chapters(
@@ -198,31 +198,33 @@ def _chapter_starts(
     document: XhtmlDocument, entries: list[ContentsEntry], level: int, *, has_contents: bool
 ) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Index and (title, level) of the chapters that start in a document."""
-    if not document.pieces:
+    if not document.paragraphs:
         return
     if entries:
         at: dict[int, list[tuple[str, int]]] = {}
-        last = len(document.pieces) - 1
+        last = len(document.paragraphs) - 1
         for entry in entries:
             index = min(last, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
             at.setdefault(index, []).append((entry.title, entry.level))
         yield from at.items()
     elif has_contents:
         # A file missing from the contents continues the chapter before it unless it starts with a heading.
-        heading = next((piece for piece in document.pieces[:2] if piece.kind is ParagraphKind.HEADING), None)
+        heading = next(
+            (paragraph for paragraph in document.paragraphs[:2] if paragraph.kind is ParagraphKind.HEADING), None
+        )
         if heading:
             yield 0, [(heading.words, level)]
     else:
-        yield from _chapters_by_headings(document.pieces)
+        yield from _chapters_by_headings(document.paragraphs)
 
 
-def _chapters_by_headings(pieces: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+def _chapters_by_headings(paragraphs: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
     """Chapters by headings alone; consecutive headings are one."""
     index = 0
-    while index < len(pieces):
+    while index < len(paragraphs):
         run = index
-        while run < len(pieces) and pieces[run].kind is ParagraphKind.HEADING:
+        while run < len(paragraphs) and paragraphs[run].kind is ParagraphKind.HEADING:
             run += 1
-        if run > index and pieces[index].level <= _CHAPTER_HEADINGS:
-            yield index, [(". ".join(piece.words for piece in pieces[index:run]), pieces[index].level)]
+        if run > index and paragraphs[index].level <= _CHAPTER_HEADINGS:
+            yield index, [(". ".join(paragraph.words for paragraph in paragraphs[index:run]), paragraphs[index].level)]
         index = max(run, index + 1)

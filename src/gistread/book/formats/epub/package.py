@@ -90,7 +90,7 @@ def read_package(archive: Archive) -> Package:
     notices: list[str] = []
     spine = _spine(root, items, notices)
     if not spine:
-        raise PackageError("its package names no text to read")
+        raise PackageError("its package lists no text")
     return Package(
         title=title_of(root),
         authors=authors_of(root),
@@ -132,7 +132,7 @@ def _package_path(archive: Archive) -> str:
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
-        raise PackageError("it has no package file that says what to read")
+        raise PackageError("it has no package file")
     return packages[0]
 
 

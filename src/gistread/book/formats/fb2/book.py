@@ -26,7 +26,7 @@ def read_fb2(data: bytes, name: str) -> Book:
     decoded = decode_declared(data, _DECLARATION)
     tree = parse_xml(_BINARY.sub("", decoded.text)) if decoded else None
     if decoded is None or tree is None:
-        raise BookError(f"{name} cannot be read: it is no FictionBook that anything can be made of.")
+        raise BookError(f"{name} cannot be read: it is not a valid FictionBook.")
     book = translate(tree.root)
     return book_from_tree(
         book.root,
@@ -53,7 +53,7 @@ def read_binary(data: bytes, name: str) -> bytes | None:
 
 def _notices(tree: Tree, book: FictionBook) -> Iterable[str]:
     if tree.repaired:
-        yield "The file is not well-formed XML; what could be understood of it was read."
+        yield "The file is not well-formed XML; the readable parts were read."
     if not book.has_body:
         yield "The file has no <body>; all its text was read."
 

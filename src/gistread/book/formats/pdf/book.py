@@ -40,26 +40,26 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
     try:
         document = read_document(stream, cancelled)
     except CancelledError as error:
-        raise BookError(f"{name} was not read to its end.") from error
+        raise BookError(f"{name} was not read: cancelled.") from error
     except LockedError as error:
         raise BookError(
             f"{name} is locked with a password.", "Save a copy without one in a PDF viewer, and open that."
         ) from error
     except (DamagedError, OSError) as error:
-        raise BookError(f"{name} cannot be read: it is damaged, or no PDF at all.", _FRESH_COPY) from error
+        raise BookError(f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY) from error
     return build_book(document, name)
 
 
 def build_book(document: PdfDocument, name: str) -> Book:
     """Build the book of a parsed PDF. Raises BookError if it has no text."""
-    letters = sum(len(piece.text.strip()) for page in document.pages for piece in page.pieces)
+    letters = sum(len(run.text.strip()) for page in document.pages for run in page.runs)
     if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
         raise _no_text_error(document, name)
     page_rows = [rows(page) for page in document.pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     if share_of_unreadable(lines) > _UNREADABLE_SHARE:
         raise BookError(
-            f"{name} does not say which letters its fonts show, so its text cannot be read.",
+            f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
             "Optical character recognition (OCR) can make a copy whose text can.",
         )
     found = _columns(document.pages, find_furniture(page_rows))
@@ -75,13 +75,13 @@ def _is_scanned(pages: Sequence[Page]) -> bool:
 
 def _no_text_error(document: PdfDocument, name: str) -> BookError:
     if not document.pages:
-        return BookError(f"{name} cannot be read: none of its pages can.", _FRESH_COPY)
+        return BookError(f"{name} cannot be read: all of its pages are damaged.", _FRESH_COPY)
     if any(page.has_pictures for page in document.pages):
         return BookError(
-            f"{name} has no text in it, only pictures of its pages.",
+            f"{name} contains only pictures of pages, no text.",
             "Optical character recognition (OCR) can make a copy with text; gistread reads that.",
         )
-    return BookError(f"{name} has no text in it.")
+    return BookError(f"{name} contains no text.")
 
 
 def _columns(pages: Sequence[Page], gone: Sequence[Sequence[Line]]) -> list[Column]:
@@ -166,10 +166,10 @@ class _NoteIndex:
         self._notes = {key: indices[0] for key, indices in found.items() if len(indices) == 1}
         self._first_lines = {paragraphs[index].lines[0] for index in self._notes.values()}
 
-    def href(self, line: Line, piece: TextRun) -> str:
-        if line in self._first_lines and piece is line.pieces[0]:
+    def href(self, line: Line, run: TextRun) -> str:
+        if line in self._first_lines and run is line.runs[0]:
             return ""
-        index = self._notes.get((line.page, piece.text.strip()))
+        index = self._notes.get((line.page, run.text.strip()))
         return "" if index is None else str(index)
 
 
@@ -210,7 +210,7 @@ def _notices(document: PdfDocument) -> list[str]:
     if document.unread:
         were = "was" if len(set(document.unread)) == 1 else "were"
         notices.append(f"{_page_list(document.unread)} could not be read and {were} left out.")
-    empty = [page.number for page in document.pages if not page.pieces and page.has_pictures]
+    empty = [page.number for page in document.pages if not page.runs and page.has_pictures]
     if empty:
         have = "is a picture" if len(empty) == 1 else "are pictures"
         notices.append(f"{_page_list(empty)} {have} without text.")

@@ -151,4 +151,4 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
 
 def _rank(block: Block) -> tuple[float, bool]:
     first = block.lines[0]
-    return round(first.size), first.pieces[0].font.is_bold
+    return round(first.size), first.runs[0].font.is_bold

@@ -38,14 +38,9 @@ def notes_of(column: Column, body_size: float) -> tuple[list[Line], list[Note]]:
 
 def marker(line: Line) -> str:
     """The number or sign at the start of a note, or empty."""
-    first = line.pieces[0]
+    first = line.runs[0]
     text = first.text.strip()
-    if (
-        len(line.pieces) > 1
-        and is_raised(line, first)
-        and len(text) <= 3
-        and (text.isdigit() or not text.strip(_SIGNS))
-    ):
+    if len(line.runs) > 1 and is_raised(line, first) and len(text) <= 3 and (text.isdigit() or not text.strip(_SIGNS)):
         return text
     found = _SIGN.match(line.text) or _NUMBER.match(line.text)
     return found[0] if found else ""

@@ -58,10 +58,10 @@ def measure_layout(columns: Sequence[Column]) -> PageLayout:
     fixed = letters = 0
     for line in lines:
         sizes[round(line.size * 2)] += len(line.text)
-        for piece in line.pieces:
-            styles[piece.font.styles] += len(piece.text)
-            fixed += len(piece.text) * piece.font.is_fixed
-            letters += len(piece.text)
+        for run in line.runs:
+            styles[run.font.styles] += len(run.text)
+            fixed += len(run.text) * run.font.is_fixed
+            letters += len(run.text)
     size = sizes.most_common(1)[0][0] / 2
     body = [line for line in lines if abs(line.size - size) < 0.6]
     lefts = Counter(round(line.left) for line in body)

@@ -25,7 +25,7 @@ class Line:
     """Text on one baseline of one column, from left to right."""
 
     page: int
-    pieces: tuple[TextRun, ...]
+    runs: tuple[TextRun, ...]
     left: float
     right: float
     baseline: float
@@ -49,7 +49,7 @@ class Column:
 class _Segment:
     """Neighbouring runs on one row."""
 
-    pieces: list[TextRun] = field(default_factory=list)
+    runs: list[TextRun] = field(default_factory=list)
     left: float = 0.0
     right: float = 0.0
     baseline: float = 0.0
@@ -58,7 +58,7 @@ class _Segment:
 
 def rows(page: Page) -> list[Line]:
     """The rows across the whole page from the top down, for finding furniture."""
-    segments = _segments(page.pieces)
+    segments = _segments(page.runs)
     return [_line(page.number, group) for group in _by_baseline(segments)]
 
 
@@ -67,39 +67,39 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
 
     `gutter`: where columns are separated on most pages, if they are.
     """
-    gone = {id(piece) for line in dropped for piece in line.pieces}
-    segments = _segments([piece for piece in page.pieces if id(piece) not in gone] if gone else page.pieces)
+    gone = {id(run) for line in dropped for run in line.runs}
+    segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
     flows = _flows(segments, gutter, depth=0)
     return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
 
 
 def find_gutter(page: Page) -> float | None:
     """The x between two columns, or None."""
-    return _gutter(_segments(page.pieces), None)
+    return _gutter(_segments(page.runs), None)
 
 
-def _segments(pieces: Sequence[TextRun]) -> list[_Segment]:
+def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
     """Runs adjacent both in the file and on the page."""
     found: list[_Segment] = []
-    for piece in pieces:
-        if not piece.text.strip():
+    for run in runs:
+        if not run.text.strip():
             continue
         last = found[-1] if found else None
-        if last and _continues(last, piece):
-            last.pieces.append(piece)
-            last.right = max(last.right, piece.right)
-            if piece.size > last.size:
-                last.size, last.baseline = piece.size, piece.baseline
+        if last and _continues(last, run):
+            last.runs.append(run)
+            last.right = max(last.right, run.right)
+            if run.size > last.size:
+                last.size, last.baseline = run.size, run.baseline
         else:
-            found.append(_Segment([piece], piece.left, piece.right, piece.baseline, piece.size))
+            found.append(_Segment([run], run.left, run.right, run.baseline, run.size))
     return found
 
 
-def _continues(segment: _Segment, piece: TextRun) -> bool:
-    size = max(segment.size, piece.size)
-    gap = piece.left - segment.right
+def _continues(segment: _Segment, run: TextRun) -> bool:
+    size = max(segment.size, run.size)
+    gap = run.left - segment.right
     return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(
-        segment.baseline, segment.size, piece.baseline, piece.size
+        segment.baseline, segment.size, run.baseline, run.size
     )
 
 
@@ -147,7 +147,7 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
     kept = []
     for row in found:
         letter = row[0]
-        text = "".join(piece.text for piece in letter.pieces).strip()
+        text = "".join(run.text for run in letter.runs).strip()
         if len(text) <= 2 and text.isalpha() and len(row) <= 2:
             beside = [
                 other
@@ -160,12 +160,12 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
             rest = row[1:]
             first = max((*beside, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
             if first is not None and beside:
-                last = letter.pieces[-1]
+                last = letter.runs[-1]
                 body = first[0]
                 joined = TextRun(
-                    last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.pieces[0].font
+                    last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.runs[0].font
                 )
-                body.pieces.insert(0, joined)
+                body.runs.insert(0, joined)
                 body.left = min(other[0].left for other in (*beside, first))
                 if rest:
                     kept.append(rest)
@@ -261,34 +261,34 @@ def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
 
 
 def _line(page: int, segments: list[_Segment]) -> Line:
-    pieces = sorted((piece for segment in segments for piece in segment.pieces), key=lambda piece: piece.left)
+    runs = sorted((run for segment in segments for run in segment.runs), key=lambda run: run.left)
     sizes: dict[float, int] = {}
-    for piece in pieces:
-        sizes[piece.size] = sizes.get(piece.size, 0) + len(piece.text)
+    for run in runs:
+        sizes[run.size] = sizes.get(run.size, 0) + len(run.text)
     size = max(sizes, key=lambda one: sizes[one])
-    baseline = next(piece.baseline for piece in pieces if piece.size == size)
+    baseline = next(run.baseline for run in runs if run.size == size)
     words: list[str] = []
     cells: list[int] = []
-    right = pieces[0].left
-    together = {id(b) for segment in segments for a, b in pairwise(segment.pieces) if a.left <= b.left}
-    for index, piece in enumerate(pieces):
-        gap = piece.left - right
+    right = runs[0].left
+    together = {id(b) for segment in segments for a, b in pairwise(segment.runs) if a.left <= b.left}
+    for index, run in enumerate(runs):
+        gap = run.left - right
         if index and gap > _CELL_GAP_EMS * size:
             cells.append(index)
         # Between neighbours in the file, PDFium reports white space itself.
-        if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(piece) not in together:
+        if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(run) not in together:
             words.append(" ")
-        words.append(piece.text)
-        right = max(right, piece.right)
-    return Line(page, tuple(pieces), pieces[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+        words.append(run.text)
+        right = max(right, run.right)
+    return Line(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
 
 
-def is_raised(line: Line, piece: TextRun) -> bool:
-    return piece.size < 0.85 * line.size and piece.baseline > line.baseline + _RAISED_EMS * line.size
+def is_raised(line: Line, run: TextRun) -> bool:
+    return run.size < 0.85 * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
 
 
-def is_lowered(line: Line, piece: TextRun) -> bool:
-    return piece.size < 0.85 * line.size and piece.baseline < line.baseline - 0.08 * line.size
+def is_lowered(line: Line, run: TextRun) -> bool:
+    return run.size < 0.85 * line.size and run.baseline < line.baseline - 0.08 * line.size
 
 
 def _column(lines: list[Line]) -> Column:

@@ -100,7 +100,7 @@ class Page:
     """Text runs in file order, which may differ from reading order."""
 
     number: int
-    pieces: tuple[TextRun, ...]
+    runs: tuple[TextRun, ...]
     areas: tuple[LinkArea, ...] = ()
     turn: int = 0
     """Quarter turns of its text on the sheet; positions are given as if it were upright."""
@@ -147,13 +147,13 @@ _STAMP_SHARE = 0.15
 
 def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
     """Decode a page record of the worker; `fonts` are those named so far."""
-    raw = record["pieces"]
+    raw = record["runs"]
     letters = Counter[int]()
     for text, *_, turn in raw:
         letters[turn] += len(text)
     main = max(letters, key=lambda turn: letters[turn]) if letters else 0
     keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
-    pieces = tuple(
+    runs = tuple(
         TextRun(text, left, right, baseline, size, fonts[font])
         for text, left, right, baseline, size, font, turn in raw
         if turn == main or keeps_all
@@ -162,7 +162,7 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         LinkArea(*rotate_box((left, bottom, right, top), main), decode_target(target))
         for left, bottom, right, top, target in record["links"]
     )
-    return Page(record["page"], pieces, areas, max(main, 0), record["has_pictures"])
+    return Page(record["page"], runs, areas, max(main, 0), record["has_pictures"])
 
 
 def decode_target(target: Any) -> PagePosition | str:

@@ -220,13 +220,13 @@ def _starts_item(line: Line) -> bool:
 
 
 def _is_bold(line: Line) -> bool:
-    return all(piece.font.is_bold for piece in line.pieces if any(map(str.isalpha, piece.text))) and any(
+    return all(run.font.is_bold for run in line.runs if any(map(str.isalpha, run.text))) and any(
         map(str.isalpha, line.text)
     )
 
 
 def _is_code(line: Line, layout: PageLayout) -> bool:
-    return not layout.is_fixed and all(piece.font.is_fixed for piece in line.pieces)
+    return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
 
 
 def _is_centred(line: Line, left: float, right: float) -> bool:

@@ -20,7 +20,9 @@ from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, Pd
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
 _PAGE_S = 4.0
-"""Per page, and for opening: a hundred times the usual."""
+"""Per page: a hundred times the usual."""
+_OPEN_S = 20.0
+"""To start the worker and open the document, on a machine that is busy with a model."""
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _TOTAL_S = 120.0
 _MAX_STARTS = 6
@@ -51,7 +53,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     document = PdfDocument()
     with _as_file(stream) as file:
         ends = time.monotonic() + _TOTAL_S
-        opening_s = _PAGE_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
+        opening_s = _OPEN_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
         page = 0
         for _ in range(_MAX_STARTS):
             page = _run_worker(document, file, page, opening_s, ends, cancelled)

@@ -77,34 +77,34 @@ def _chunks(
 ) -> list[StyledText]:
     found: list[StyledText] = []
     at = 0
-    for index, piece in enumerate(line.pieces):
+    for index, run in enumerate(line.runs):
         # The line has the white space between runs.
-        start = line.text.find(piece.text.strip(), at)
+        start = line.text.find(run.text.strip(), at)
         if start > at:
             gap = "   " if index in line.cells and kind is ParagraphKind.TABLE else " "
             found.append(StyledText(gap, frozenset()))
-        text = piece.text.strip()
+        text = run.text.strip()
         at = max(at, start) + len(text)
-        styles = _styles(line, piece, kind, layout)
-        href = references(line, piece) if Style.SUPERSCRIPT in styles else ""
+        styles = _styles(line, run, kind, layout)
+        href = references(line, run) if Style.SUPERSCRIPT in styles else ""
         if href:
             found.append(StyledText(text, styles, href, is_note=True))
         elif areas:
-            found += [StyledText(part, styles, link) for part, link in _linked(piece, text, areas, hrefs)]
+            found += [StyledText(part, styles, link) for part, link in _linked(run, text, areas, hrefs)]
         else:
             found.append(StyledText(text, styles))
     return found
 
 
-def _styles(line: Line, piece: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
-    styles = piece.font.styles - layout.styles
+def _styles(line: Line, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
+    styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
-    if kind is not ParagraphKind.CODE and piece.font.is_fixed and not layout.is_fixed:
+    if kind is not ParagraphKind.CODE and run.font.is_fixed and not layout.is_fixed:
         styles |= {Style.CODE}
-    if is_raised(line, piece):
+    if is_raised(line, run):
         return styles | {Style.SUPERSCRIPT}
-    return styles | {Style.SUBSCRIPT} if is_lowered(line, piece) else styles
+    return styles | {Style.SUBSCRIPT} if is_lowered(line, run) else styles
 
 
 def _areas_near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
@@ -117,13 +117,13 @@ def _areas_near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
 
 
 def _linked(
-    piece: TextRun, text: str, areas: Sequence[LinkArea], hrefs: Callable[[LinkArea], str]
+    run: TextRun, text: str, areas: Sequence[LinkArea], hrefs: Callable[[LinkArea], str]
 ) -> list[tuple[str, str]]:
     """Split a run by the links it lies in, assuming letters of equal width."""
-    width = (piece.right - piece.left) / max(1, len(text))
+    width = (run.right - run.left) / max(1, len(text))
     found: list[tuple[str, str]] = []
     for match in _WORD.finditer(text):
-        middle = piece.left + width * (match.start() + len(match[0].rstrip()) / 2)
+        middle = run.left + width * (match.start() + len(match[0].rstrip()) / 2)
         href = next((hrefs(area) for area in areas if area.left <= middle <= area.right), "")
         if found and found[-1][1] == href:
             found[-1] = (found[-1][0] + match[0], href)

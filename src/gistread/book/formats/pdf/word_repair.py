@@ -107,13 +107,13 @@ def lost_letter(behind: str, begins_word: bool) -> str:
 
 def restore_ligatures(text: str, wide: set[int]) -> str:
     """`text` with lost letters restored after the f at each index in `wide`."""
-    pieces: list[str] = []
+    runs: list[str] = []
     at = 0
     for place in sorted(wide):
         start = place
         while start > 0 and text[start - 1].isalpha():
             start -= 1
-        pieces += [text[at : place + 1], lost_letter(text[place + 1 : place + 3], begins_word=start == place)]
+        runs += [text[at : place + 1], lost_letter(text[place + 1 : place + 3], begins_word=start == place)]
         at = place + 1
-    pieces.append(text[at:])
-    return "".join(pieces)
+    runs.append(text[at:])
+    return "".join(runs)

@@ -67,14 +67,14 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        pieces = list(_runs(text.raw, fonts, narrow_f))
+        runs = list(_runs(text.raw, fonts, narrow_f))
         yield {
             "page": number,
             "size": page.get_size(),
-            "pieces": pieces,
+            "runs": runs,
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
-            "links": list(_links(document, page)) if pieces else [],
-            "has_pictures": _has_pictures(page) if len(pieces) < 3 else False,
+            "links": list(_links(document, page)) if runs else [],
+            "has_pictures": _has_pictures(page) if len(runs) < 3 else False,
         }
         text.close()
         page.close()
@@ -155,9 +155,9 @@ def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[in
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
             for first, last in _split_at_gaps(page, start, stop, size, turn):
-                piece = _run(page, first, last, size, font, turn)
-                if all(abs(number) < _FARTHEST_POINTS for number in piece[1:5]):  # nor is NaN
-                    yield piece
+                run = _run(page, first, last, size, font, turn)
+                if all(abs(number) < _FARTHEST_POINTS for number in run[1:5]):  # nor is NaN
+                    yield run
 
 
 def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
