@@ -39,13 +39,13 @@ def never() -> bool:
     return False
 
 
-def open_book(source: Path, *, limit_bytes: int = LIMIT_BYTES) -> Book:
+def open_book(source: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> Book:
     """Read the book in the file `source`. Raises BookError."""
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         return read_book(stream, path.name, limit_bytes=limit_bytes)
 
-    return open_book_or_series(read_one, source)
+    return open_book_or_series(read_one, Path(source))
 
 
 def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:

@@ -1,0 +1,22 @@
+from gistread.book.model import Book as Book
+from gistread.book.open import open_book as open_book
+from gistread.config import Config as Config
+from gistread.errors import BookError as BookError
+from gistread.errors import EngineError as EngineError
+from gistread.errors import GistreadError as GistreadError
+from gistread.errors import NotReadyError as NotReadyError
+from gistread.errors import StorageError as StorageError
+from gistread.errors import UsageError as UsageError
+from gistread.exporting import Export as Export
+from gistread.exporting import ExportFormat as ExportFormat
+from gistread.exporting import render_export as render_export
+from gistread.memory.model import GistMemory as GistMemory
+from gistread.paths import Paths as Paths
+from gistread.readers.events import Citation as Citation
+from gistread.search.book_search import BookSearch as BookSearch
+from gistread.search.book_search import SearchMode as SearchMode
+from gistread.session.answer import Answer as Answer
+from gistread.session.session import Session as Session
+from gistread.session.sync import SyncSession as SyncSession
+
+__version__: str

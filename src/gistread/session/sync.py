@@ -1,0 +1,76 @@
+"""A session without `async`: the same, for scripts."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from gistread.book.model import Book
+from gistread.memory.model import GistMemory
+from gistread.readers.events import ReaderEvent
+from gistread.session.answer import Answer
+from gistread.session.events import ReadingEvent
+from gistread.session.session import Session
+
+T = TypeVar("T")
+
+
+class SyncSession:
+    """As `Session`, each call waits for its result. Use it with `with`; not inside a running event loop."""
+
+    def __init__(self, book: Book, model: str = "", **options: Any) -> None:
+        """Arguments as of `Session`."""
+        self._session = Session(book, model, **options)
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        """Raises EngineError where there is no such model."""
+        self._runner.__enter__()
+        self._run(self._session.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._run(self._session.close())
+        finally:
+            self._runner.close()
+
+    @property
+    def memory(self) -> GistMemory | None:
+        """What questions are asked over."""
+        return self._session.memory
+
+    def read(self) -> GistMemory:
+        """Read the book to its end; the memory. Raises GistreadError."""
+        return self._run(self._session.read())
+
+    def stream_reading(self) -> Iterator[ReadingEvent]:
+        """Read the book to its end, as events. Raises GistreadError."""
+        return self._iterate(self._session.stream_reading())
+
+    def ask(
+        self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
+    ) -> Answer:
+        """Ask over the pages that have been read. Raises GistreadError."""
+        return self._run(self._session.ask(question, pinned=pinned, until=until, choices=choices))
+
+    def stream_answer(
+        self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
+    ) -> Iterator[ReaderEvent]:
+        """Ask, as the reader's events; the last is `Answered`. Raises GistreadError."""
+        return self._iterate(self._session.stream_answer(question, pinned=pinned, until=until, choices=choices))
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
+
+    def _iterate(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:
+        async def next_event() -> T | None:
+            return await anext(stream, None)
+
+        try:
+            while (event := self._run(next_event())) is not None:
+                yield event
+        finally:
+            self._run(stream.aclose())

@@ -1,0 +1,114 @@
+"""The session as a library: awaited, streamed, without `async`; its answers and its errors."""
+
+import ast
+import subprocess
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+import gistread
+from gistread import NotReadyError, Session, SyncSession
+from gistread.errors import EngineError
+from gistread.readers.events import Answered, LookedUp
+from gistread.session import events
+from tests.session.told import CONFIG
+from tests.tui.books import small_book
+from tests.tui.scripted import SteppedEngine, paths_in
+
+
+def options(folder: Path, engine: SteppedEngine) -> dict[str, object]:
+    return {"config": CONFIG, "paths": paths_in(folder), "make_engine": lambda _: engine}
+
+
+def library_engine() -> SteppedEngine:
+    return SteppedEngine(says=lambda _: "Ada kept the lamp.", chooses=lambda text, choices: 0)
+
+
+async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
+    book = small_book()
+    async with Session(book, "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        memory = await session.read()
+        assert memory.complete
+        assert await session.read() is memory
+        answer = await session.ask("Who kept the lamp?", pinned=[1])
+    assert answer.text.startswith("Ada kept the lamp")
+    assert (answer.reader, answer.model.name) == ("readagent-s", "fake")
+    assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
+    assert all(book.text[one.start : one.end] == one.quote for one in answer.citations)
+    assert answer.usage.generated
+
+
+async def test_nothing_is_loaded_or_read_before_it_is_asked_for(tmp_path: Path) -> None:
+    engine = library_engine()
+    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+        assert session.activity.reading is events.ReadingState.IDLE
+        with pytest.raises(NotReadyError, match="Nothing of this book has been read yet"):
+            await session.ask("Who?")
+        assert session.info is None or not engine.calls
+    assert not engine.calls
+
+
+async def test_leaving_the_stream_pauses_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        async with aclosing(session.stream_reading()) as reading:
+            async for event in reading:
+                if isinstance(event, events.PageRead):
+                    break
+        assert session.activity.reading is events.ReadingState.PAUSED
+        assert session.memory is not None
+        assert not session.memory.complete
+        rest = [event async for event in session.stream_reading()]
+        started, first = rest[0], next(event for event in rest if isinstance(event, events.PageRead))
+        assert isinstance(started, events.ReadingStarted)
+        assert first.entry.page.number == started.pages + 1
+        assert isinstance(rest[-1], events.MemoryComplete)
+
+
+async def test_an_error_is_raised_where_it_is_awaited_and_a_second_try_goes_on(tmp_path: Path) -> None:
+    engine = library_engine()
+    says = engine._says
+    engine._says = lambda _: EngineError("The model was lost.")
+    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+        with pytest.raises(EngineError, match="The model was lost"):
+            await session.read()
+        engine._says = says
+        assert (await session.read()).complete
+
+
+async def test_a_bug_is_raised_as_what_it_is(tmp_path: Path) -> None:
+    def says(_: str) -> str:
+        raise ZeroDivisionError
+
+    engine = SteppedEngine(says=says)
+    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+        with pytest.raises(ZeroDivisionError):
+            await session.read()
+
+
+async def test_a_memory_of_another_model_is_asked_over_until_the_model_reads_itself(tmp_path: Path) -> None:
+    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        await session.read()
+    other = SteppedEngine(name="other", fingerprint="other-1", says=lambda _: "Ada.")
+    async with Session(small_book(), "other", **options(tmp_path, other)) as session:  # type: ignore[arg-type]
+        assert (await session.ask("Who kept the lamp?")).model.name == "other"
+        assert session.read_by == "fake"
+        assert (await session.read()).model_name == "other"
+
+
+def test_without_async_it_is_the_same(tmp_path: Path) -> None:
+    with SyncSession(small_book(), "fake", **options(tmp_path, library_engine())) as session:
+        pages = [event for event in session.stream_reading() if isinstance(event, events.PageRead)]
+        assert len(pages) == len(session.read().entries)
+        assert session.ask("Who kept the lamp?").text.startswith("Ada kept the lamp")
+        assert isinstance(list(session.stream_answer("Who kept the lamp?"))[-1], Answered)
+
+
+def test_the_public_names_are_there_typed_and_imported_late() -> None:
+    assert all(getattr(gistread, name) is not None for name in gistread.__all__)
+    stub = ast.parse(Path(gistread.__file__).with_suffix(".pyi").read_text())
+    typed = {alias.asname for one in stub.body if isinstance(one, ast.ImportFrom) for alias in one.names}
+    assert typed | {"__version__"} == set(gistread.__all__)
+    script = "import gistread, sys; print({'asyncio', 'textual', 'llama_cpp'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "set()\n"
