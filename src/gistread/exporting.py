@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.export_files import safe_file_name
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
-from gistread.user_data import SavedQuestion
+from gistread.user_data import SavedQuestion, mark_unsupported
 
 Json = dict[str, Any]
 JSON_VERSION = 1
@@ -111,6 +111,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
         "question": asked.question,
         "answer": asked.answer,
         "found": asked.found,
+        "unsupported": [list(place) for place in asked.unsupported],
         "citations": [
             {
                 "page": one.page,
@@ -189,7 +190,9 @@ def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
 
 def _question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
     yield f"### {_inline(asked.question)}"
-    yield _block(asked.answer) if asked.answer.strip() else "No answer was given."
+    yield (
+        _block(mark_unsupported(asked.answer, asked.unsupported)[0]) if asked.answer.strip() else "No answer was given."
+    )
     for one in asked.citations:
         yield f"{_quoted(one.quote)}\n>\n> — *page {one.page} · {_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""

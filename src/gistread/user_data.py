@@ -70,6 +70,22 @@ class SavedQuestion:
     """That had read the book; empty if none or unknown."""
     asked_at: float = 0.0
     """Seconds since the epoch."""
+    unsupported: tuple[tuple[int, int], ...] = ()
+    """(start, end) in the answer of what the text did not support."""
+
+
+NOT_SUPPORTED = "[Not supported by the text]"
+
+
+def mark_unsupported(answer: str, places: Sequence[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The answer with `NOT_SUPPORTED` behind each of these places, and (start, end) of each mark in it."""
+    text, last = "", 0
+    marks: list[tuple[int, int]] = []
+    for _, end in places:
+        text += f"{answer[last:end]} {NOT_SUPPORTED}"
+        marks.append((len(text) - len(NOT_SUPPORTED), len(text)))
+        last = end
+    return text + answer[last:], tuple(marks)
 
 
 class UserData:
@@ -246,4 +262,5 @@ def _question(record: Record) -> SavedQuestion:
     fields["citations"] = tuple(SavedCitation(**citation) for citation in record["citations"])
     fields["lookups"] = tuple(record["lookups"])
     fields["memory"] = record.get("memory", "")
+    fields["unsupported"] = tuple((start, end) for start, end in record.get("unsupported", ()))
     return SavedQuestion(**fields)

@@ -20,6 +20,9 @@ from tests.fake_engine import FakeEngine
 
 SIZE = ("--min-words", "60", "--max-words", "200")
 QUESTION = "What did the keeper count?"
+SUPPORTED = "He counted the stairs one by one."
+SUPPORTED_TOO = "The glass was black."
+RELIABLE = CheckResult(Worth.READING, "good for reading", chosen=6, choices=6)
 
 
 @pytest.fixture
@@ -29,6 +32,7 @@ def indexed(run: Run, book: Path, engine: FakeEngine) -> Path:
     def look_at_page_2_then_stop(prompt: str, options: Sequence[str]) -> int | str:
         return "Page 2" if "Page 2" in options else len(options) - 1
 
+    kept_verdicts().save(engine.info.fingerprint, None, RELIABLE)
     engine._chooses = look_at_page_2_then_stop
     engine._says = lambda prompt: "He counted the stairs."
     return book
@@ -43,7 +47,7 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Pa
     document = run("ask", indexed, QUESTION, "--json").json
     assert set(document) == {
         *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "model", "memory", "usage"),
-        *("compression_rate", "context_tokens", "seen"),
+        *("compression_rate", "context_tokens", "seen", "quoted", "statements"),
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"
@@ -130,7 +134,7 @@ def test_a_book_that_was_not_read_says_how_to_before_a_model_is_loaded(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", None)
-    ran = run("ask", book, QUESTION)
+    ran = run("ask", book, QUESTION, "--reader", "readagent-s")
     assert ran.status == ExitStatus.FAILED
     assert f"`gistread index '{book}'`" in ran.err
     assert "--index" in ran.err
@@ -153,13 +157,30 @@ def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_b
     nothing = "The book does not say."
     engine._says = lambda prompt: nothing if nothing in prompt else "He counted the stairs."
     asked = ("ask", indexed, QUESTION, "--reader", "gistread", "--json")
-    assert run(*asked).json["answer"] == nothing
+    assert run(*asked).json["answer"] == "Not found in the text that was looked at."
     kept_verdicts().save(engine.info.fingerprint, None, CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6))
     assert run(*asked).json["answer"] == "He counted the stairs."
 
 
-def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(run: Run, indexed: Path, engine: FakeEngine) -> None:
+def test_an_answer_that_the_text_does_not_support_gives_way_to_quotations(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
     engine._says = lambda _: "It was Napoleon."
+    answer, *quotes = run("ask", indexed, QUESTION, "--reader", "gistread").out.splitlines()
+    assert answer == "The model gave no usable answer. The passages closest to the question:"
+    assert quotes
+    assert all(quote.partition("“")[2].rstrip("”") in " ".join(indexed.read_text().split()) for quote in quotes)
+
+
+def test_a_statement_that_the_text_does_not_support_is_marked_where_it_stands(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    engine._says = lambda _: f"{SUPPORTED} Napoleon paid Wellington for it. {SUPPORTED_TOO}"
     ran = run("ask", indexed, QUESTION, "--reader", "gistread")
-    assert ran.out == "It was Napoleon.\n"
-    assert "Not supported by the book." in ran.err
+    assert f"{SUPPORTED} Napoleon paid Wellington for it. [Not supported by the text] {SUPPORTED_TOO}\n" in ran.out
+    statements = run("ask", indexed, QUESTION, "--reader", "gistread", "--json").json["statements"]
+    assert [statement["supported"] for statement in statements] == [True, False, True]
+    assert statements[1]["foreign"] == ["Wellington"]
+    text = open_book(indexed).text
+    for quote in (statement["quote"] for statement in statements if statement["quote"]):
+        assert text[quote["start"] : quote["end"]] == quote["quote"]

@@ -78,8 +78,8 @@ def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: in
     assert verdicts.is_reliable("a") is is_reliable
 
 
-def test_of_a_model_that_was_not_tried_it_is_supposed(tmp_path: Path) -> None:
+def test_of_a_model_that_was_not_checked_it_is_unknown(tmp_path: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    assert verdicts.is_reliable("a")
+    assert verdicts.is_reliable("a") is None
     verdicts.save("a", None, CheckResult(Worth.NONE, "cannot be used: it has no weights"))
     assert verdicts.is_reliable("a")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers.answering import is_looping, not_found_note, says_not_found
+from gistread.readers.answering import is_looping, says_not_found, without_repetition
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,28 @@ def test_no_circles(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "found", "said"),
+    ("text", "kept"),
     [
-        ("Ferrand stole the key.", True, ""),
-        ("The book does not say.", False, ""),
-        ("It was Napoleon.", False, "Not supported by the book."),
-        ("", False, "The model gave no answer."),
+        ("He went home again. She stayed. He went home again. She left.", "He went home again. She stayed."),
+        ("He looked at the key of the key of the key of the key.", "He looked at the key of"),
+        ("The old man sat there. The old man sat there. The old man", "The old man sat there."),
+        ("A key hung on the first wall. A key hung on the second wall. A key hung on the third wall. So.",
+         "A key hung on the first wall. A key hung on the second wall."),
+        ("他把钥匙放在炉子后面。他把钥匙放在炉子后面。", "他把钥匙放在炉子后面。"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_cut_where_it_repeats_itself(text: str, kept: str) -> None:
+    assert without_repetition(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, no, no! He would not.",
+        "Yes. He said yes. Yes.",
+        "She went to the first house and asked for bread. She went to the second house and asked for bread.",
+        "Far, far away, at the end of the end of the world.",
     ],
 )
-def test_beside_an_answer_that_does_not_count_stands_why_not(answer: str, found: bool, said: str) -> None:
-    assert not_found_note(answer, found=found) == said
+def test_what_is_said_twice_for_a_reason_stays(text: str) -> None:
+    assert without_repetition(text) == text

@@ -32,7 +32,7 @@ CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
 LETTERED = f"{QUESTION}\nA. Martha Quill\nB. Ferrand\nC. the fishermen\nD. nobody"
 OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder())
 
-STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
+STEP_BY_STEP = {"auto", "readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
 WITHOUT_TEXT = {"gists", "closed-book"}
 FROM_NOTES = {"longagent", "notes", "graphreader"}
 """Readers whose last prompt has notes in it and none of the book's own words."""
@@ -40,9 +40,14 @@ FROM_NOTES = {"longagent", "notes", "graphreader"}
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 every_reader = pytest.mark.parametrize("name", METHODS)
 every_reader_for_real = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "graphreader" else name for name in METHODS]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "graphreader" else name
+        for name in METHODS
+        if name != "auto"
+    ],
 )
-"""GraphReader asks even a tiny model some hundred times."""
+"""GraphReader asks even a tiny model some hundred times; `auto` is one of the others."""
 
 
 def sweep(values: Iterable[int], usual: Collection[int]) -> list[Any]:
@@ -115,7 +120,12 @@ async def test_it_ends(name: str, tiny: LlamaEngine, memory: GistMemory) -> None
         Stopped,
         Answered,
     ]
-    assert answered(events).choice is None
+    said = answered(events)
+    assert said.choice is None
+    quotes = [*said.citations, *(one.quote for one in said.statements if one.quote)]
+    assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
+    assert all(said.answer[one.start : one.end].strip() for one in said.statements)
+    assert said.found or said.quoted or said.answer.startswith("Not found")
 
 
 @every_reader
@@ -169,6 +179,8 @@ async def test_what_stood_before_the_model_is_told(name: str) -> None:
     assert all(0 <= start < end <= len(book.text) for start, end in said.seen)
     assert all(one[1] < other[0] and book.text[one[1] : other[0]].strip() for one, other in pairwise(said.seen))
     assert bool(said.seen) == (name not in WITHOUT_TEXT)
+    quotes = [*said.citations, *(one.quote for one in said.statements if one.quote)]
+    assert all(book.text[quote.start : quote.end] == quote.quote for quote in quotes)
     if name not in FROM_NOTES:
         shown = [p for p in book.paragraphs if any(start <= p.start and p.end <= end for start, end in said.seen)]
         assert bool(shown) == bool(said.seen)

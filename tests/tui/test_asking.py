@@ -1,5 +1,6 @@
 """A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from gistread.readers.events import (
     Restarted,
     SegmentLevel,
     Started,
+    Statement,
     Stopped,
     StopReason,
 )
@@ -211,23 +213,21 @@ async def test_the_book_may_not_say_and_a_restart_voids_what_was_said(tmp_path: 
         reader.say(STARTED, AnswerDelta("Wrong words"), Restarted("the model ended"))
         await until(pilot, lambda: "Asked again: the model ended" in text_of(app))
         assert "Wrong words" not in text_of(app)
-        reader.say(answered("The book does not say.", found=False, lookups=(1, 3)))
-        await until(pilot, lambda: "Looked at: pages 1, 3." in text_of(app))
-        assert "bear this out" not in text_of(app)
+        reader.say(answered("Not in the pages read so far (1 of about 333).", found=False, lookups=(1, 3)))
+        await until(pilot, lambda: "Not in the pages read so far (1 of about 333)." in text_of(app))
 
 
-async def test_an_answer_that_the_book_does_not_bear_out_is_told_as_such(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_what_the_text_does_not_support_is_marked_where_it_stands(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, AnswerDelta("It was Napoleon."))
         await until(pilot, lambda: "Napoleon" in text_of(app))
-        assert "bear this out" not in text_of(app)
-        reader.say(answered("It was Napoleon.", found=False))
-        await until(pilot, lambda: "Not supported by the book." in text_of(app))
+        assert "Not supported" not in text_of(app)
+        doubted = replace(answered("It was Napoleon. He rode."), statements=(Statement(0, 16, supported=False),))
+        reader.say(doubted)
+        await until(pilot, lambda: "It was Napoleon. [Not supported by the text] He rode." in text_of(app))
 
 
 async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:

@@ -33,7 +33,6 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.answering import not_found_note
 from gistread.readers.choices import with_options
 from gistread.readers.events import (
     AnswerDelta,
@@ -43,11 +42,12 @@ from gistread.readers.events import (
     ReaderEvent,
     Reported,
     Restarted,
+    Started,
     TeamFormed,
 )
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.readers.text import describe
-from gistread.user_data import SavedCitation, SavedQuestion, UserData
+from gistread.readers.text import describe, unsupported
+from gistread.user_data import SavedCitation, SavedQuestion, UserData, mark_unsupported
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -122,13 +122,13 @@ async def _ask(
                 arguments.question, pinned=expanded, until=until, choices=tuple(arguments.choice)
             )
             async with aclosing(events):
-                steps, answered = await _told(arguments, book, events, line)
+                reader, steps, answered = await _told(arguments, book, events, line)
             info = session.asking_info
             assert info is not None
             if until is not None:
                 memory = memory.until(until)
             if arguments.json:
-                write_json(ask_document(arguments.reader, info, memory, steps, answered))
+                write_json(ask_document(reader, info, memory, steps, answered))
             _keep(arguments, book, answered, info.name, memory.model_name if memory.entries else "")
 
 
@@ -157,10 +157,11 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 async def _told(
     arguments: argparse.Namespace, book: Book, events: AsyncIterator[ReaderEvent], line: ProgressLine
-) -> tuple[list[Json], Answered]:
-    """Tell every event as the command line asks for it; return the steps and the answer."""
+) -> tuple[str, list[Json], Answered]:
+    """Tell every event as the command line asks for it; return the reader's name, the steps and the answer."""
     steps: list[Json] = []
     answered: Answered | None = None
+    reader = arguments.reader
     members = reported = 0
     answer = _StreamedAnswer(live=not (arguments.json or arguments.events) and sys.stdout.isatty())
     async for event in events:
@@ -171,6 +172,8 @@ async def _told(
         if told := describe(event):
             line.say(told)
         match event:
+            case Started(reader=name):
+                reader = name
             case Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
             case PartRead(number=number, total=total):
@@ -191,7 +194,7 @@ async def _told(
     assert answered is not None, "a reader ends with Answered"
     if not (arguments.json or arguments.events):
         answer.finish(answered, book)
-    return steps, answered
+    return reader, steps, answered
 
 
 @dataclass
@@ -216,10 +219,9 @@ class _StreamedAnswer:
         streamed = "".join(self._streamed)
         if streamed:
             write("")
-        if streamed.strip() != answered.answer.strip():
-            write(answered.answer)
-        if doubted := not_found_note(answered.answer, found=answered.found):
-            say(doubted)
+        answer, _ = mark_unsupported(answered.answer, unsupported(answered.statements))
+        if streamed.strip() != answer.strip():
+            write(answer)
         for citation in answered.citations:
             place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
             where = " · ".join(filter(None, place))
@@ -237,6 +239,7 @@ def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: 
         reader=arguments.reader,
         model=model,
         memory=memory,
+        unsupported=unsupported(answered.statements),
     )
     try:
         UserData(default_paths().books).add_question(book.sha256, question)

@@ -55,10 +55,10 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if known.worth is Worth.NONE else ExitStatus.DONE
 
 
-async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) -> bool:
+async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) -> bool | None:
     """Whether a loaded model chooses by what it has read: as it was found, or found now where it was not tried yet.
 
-    Supposed of a model on a server, and of one that is too slow to be tried. Raises EngineError.
+    None for a model on a server, and for one that is too slow to be tried. Raises EngineError.
     """
     kept = kept_verdicts()
     if engine.info.placement is not None and kept.get(engine.info.fingerprint) is None:

@@ -190,7 +190,7 @@ def _settings(
         documents=arguments.documents,
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
-        weighs=plan.options.is_reliable,
+        weighs=plan.options.is_reliable is not False,
         reading=plan.config.method.mode.value,
         pages=plan.config.method.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",

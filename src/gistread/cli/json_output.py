@@ -64,6 +64,8 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
         "answer": answered.answer,
         "choice": answered.choice,
         "found": answered.found,
+        "quoted": answered.quoted,
+        "statements": [asdict(statement) for statement in answered.statements],
         "citations": [asdict(citation) for citation in answered.citations],
         "lookups": list(answered.lookups),
         "steps": list(steps),

@@ -86,10 +86,10 @@ class CheckResults:
         """The result for this model, or None."""
         return next((entry.verdict for entry in self._read() if self._is_for(entry, fingerprint)), None)
 
-    def is_reliable(self, fingerprint: str) -> bool:
-        """Whether this model chooses by what it has read; True until it is checked."""
+    def is_reliable(self, fingerprint: str) -> bool | None:
+        """Whether this model chooses by what it has read. None: it was not checked."""
         verdict = self.get(fingerprint)
-        return verdict is None or verdict.is_reliable
+        return verdict.is_reliable if verdict else None
 
     def by_file(self) -> "FileCheckResults":
         """The results by model file."""

@@ -64,6 +64,9 @@ _ABOUT_ITSELF = re.compile(
       | ^\W*(?:note|explanation)\W*:
       | ^[^\n:.]{0,40}\b(?:summary|sentences?|passage|version|text)\b[^\n:.]{0,30}:[\W]*$
       | ^\W*in\ (?:another|this)\ example\b
+      | \bthis\ is\ an?\ (?:\w+\ ){0,2}(?:version|summary|passage|excerpt)\b
+      | \A\W*(?:the|this)\ (?:given\ |above\ |following\ )?(?:passage|text|excerpt|summary)
+        \ (?:describes|discusses|tells|explains|presents|talks|focuses|begins|highlights|provides)\b
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
@@ -190,6 +193,11 @@ def not_about_itself(draft: Draft) -> Fault | None:
     """No talk about the text or the task, unless the page has it too."""
     found = _ABOUT_ITSELF.search(draft.text)
     return Fault.ABOUT_ITSELF if found and found[0].casefold().strip() not in draft.page.casefold() else None
+
+
+def is_meta(sentence: str) -> bool:
+    """Whether a sentence is about the model or its task. A page may speak so, too: check that first."""
+    return bool(_REFUSAL.search(sentence) or _ABOUT_ITSELF.search(sentence))
 
 
 def not_a_loop(draft: Draft) -> Fault | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from gistread import prompts
+from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
 from gistread.memory.guard import clean
@@ -35,6 +36,10 @@ class AnswerContext:
     """From answer and question to the places that support the answer."""
     seen: tuple[tuple[int, int], ...] = ()
     """See `Answered.seen`."""
+    noted: tuple[tuple[int, int], ...] = ()
+    """See `Answered.noted`."""
+    gists: tuple[int, ...] = ()
+    """See `Answered.gists`."""
     lookups: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
     usage: Usage = field(default=NO_USAGE)
@@ -94,6 +99,8 @@ async def answer_from(
                 choice=event.choice,
                 seen=context.seen,
                 context_tokens=tokens,
+                noted=context.noted,
+                gists=context.gists,
             )
 
 
@@ -128,7 +135,7 @@ async def _written(
                 case TextDelta(piece, usage):
                     text += piece
                     yield AnswerDelta(piece)
-                    if is_looping(text):
+                    if is_looping(text) or (_ENDS.search(piece) and without_repetition(text) != text):
                         finish = "length"
                         break
                 case protocol.Restarted(reason):
@@ -137,7 +144,7 @@ async def _written(
                 case Completion():
                     text, finish, usage = event.text, event.finish, event.usage
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
-    answer, _ = clean(answer, cut_off=finish == "length")
+    answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
     yield _Said(answer, bool(answer) and not says_not_found(answer), usage)
 
 
@@ -150,6 +157,35 @@ def is_looping(text: str) -> bool:
     return False
 
 
+def without_repetition(text: str) -> str:
+    """The text up to where it begins to repeat itself.
+
+    That is a sentence said again, the third of three nearly equal sentences, or a run of words said again at once (four
+    or more words twice, fewer three times and six words in all).
+    """
+    words = list(_LOOP_WORD.finditer(text))
+    plain = [word[0].casefold() for word in words]
+    for at in range(len(words)):
+        for length in range(1, min(_LONGEST_RUN, (len(words) - at) // 2) + 1):
+            times = 2 if length >= 4 else max(3, -(-6 // length))
+            if plain[at : at + length * times] == plain[at : at + length] * times:
+                return text[: words[at + length].start()].rstrip()
+    said: list[list[str]] = []
+    for start, end in sentence_spans(text):
+        sentence = [word[0].casefold() for word in _LOOP_WORD.finditer(text, start, end)]
+        if len(sentence) >= 4:
+            nearly = sum(SequenceMatcher(None, sentence, other).ratio() > _NEARLY_EQUAL for other in said)
+            if sentence in said or nearly >= 2:
+                return text[:start].rstrip()
+            said.append(sentence)
+    return text
+
+
+_ENDS = re.compile(r"[.!?。！？\n]")
+_LOOP_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:['’]\w+)*")
+_LONGEST_RUN = 40
+"""Words of a run that may be repeated; longer ones are sentences."""
+_NEARLY_EQUAL = 0.8
 _DOES_NOT_SAY = re.compile(
     r"""
       \b(?:book|text|passages?|stor(?:y|ies)|gists?|memory|pages?|narrative|novel|excerpts?|it)
@@ -193,13 +229,6 @@ def says_not_found(answer: str) -> bool:
         return True
     plain = re.sub(r"[^\w\s]", "", first).casefold().strip()
     return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
-
-
-def not_found_note(answer: str, *, found: bool) -> str:
-    """What a person is told about an answer not found in the book, unless the answer says so itself."""
-    if found or says_not_found(answer):
-        return ""
-    return "Not supported by the book." if answer.strip() else "The model gave no answer."
 
 
 def adds_nothing(note: str) -> bool:

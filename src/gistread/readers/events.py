@@ -55,6 +55,8 @@ class Started:
     """The level of detail of every page read, if the memory outgrows the window; empty if all gists are shown."""
     share_shown: float | None = None
     """For readers of the book's own text, the share of it shown, from 0 to 1."""
+    choice: str = ""
+    """Which method the reader `auto` chose and why, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,19 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """`answer[start:end]`, checked against the text that stood before the model."""
+
+    start: int
+    end: int
+    supported: bool
+    foreign: tuple[str, ...] = ()
+    """Names, numbers and quotations that neither the text nor the question has."""
+    quote: Citation | None = None
+    """The sentence of the book that carries most of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     answer: str
     found: bool
@@ -288,6 +303,14 @@ class Answered:
     (`longagent`, `notes`) or pages read in full (`graphreader`)."""
     context_tokens: int = 0
     """Tokens of text, gists, summaries and notes in the prompt of the answer."""
+    noted: tuple[tuple[int, int], ...] = ()
+    """Further places of the book from which facts in the prompt were taken."""
+    gists: tuple[int, ...] = ()
+    """Pages whose gists stood before the model for the answer."""
+    statements: tuple[Statement, ...] = ()
+    """In order. Empty where there is nothing to check: a choice, a quotation, an answer that was not found."""
+    quoted: bool = False
+    """The model gave no usable answer: the citations are the sentences closest to the question."""
 
 
 ReaderEvent = (

@@ -16,7 +16,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from gistread.engine.protocol import Engine, Usage
-from gistread.memory.guard import Draft, foreign_names
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import says_not_found
@@ -36,6 +35,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.options import ReaderOptions
+from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
 from gistread.search.relevance import Relevance
 
@@ -102,7 +102,7 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     """The attempts before the answer is "not found"."""
     if options.choices:
         return (_Look(),)
-    if not options.is_reliable:
+    if options.is_reliable is False:
         return _Look(), _Look(must_answer=True)
     # A second look with more text would exceed a budget that was set.
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
@@ -212,7 +212,7 @@ async def _from_gists(
     yield Stopped(StopReason.NOTHING_LEFT)
     is_not_found = False
     told = answer(search)
-    async with aclosing(told if options.is_reliable else _unless_not_found(told, steering)) as events:
+    async with aclosing(_unless_not_found(told, steering) if options.is_reliable is False else told) as events:
         async for event in events:
             if isinstance(event, _NotFound):
                 is_not_found, search.usage = True, event.usage
@@ -230,12 +230,9 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
 
 
 def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer, marked as not found if the book has none of its names.
-
-    Numbers are ignored: a book may say forty where the answer says 40.
-    """
+    """The answer, not found where each of its statements names what the text that was shown does not."""
     if not answered.found or answered.choice is not None:
         return answered
-    foreign, named = foreign_names(Draft(answered.answer, memory.book.text, before=without_options(question)))
-    names = {name for name in named if not name[0].isdigit()}
-    return replace(answered, found=False, citations=()) if names and names <= foreign else answered
+    statements = check(answered.answer, without_options(question), memory, answered.seen)
+    foreign = bool(statements) and all(one.foreign for one in statements)
+    return replace(answered, found=False, citations=()) if foreign else answered

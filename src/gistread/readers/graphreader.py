@@ -179,6 +179,7 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
         100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
         cite=lambda said, question: cite_passages(said, question, memory, places),
         seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
+        noted=tuple(places),
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
         expanded=tuple(sorted({page for path in paths for page in path.pages_read})),
         usage=search.usage,

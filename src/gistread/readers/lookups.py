@@ -172,6 +172,7 @@ async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator
         window.compression_rate,
         cite=lambda said, question: cite(said, question, memory, window.opened, window.detailed or window.shown),
         seen=tuple(join(((page.start, page.end) for page in pages), memory.book)),
+        gists=tuple(sorted(window.shown - window.opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,

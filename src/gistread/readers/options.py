@@ -18,7 +18,8 @@ class ReaderOptions:
     0: what the window takes. Earlier prompts may hold more, a part at a time."""
     choices: tuple[str, ...] = ()
     """The options of a multiple-choice question, in the order shown; the answer is one of them."""
-    is_reliable: bool = True
-    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts."""
+    is_reliable: bool | None = True
+    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts. None:
+    it was not checked."""
     embedder: Embedder | None = None
     """For readers that search by meaning; loaded when first used."""

@@ -41,7 +41,7 @@ async def readagent_s(
         if isinstance(step, StopReason):
             yield Stopped(step)
             break
-        reason = await _reason(search, step)
+        reason = await _reason(search, step) if options.is_reliable else ""
         search.lookups.append(step)
         yield LookedUp(step, len(search.lookups), reason)
         if step not in steering.refused and step not in search.window.opened:

@@ -1,7 +1,8 @@
 """Every reader by name. A reader's module is imported when it is first used: the command line names all of them."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
@@ -59,28 +60,65 @@ class Method:
         return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:
-        """Import the reader. Calling it raises UsageError for invalid options, NoEmbeddingModelError without one."""
-        module, _, function = self.location.partition(":")
-        reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
-        if self.needs_memory:
-            from gistread.readers.over_memory import over_memory
+        """Import the reader; its answers are checked (`checked.py`).
 
-            reader = over_memory(self.name, reader)
+        Calling it raises UsageError for invalid options, NoEmbeddingModelError without an embedding model.
+        """
+        from gistread.readers.checked import checked
+
+        reader = self._unchecked()
 
         def ask(
             question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
         ) -> "AsyncGenerator[ReaderEvent, None]":
             if self.needs_embedder and options.embedder is None:
                 raise NoEmbeddingModelError(self.name)
-            return reader(with_options(question, options.choices), memory, engine, steering, options)
+            events = reader(with_options(question, options.choices), memory, engine, steering, options)
+            return checked(events, question, memory, options)
 
         return ask
 
+    def _unchecked(self) -> Reader:
+        module, _, function = self.location.partition(":")
+        reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
+        if not self.needs_memory:
+            return reader
+        from gistread.readers.over_memory import over_memory
 
-DEFAULT_READER = "readagent-s"
+        return over_memory(self.name, reader)
+
+
+async def auto(
+    question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
+) -> "AsyncGenerator[ReaderEvent, None]":
+    """Look-ups by a model that passed its check, once it has read the whole book; else ranked passages."""
+    from gistread.readers.events import Started
+
+    if not options.is_reliable:
+        unknown = options.is_reliable is None
+        name, why = "gistread", "this model was not checked" if unknown else "this model does not choose reliably"
+    elif not memory.complete:
+        name, why = "gistread", "the book is not read to its end yet"
+    else:
+        name, why = "readagent-s", "this model chooses reliably"
+    choice = f"{'Look-ups' if name == 'readagent-s' else 'Ranked passages'}: {why}."
+    async with aclosing(METHODS[name]._unchecked()(question, memory, engine, steering, options)) as events:
+        async for event in events:
+            yield replace(event, choice=choice) if isinstance(event, Started) else event
+
+
+DEFAULT_READER = "auto"
 _WHEN_LONG = ("summaries of a long memory",)
 """For readers that see the whole memory: they use what is there and wait for nothing."""
 _METHODS = (
+    Method(
+        "auto",
+        "page look-ups where the model chooses reliably, else ranked passages",
+        "registry:auto",
+        needs_memory=False,
+        names_pages=True,
+        artifacts=_WHEN_LONG,
+    ),
     Method(
         "gistread",
         "passages in the order of the book; in doubt, more of them",

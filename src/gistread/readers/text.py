@@ -16,6 +16,7 @@ from gistread.readers.events import (
     SegmentLevel,
     Shared,
     Started,
+    Statement,
     Stopped,
     StopReason,
     TurnedBack,
@@ -31,6 +32,18 @@ _STOPPED = {
     StopReason.PERSON: "stopped",
     StopReason.NOTHING_LEFT: "nothing further to look at",
 }
+
+
+def unsupported(statements: Sequence[Statement]) -> tuple[tuple[int, int], ...]:
+    """(start, end) of the statements that the text does not support; neighbours in one."""
+    runs: list[tuple[int, int]] = []
+    supported_last = True
+    for statement in statements:
+        if not statement.supported:
+            start = statement.start if supported_last else runs.pop()[0]
+            runs.append((start, statement.end))
+        supported_last = statement.supported
+    return tuple(runs)
 
 
 def describe(event: ReaderEvent) -> str:
@@ -79,9 +92,11 @@ def describe_unfit(event: Unfit) -> str:
 
 def _scope(started: Started) -> str:
     """How much of the book and of the memory the question covers."""
+    lines = [started.choice] if started.choice else []
     if started.share_shown is not None:
-        return "" if started.share_shown == 1 else f"The model sees {_share(started.share_shown)} of the book's text."
-    lines = []
+        if started.share_shown != 1:
+            lines.append(f"The model sees {_share(started.share_shown)} of the book's text.")
+        return "\n".join(lines)
     if not started.complete:
         lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
     if started.told:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo, Usage
-from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent
+from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +12,15 @@ class Answer:
 
     text: str
     found: bool
-    """False: the book, as far as it was read, does not say."""
+    """False: not found in what was looked at."""
     citations: tuple[Citation, ...]
     """Places that the answer rests on: `page`, `start` and `end` in the book's text, and the `quote` there."""
     steps: tuple[ReaderEvent, ...]
     """What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`."""
+    statements: tuple[Statement, ...]
+    """The sentences of the text, each `supported` by what the model read or not, with the best `quote`."""
+    quoted: bool
+    """The model gave no usable answer: the citations are the sentences closest to the question."""
     lookups: tuple[int, ...]
     """Pages that the reader opened, in that order."""
     choice: int | None
@@ -38,6 +42,8 @@ def answer_of(answered: Answered, events: list[ReaderEvent], reader: str, model:
         found=answered.found,
         citations=answered.citations,
         steps=tuple(event for event in events if not isinstance(event, AnswerDelta | Answered)),
+        statements=answered.statements,
+        quoted=answered.quoted,
         lookups=answered.lookups,
         choice=answered.choice,
         compression_rate=answered.compression_rate,

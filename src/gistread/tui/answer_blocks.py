@@ -8,7 +8,6 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from gistread.readers.answering import not_found_note
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -26,10 +25,11 @@ from gistread.readers.events import (
     StopReason,
     Unfit,
 )
-from gistread.readers.text import describe_segments, describe_unfit
+from gistread.readers.text import describe_segments, describe_unfit, unsupported
 from gistread.tui.text.document import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
 from gistread.tui.work.whole import Work
+from gistread.user_data import mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
@@ -83,6 +83,8 @@ class Exchange:
     citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()
     found: bool = True
+    unsupported: tuple[tuple[int, int], ...] = ()
+    """(start, end) in the answer of what the text does not support."""
     problem: str = ""
     running: bool = False
     notes: tuple[str, ...] = field(default=())
@@ -132,6 +134,7 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
                 citations=event.citations,
                 lookups=event.lookups,
                 found=event.found,
+                unsupported=unsupported(event.statements),
                 running=False,
             )
     return exchange
@@ -144,8 +147,8 @@ def put_to(model: str, memory: str) -> str:
 
 def scope_of(started: Started) -> str:
     """What part of the book and of the memory the question is asked over, in words; empty when all of both."""
-    said = []
-    if not started.complete:
+    said = [started.choice] if started.choice else []
+    if not started.complete and started.share_shown is None:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
         said.append(f"Over the {first} of ~{started.pages_total} pages.")
     if started.told:
@@ -183,21 +186,19 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
     for note in exchange.notes:
         drawn.add(_said(note, None, "muted"))
     if exchange.answer:
-        links = page_links(exchange.answer.strip())
+        answer, marks = mark_unsupported(exchange.answer.strip(), exchange.unsupported)
+        links = page_links(answer)
         first = next((span.link for span in links if isinstance(span.link, ToPage)), None)
-        drawn.add(_said(exchange.answer.strip(), ("answer", number), "answer", spans=links), first)
+        doubts = tuple(Span(start, end, "warning") for start, end in marks)
+        drawn.add(_said(answer, ("answer", number), "answer", spans=(*links, *doubts)), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
-    over = not (exchange.running or exchange.problem)
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    if over and (doubted := not_found_note(exchange.answer, found=exchange.found)):
-        drawn.add(_said(doubted, None, "muted"))
-    if not exchange.found and exchange.lookups:
-        pages = ", ".join(map(str, exchange.lookups))
-        drawn.add(_said(f"Looked at: {'page' if len(exchange.lookups) == 1 else 'pages'} {pages}.", None, "muted"))
     for index, citation in enumerate(exchange.citations[:9]):
-        text = f"{places.source(citation.page, citation.start)}  “{shortened(citation.quote)}”"
+        # A quotation that stands for the answer is not shortened.
+        quote = shortened(citation.quote) if exchange.found else " ".join(citation.quote.split())
+        text = f"{places.source(citation.page, citation.start)}  “{quote}”"
         links = (Span(0, len(text), "link", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "answer", str(index + 1), links), ToSource(index))
     return drawn

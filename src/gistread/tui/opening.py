@@ -102,6 +102,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
             citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
             lookups=one.lookups,
             found=one.found,
+            unsupported=one.unsupported,
         )
         for one in kept
     ]

@@ -1,6 +1,7 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.readers.text import unsupported
 from gistread.session import events
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
@@ -130,5 +131,6 @@ class QuestionController:
                 session.reader,
                 self._put.model,
                 self._put.memory,
+                unsupported=unsupported(answered.statements),
             )
         )

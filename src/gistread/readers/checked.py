@@ -1,0 +1,104 @@
+"""Holds every reader to what it can show: answers are checked, and what does not hold becomes honest quotation (D9)."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from gistread.memory.guard import is_meta
+from gistread.memory.model import GistMemory
+from gistread.readers.answering import says_not_found
+from gistread.readers.events import Answered, Citation, ReaderEvent, Started
+from gistread.readers.options import ReaderOptions
+from gistread.readers.quotation import closest_sentences
+from gistread.readers.support import check
+
+QUOTED = "The model gave no usable answer. The passages closest to the question:"
+NO_ANSWER = "The model gave no usable answer."
+
+
+async def checked(
+    events: AsyncGenerator[ReaderEvent, None], question: str, memory: GistMemory, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The events of a reader, with its answer checked. `question` is without options."""
+    started: Started | None = None
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Started):
+                started = event
+            if isinstance(event, Answered) and started and event.choice is None and not _nothing_read(started):
+                yield await asyncio.to_thread(checked_answer, event, question, memory, started, options)
+            else:
+                yield event
+
+
+def checked_answer(
+    answered: Answered, question: str, memory: GistMemory, started: Started, options: ReaderOptions
+) -> Answered:
+    """The answer with its statements; the closest sentences instead of one that does not hold."""
+    if says_not_found(answered.answer):
+        return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
+    answered = _without_meta(answered, question, memory)
+    if answered.found and _holds(answered, options):
+        return replace(answered, citations=tuple(one for one in answered.citations if _is_verbatim(one, memory)))
+    places = (
+        answered.seen
+        or answered.noted
+        or tuple((page.start, page.end) for page in (memory.entry(n).page for n in answered.gists))
+    )
+    if quotes := closest_sentences(question, memory, places):
+        return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes, statements=())
+    if answered.found and answered.answer:
+        return answered  # There was no text to quote from.
+    text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
+    return replace(answered, answer=text, found=False, citations=(), statements=())
+
+
+def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
+    """That the answer was not found, and in what: never a claim about text that was not looked at."""
+    if started.share_shown is not None:
+        length = len(memory.book.text.strip())
+        share = sum(end - start for start, end in answered.seen) / max(1, length)
+        if not answered.seen or share > 0.99:
+            return "Not found in the text that was looked at."
+        return f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the text)."
+    if not started.complete:
+        return f"Not in the pages read so far ({started.pages_read} of about {started.pages_total})."
+    pages = answered.expanded or answered.lookups
+    if not pages:
+        return "Not found in the gists; no page was opened."
+    return f"Not found in the gists, nor in the pages that were looked at: {', '.join(map(str, pages))}."
+
+
+def _nothing_read(started: Started) -> bool:
+    return not started.pages_read and started.share_shown is None
+
+
+def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answered:
+    """The answer with its statements, without those about the model or its task."""
+
+    def statements(answer: str) -> Answered:
+        return replace(answered, answer=answer, statements=check(answer, question, memory, places, answered.gists))
+
+    places = (*answered.seen, *answered.noted)
+    answered = statements(answered.answer)
+    text = answered.answer
+    meta = [one for one in answered.statements if not one.supported and is_meta(text[one.start : one.end])]
+    if not meta:
+        return answered
+    for one in reversed(meta):
+        text = f"{text[: one.start]}{text[one.end :].lstrip(' ')}"
+    return statements(text.strip())
+
+
+def _holds(answered: Answered, options: ReaderOptions) -> bool:
+    """Whether the answer can stand. A model that passed its check may say in other words what the text says."""
+    if not answered.statements:
+        return bool(answered.answer.strip(" .\n"))
+    if any(one.supported for one in answered.statements):
+        return True
+    return bool(options.is_reliable) and not all(one.foreign for one in answered.statements)
+
+
+def _is_verbatim(citation: Citation, memory: GistMemory) -> bool:
+    return bool(citation.quote) and memory.book.text[citation.start : citation.end] == citation.quote

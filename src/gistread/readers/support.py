@@ -1,0 +1,157 @@
+"""Checks each statement of an answer against the text that stood before the model.
+
+The check is lexical and lenient; docs/readers.md has its error rates. A statement is unsupported if it has a name, a
+number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text hold
+more than a third of its content words. Content words are stems; stop words and words of the question do not count.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gistread.book.sentences import sentence_spans
+from gistread.memory.guard import Draft, foreign_names
+from gistread.memory.model import GistMemory, Page
+from gistread.readers.citations import without_false_references
+from gistread.readers.events import Citation, Statement
+from gistread.search.stop_words import STOP_WORDS
+from gistread.search.tokens import Terms
+
+_WINDOW_SENTENCES = 3
+_LEAST_SHARE = 1 / 3
+"""A window must hold more than this share of a statement's content words."""
+_QUOTED_WORDS = 4
+"""A quotation of fewer words is taken for a term, not for the book's own words."""
+_QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
+_ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    terms: frozenset[str]
+    start: int
+    end: int
+    """In the book; `end` is 0 for a sentence of a gist."""
+    page: Page | None
+
+
+def check(
+    answer: str, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int] = ()
+) -> tuple[Statement, ...]:
+    """The statements of `answer`, checked against these places of the book and the gists of these pages."""
+    check = _Check(question, memory, places, gists)
+    return tuple(check.statement(answer, start, end) for start, end in statement_spans(answer))
+
+
+def statement_spans(answer: str) -> list[tuple[int, int]]:
+    """(start, end) of every sentence or line that says something."""
+    return [
+        (line.start() + start, line.start() + end)
+        for line in re.finditer(r"[^\n]+", answer)
+        for start, end in sentence_spans(line[0])
+        if re.search(r"[^\W\d_]", line[0][start:end])
+    ]
+
+
+class _Check:
+    """The text that stood before the model for one question."""
+
+    def __init__(
+        self, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int]
+    ) -> None:
+        self._memory = memory
+        self._terms = Terms(memory.book.language)
+        self._stem = cache(self._terms.stem)
+        language = memory.book.language.replace("_", "-").partition("-")[0].lower() or "en"
+        self._stop_words = STOP_WORDS.get(language, frozenset())
+        self._question = question
+        self._asked = self._content(question)
+        self._windows: list[list[_Sentence]] = []
+        texts = [memory.book.text[start:end] for start, end in places]
+        for start, end in places:
+            self._add([self._sentence(*place) for place in sentences_of(memory, start, end)])
+        for entry in (memory.entry(number) for number in gists):
+            text = entry.gist.text
+            texts.append(text)
+            spans = sentence_spans(text)
+            self._add([_Sentence(self._content(text[start:end]), 0, 0, entry.page) for start, end in spans])
+        self._text = "\n".join(texts)
+        self._known = frozenset[str]().union(*(sentence.terms for window in self._windows for sentence in window))
+        self._words: str | None = None
+
+    def statement(self, answer: str, start: int, end: int) -> Statement:
+        text = without_false_references(answer[start:end], ())
+        new = self._content(text) - self._asked
+        foreign = self._foreign(text)
+        best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
+        if not new:
+            supported = True
+        elif len(new) > 1:
+            supported = len(new & _union(best)) > _LEAST_SHARE * len(new)
+        elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
+            supported = True  # "Angry.": a single word often names what the text shows without saying it.
+        else:
+            supported = new <= self._known
+        supported = supported and not foreign
+        return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
+
+    def _add(self, sentences: list[_Sentence]) -> None:
+        """All windows over a run of sentences."""
+        last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
+        self._windows += [sentences[at : at + _WINDOW_SENTENCES] for at in range(last)]
+
+    def _sentence(self, start: int, end: int) -> _Sentence:
+        return _Sentence(self._content(self._memory.book.text[start:end]), start, end, self._memory.page_at(start))
+
+    def _content(self, text: str) -> frozenset[str]:
+        """Stems of the content words. Numbers are checked as they are written (`_foreign`)."""
+        words = (word for word in self._terms.words(text) if word not in self._stop_words and not word.isdigit())
+        return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
+
+    def _overlap(self, new: frozenset[str], terms: frozenset[str]) -> tuple[int, int]:
+        return len(new & terms), len(self._asked & terms)
+
+    def _foreign(self, text: str) -> tuple[str, ...]:
+        """Names, numbers and quotations that neither the text nor the question has."""
+        names, _ = foreign_names(Draft(text, self._text, before=self._question))
+        found = [name for name in names if not name[0].isdigit() or _is_telling(name)]
+        for quotation in _QUOTATION.findall(text):
+            words = self._terms.words(quotation)
+            if len(words) >= _QUOTED_WORDS and f" {' '.join(words)} " not in self._running_words():
+                found.append(quotation.strip())
+        return tuple(sorted(found))
+
+    def _running_words(self) -> str:
+        if self._words is None:
+            self._words = f" {' '.join(self._terms.words(f'{self._text} {self._question}'))} "
+        return self._words
+
+    def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
+        """The sentence of the book that carries most of the statement. None: no sentence has a word of it."""
+        if window and not window[0].end and window[0].page:
+            page = window[0].page
+            window = [self._sentence(*place) for place in sentences_of(self._memory, page.start, page.end)]
+        best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
+        if best is None or not new & best.terms:
+            return None
+        number = best.page.number if best.page else 0
+        return Citation(number, best.start, best.end, self._memory.book.text[best.start : best.end])
+
+
+def sentences_of(memory: GistMemory, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Places of the sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
+    for paragraph in memory.book.paragraphs_between(start, end):
+        first, last = max(paragraph.start, start), min(paragraph.end, end)
+        for begin, finish in sentence_spans(memory.book.text[first:last]):
+            yield first + begin, first + finish
+
+
+def _union(window: Sequence[_Sentence]) -> frozenset[str]:
+    return frozenset[str]().union(*(sentence.terms for sentence in window))
+
+
+def _is_telling(number: str) -> bool:
+    """Whether a book would write this number in digits: small and round ones are spelled out."""
+    digits = re.sub(r"\D", "", number)
+    return len(digits) > 2 and not digits.endswith("00")

@@ -1,0 +1,110 @@
+"""Each statement of an answer against the text that stood before the model."""
+
+from dataclasses import replace
+
+import pytest
+
+from gistread.memory.model import GistMemory, PageSize
+from gistread.readers.events import Citation
+from gistread.readers.support import check, statement_spans
+from tests.memory.books import make_book
+from tests.readers.memories import FACTS, make_memory
+
+MEMORY = make_memory()
+ALL = [(0, len(MEMORY.book.text))]
+QUESTION = "Who stole the brass key?"
+
+
+def supported(answer: str, question: str = QUESTION, memory: GistMemory = MEMORY) -> list[bool]:
+    return [one.supported for one in check(answer, question, memory, [(0, len(memory.book.text))])]
+
+
+def quotes(answer: str, question: str = QUESTION) -> list[Citation | None]:
+    return [one.quote for one in check(answer, question, MEMORY, ALL)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Ferrand stole it.",
+        "The stranger, Ferrand, confessed to it.",
+        "He had lost a silver watch when playing cards.",
+        "Martha noticed that the key was missing after the storm.",
+        "The lamp went out and a ship was wrecked on the reef in the storm.",
+        "“stolen the key to find the ledger”, as he said.",
+    ],
+)
+def test_what_the_text_says_in_these_or_near_words_is_supported(answer: str) -> None:
+    assert all(supported(answer))
+
+
+@pytest.mark.parametrize(
+    ("answer", "foreign"),
+    [
+        ("It was stolen by Napoleon.", ("Napoleon",)),
+        ("Ferrand stole it in 1812.", ("1812",)),
+        ("He said: “I never saw this brass key before.”", ("I never saw this brass key before.",)),
+        ("A dragon ate it.", ()),
+        ("The king wanted a new palace for his daughters.", ()),
+    ],
+)
+def test_what_the_text_says_nothing_of_is_not(answer: str, foreign: tuple[str, ...]) -> None:
+    (statement,) = check(answer, QUESTION, MEMORY, ALL)
+    assert (statement.supported, statement.foreign, statement.quote) == (False, foreign, None)
+
+
+def test_a_single_word_is_checked_where_a_name_is_asked_for() -> None:
+    assert supported("Pirates.", "Who stole the key?") == [False]
+    assert supported("Ashamed.", "How did Ferrand feel?") == [True]
+    assert supported("Yes.", "Did Ferrand steal it?") == [True]
+
+
+def test_names_of_the_question_and_small_numbers_count_for_nothing() -> None:
+    assert supported("Napoleon did not steal the key.", "Did Napoleon steal the key?") == [True]
+    assert supported("The key hung behind 1 stove.") == [True]
+
+
+def test_each_statement_stands_for_itself_where_it_stands() -> None:
+    answer = "Ferrand stole it. Napoleon paid Wellington.\nHe lost his watch at cards"
+    statements = check(answer, QUESTION, MEMORY, ALL)
+    texts = [answer[one.start : one.end] for one in statements]
+    assert texts == ["Ferrand stole it.", "Napoleon paid Wellington.", "He lost his watch at cards"]
+    assert [one.supported for one in statements] == [True, False, True]
+
+
+def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:
+    (quote,) = quotes("He lost his watch at cards.", "What did Ferrand lose?")
+    assert quote is not None
+    assert (quote.page, quote.quote) == (4, FACTS[3])
+    assert MEMORY.book.text[quote.start : quote.end] == quote.quote
+
+
+def test_what_was_not_before_the_model_supports_nothing() -> None:
+    page = MEMORY.entry(4).page
+    elsewhere = [(0, page.start), (page.end, len(MEMORY.book.text))]
+    (statement,) = check("He lost a silver watch at cards.", "What did Ferrand lose?", MEMORY, elsewhere)
+    assert not statement.supported
+
+
+def test_a_gist_supports_a_statement_and_its_page_has_the_quote() -> None:
+    (statement,) = check("He drank rum there.", "What did Ferrand do?", MEMORY, (), [4])
+    assert statement.supported
+    assert statement.quote == quotes("He drank rum there.", "What did Ferrand do?")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        ("Der Leuchtturm stand auf der Klippe. Martha zündete jeden Abend die Lampe an.",
+         "Sie zündete die Lampe an.", "Er kaufte drei Pferde."),
+        ("老人把钥匙藏在炉子后面，没有人知道。第二天早上钥匙不见了。", "钥匙藏在炉子后面。", "国王建造了一座宫殿。"),
+    ],
+)  # fmt: skip
+def test_in_other_languages_too(text: str, right: str, wrong: str) -> None:
+    language = "de" if "Martha" in text else "zh"
+    memory = GistMemory(replace(make_book([text]), language=language), PageSize(50, 150), "")
+    assert supported(f"{right}\n{wrong}", "?", memory) == [True, False]
+
+
+def test_lines_without_words_are_no_statements() -> None:
+    assert statement_spans("1.\n- \nHe went.\n***") == [(6, 14)]
