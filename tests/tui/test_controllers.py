@@ -64,13 +64,16 @@ async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, mon
         raise RuntimeError("a defect")
 
     monkeypatch.setattr("gistread.tui.reading.read_aloud.find_voice", broken)
-    app = app_on(small_book(), tmp_path)
-    with pytest.raises(DefectError, match="a defect"):
+
+    async def read_aloud() -> None:
+        app = app_on(small_book(), tmp_path)
         async with app.run_test(size=SIZE) as pilot:
             screen = await opened(pilot)
             await pilot.press("R")
-            await until(pilot, lambda: not screen.controllers.speech.running)
-            assert not screen.controllers.speech.active
+            await until(pilot, lambda: not screen.controllers.speech.active)
+
+    with pytest.raises(DefectError, match="a defect"):
+        await read_aloud()
 
 
 async def test_the_prompt_gives_its_words_to_whoever_asked(tmp_path: Path) -> None:
