@@ -1,9 +1,11 @@
 """Who may know whom, and what may be imported when (design, section 3). Each in a fresh interpreter."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,25 @@ def test_help_and_version_answer_at_once(option: str) -> None:
         subprocess.run([sys.executable, "-m", "gistread", option], capture_output=True, check=True)
         times.append(used_s() - before)
     assert min(times) < 0.15
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_the_architecture_page_has_the_layers_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    assert re.findall(r"```\n(.*?)```", ARCHITECTURE, re.DOTALL) == ["\n".join([*layers, ""])]
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    rooms = set(re.findall(r"^\| `([a-z_]+)(?:/|\.py)` \|", ARCHITECTURE, re.MULTILINE))
+    there = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms == there - {"__init__", "__main__"}
+
+
+def test_every_path_on_the_architecture_page_exists() -> None:
+    paths = re.findall(r"`((?:[a-z_]+/)*[a-z_]+(?:\.py|/))`", ARCHITECTURE)
+    assert len(paths) > 40
+    missing = [path for path in paths if not any(PACKAGE.rglob(path.rstrip("/")))]
+    assert not missing
