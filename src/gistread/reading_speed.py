@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read_records
+from gistread.journal import Journal, Record, check_version, read_records
 
 DEFAULT_WPM = 230.0
 """Silent reading of English prose (Brysbaert 2019: 238 to 260)."""
@@ -62,7 +62,7 @@ class ReadingSpeedFile:
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
         records, _ = read_records(self._file, independent=True)
-        return [_sample(record) for record in _known(records) if record["language"] == _primary(language)]
+        return [_sample(record) for record in _known(records, self._file) if record["language"] == _primary(language)]
 
     def words_per_minute(self, language: str) -> float:
         """The user's speed; `DEFAULT_WPM` if the file cannot be read."""
@@ -84,19 +84,18 @@ class ReadingSpeedFile:
             for one in samples
         ]
         with Journal(self._file, independent=True, wait_s=_WAIT_S) as journal:
-            known = _known(journal.records)
+            known = _known(journal.records, self._file)
             if len(known) + len(new) > _COMPACT_AT:
                 journal.rewrite([*_last_of_each(known), *new])
             else:
                 journal.append(*new)
 
 
-def _known(records: list[Record]) -> list[Record]:
+def _known(records: list[Record], file: Path) -> list[Record]:
     """Raises StorageError if a later version wrote the file."""
-    kept = [record for record in records if record.get("kind") == "pace"]
-    if any(record.get("version") != _VERSION for record in kept):
-        raise StorageError("The reading speed was measured by a later version of gistread and is left unchanged.")
-    return [record for record in kept if {"language", "words", "seconds"} <= record.keys()]
+    check_version(records, "pace", _VERSION, file, "measure your reading speed")
+    fields = {"language", "words", "seconds"}
+    return [record for record in records if record.get("kind") == "pace" and fields <= record.keys()]
 
 
 def _last_of_each(records: list[Record]) -> list[Record]:

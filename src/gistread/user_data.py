@@ -4,16 +4,14 @@ One journal per book in the data directory, open only during a write, so that se
 damaged line loses only its own record. Books are identified by the SHA-256 of their text.
 """
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read_records
+from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
 from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
@@ -100,8 +98,7 @@ class UserData:
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
     ) -> None:
         """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
-        # Percent-encoded, since file names may hold bytes that are not text.
-        where = quote(os.fsencode(path.absolute())) if path else ""
+        where = encode_path(path.absolute()) if path else ""
         facts = {"title": title, "authors": list(authors), "path": where, "length": length, "file": file}
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
@@ -202,17 +199,9 @@ class UserData:
 
 def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
     """Valid records. Raises StorageError if a later version wrote the file."""
-    known = []
-    for record in records:
-        if record.get("kind") == "shelf":
-            if record.get("version") != _VERSION:
-                raise StorageError(
-                    f"{file.name} was written by a later version of gistread and is left unchanged.",
-                    "Update gistread to have this book's position and questions.",
-                )
-        elif _FIELDS.get(record.get("kind", ""), {""}) <= record.keys():
-            known.append(record)
-    return known
+    records = list(records)
+    check_version(records, "shelf", _VERSION, file, "have this book's position and questions")
+    return [record for record in records if record.get("kind") in _FIELDS and _FIELDS[record["kind"]] <= record.keys()]
 
 
 _FIELDS = {
@@ -249,7 +238,7 @@ def _book(sha256: str, records: list[Record]) -> OpenedBook | None:
         sha256=sha256,
         title=opened["title"],
         authors=tuple(opened["authors"]),
-        path=Path(os.fsdecode(unquote_to_bytes(opened["path"]))) if opened["path"] else None,
+        path=decode_path(opened["path"]) if opened["path"] else None,
         position=_position(records),
         length=opened["length"],
         opened_at=opened["at"],

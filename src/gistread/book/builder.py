@@ -24,6 +24,15 @@ class LinkTarget:
     end: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ChapterStart:
+    """A chapter that starts at the paragraph `index` of a document."""
+
+    index: int
+    title: str
+    level: int
+
+
 ResolveLink = Callable[[InlineMark], LinkTarget | None]
 """Finds the target of a link; None if it leads out of the book."""
 

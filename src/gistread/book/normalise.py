@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _UNWANTED = re.compile(
     # Line ends: vertical tab, form feed, and Unicode's own.
@@ -37,6 +38,14 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` with every run of white space as one space."""
     return " ".join(text.split())
+
+
+def join_title(parts: Sequence[str]) -> str:
+    """The parts of a title in one line: a number and its name."""
+    text = parts[0]
+    for part in parts[1:]:
+        text += f" {part}" if text[-1:] in ".:;,—–-!?…" else f". {part}"
+    return text
 
 
 def keep_lines(text: str, *, keep_spacing: bool = False) -> str:

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes
 
-from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read_records
+from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
 from gistread.library.model import BookFile, VolumeText, absolute
 
 _VERSION = 1
@@ -58,7 +56,7 @@ class Catalogue:
     def add_folder(self, folder: Path) -> None:
         """Record a folder with books."""
         if folder not in self.read().folders:
-            self._append([{"kind": "folder", "path": _quoted(folder)}])
+            self._append([{"kind": "folder", "path": encode_path(folder)}])
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove the book with these ids from the list."""
@@ -95,19 +93,16 @@ def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
     files: dict[str, BookFile] = {}
     folders: dict[Path, None] = {}
     removed: dict[str, float] = {}
+    records = list(records)
+    check_version(records, "library", _VERSION, path, "see all books of the library")
     for record in records:
-        if record.get("kind") == "library" and record.get("version") != _VERSION:
-            raise StorageError(
-                f"{path.name} was written by a later version of gistread and is left unchanged.",
-                "Update gistread to see all books of the library.",
-            )
         with suppress(KeyError, TypeError, ValueError, AttributeError):  # a record of another shape says nothing
             match record["kind"]:
                 case "file":
                     file = _file(record)
                     files[file.digest] = _merge(files.get(file.digest), file)
                 case "folder":
-                    folders[_path(record["path"])] = None
+                    folders[decode_path(record["path"])] = None
                 case "removed":
                     removed |= dict.fromkeys(map(str, record["ids"]), float(record["at"]))
     return CatalogueContents(files, tuple(folders), {one: at for one, at in removed.items() if at})
@@ -126,7 +121,7 @@ def _records(known: CatalogueContents) -> list[Record]:
     return [
         {"kind": "library", "version": _VERSION},
         *map(_file_record, known.files.values()),
-        *({"kind": "folder", "path": _quoted(folder)} for folder in known.folders),
+        *({"kind": "folder", "path": encode_path(folder)} for folder in known.folders),
         *({"kind": "removed", "ids": [one], "at": at} for one, at in known.removed.items()),
     ]
 
@@ -135,7 +130,7 @@ def _file_record(file: BookFile) -> Record:
     texts = [[one.sha256, one.start, one.end] for one in file.volumes]
     return {
         "kind": "file",
-        "path": _quoted(file.path),
+        "path": encode_path(file.path),
         "digest": file.digest,
         "size": file.size,
         "modified_ns": file.modified_ns,
@@ -153,7 +148,7 @@ def _file_record(file: BookFile) -> Record:
 
 def _file(record: Record) -> BookFile:
     return BookFile(
-        path=_path(record["path"]),
+        path=decode_path(record["path"]),
         digest=str(record["digest"]),
         size=int(record["size"]),
         modified_ns=int(record["modified_ns"]),
@@ -167,12 +162,3 @@ def _file(record: Record) -> BookFile:
         volumes=tuple(VolumeText(str(sha), int(start), int(end)) for sha, start, end in record.get("volumes", ())),
         at=float(record["at"]),
     )
-
-
-def _quoted(path: Path) -> str:
-    """Percent-encoded, since file names may hold bytes that are not text."""
-    return quote(os.fsencode(path))
-
-
-def _path(quoted: str) -> Path:
-    return Path(os.fsdecode(unquote_to_bytes(quoted)))

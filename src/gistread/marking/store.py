@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from gistread.errors import StorageError
-from gistread.journal import Journal, Record, read_records
+from gistread.journal import Journal, Record, check_version, read_records
 from gistread.marking.model import Color, Mark, MarkKind, merge_marks, sorted_marks
 from gistread.marking.text_quote import TextQuote
 
@@ -106,22 +105,14 @@ class MarkStore:
 
 def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
     """Valid records. Raises StorageError if a later version wrote the file."""
-    known = []
-    for record in records:
-        match record.get("kind"):
-            case "marks":
-                if record.get("version") != _VERSION:
-                    raise StorageError(
-                        f"{file.name} was written by a later version of gistread and is left unchanged.",
-                        "Update gistread to have this book's marks.",
-                    )
-            case "gone":
-                if {"id", "changed_at"} <= record.keys():
-                    known.append(record)
-            case _:
-                if record.keys() >= _FIELDS:
-                    known.append(record)
-    return known
+    records = list(records)
+    check_version(records, "marks", _VERSION, file, "have this book's marks")
+    kinds = {"marks": None, "gone": {"id", "changed_at"}}
+    return [
+        record
+        for record in records
+        if (fields := kinds.get(str(record.get("kind")), _FIELDS)) and fields <= record.keys()
+    ]
 
 
 def _versions(records: Iterable[Record]) -> dict[str, Record]:

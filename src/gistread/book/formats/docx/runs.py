@@ -13,7 +13,7 @@ from gistread.book.formats.docx.equations import equation_text
 from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import RunFormat, Styles, attribute, child, run_format_of
 from gistread.book.formats.elements.list_markers import format_number
-from gistread.book.formats.elements.markup import local_name
+from gistread.book.formats.elements.markup import append_text, local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
@@ -238,7 +238,7 @@ class RunWriter:
         if self._leaf is None or key != self._leaf_key:
             self._leaf = self._begin(look, language)
             self._leaf_key = key
-        self._append(text)
+        append_text(self._leaf, text)
 
     def _begin(self, look: RunFormat, language: str) -> etree._Element:
         """The innermost element for a look; the paragraph itself for none."""
@@ -265,15 +265,6 @@ class RunWriter:
         for tag in tags:
             element = etree.SubElement(element, tag)
         return element
-
-    def _append(self, text: str) -> None:
-        leaf = self._leaf
-        if leaf is None:
-            return
-        if len(leaf):
-            leaf[-1].tail = (leaf[-1].tail or "") + text
-        else:
-            leaf.text = (leaf.text or "") + text
 
     def _language(self, text: str, look: RunFormat) -> str:
         """Language of a run that contains letters."""

@@ -10,7 +10,7 @@ from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
 from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, attribute, child, numbering_of
 from gistread.book.formats.elements.list_markers import BULLET, MARKER_ATTRIBUTE
-from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import append_text, local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.text_blocks import is_break
 
@@ -154,8 +154,8 @@ class BodyWriter:
             self._add(etree.Element("pre"))
             before = self.target[-1]
         else:
-            _append(before, "\n")
-        _append(before, draft.text or "")
+            append_text(before, "\n")
+        append_text(before, draft.text or "")
         for inner in list(draft):
             before.append(inner)
 
@@ -313,10 +313,3 @@ def _prefix(element: etree._Element, marker: str) -> None:
         ". " if marker[-1:].isalnum() and any(char.isspace() for char in marker) and plain_text(element) else " "
     )
     element.text = f"{marker}{separator}{element.text or ''}"
-
-
-def _append(element: etree._Element, text: str) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text

@@ -109,6 +109,14 @@ def plain_text(element: etree._Element) -> str:
     return " ".join("".join(str(part) for part in element.itertext()).split())
 
 
+def append_text(element: etree._Element, text: str | None) -> None:
+    """Add text at the end of an element's content."""
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + (text or "")
+    else:
+        element.text = (element.text or "") + (text or "")
+
+
 def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
     parser = etree.XMLParser(
         resolve_entities=False,

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gistread.book.builder import ChapterStart
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
-from gistread.book.normalise import one_line
+from gistread.book.normalise import join_title, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,6 @@ class HeadingParagraph:
     """1 is the largest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
-    """A chapter starts at paragraph `index`."""
-
-    index: int
-    title: str
-    level: int
-
-
 _BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
 _CHAPTER_LEVELS = 3
 """Deeper headings stay inside chapters."""
@@ -42,9 +34,9 @@ _MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
-def find_divisions(
+def find_chapters(
     headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
-) -> tuple[Division, ...]:
+) -> tuple[ChapterStart, ...]:
     """The chapters that these headings start, in order.
 
     The book's `title` and `authors` at the start are not chapters.
@@ -63,7 +55,7 @@ def find_divisions(
     keys = _keys([group[0] for group in groups], found)
     levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
     return tuple(
-        Division(group[0].index, _title(group), levels[key])
+        ChapterStart(group[0].index, _title(group), levels[key])
         for group, key in zip(groups, keys, strict=True)
         if levels[key] <= _CHAPTER_LEVELS
     )
@@ -176,7 +168,5 @@ def _keys(firsts: list[HeadingParagraph], found: Mapping[int, Candidate | None])
 def _title(group: list[HeadingParagraph]) -> str:
     """Number and title in one line."""
     parts = [one_line(one.text) for one in group]
-    text = parts[0]
-    for part in parts[1:]:
-        text += f" {part}" if text[-1:] in ".:;,—–-!?…" else f". {part}"
+    text = join_title(parts)
     return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]

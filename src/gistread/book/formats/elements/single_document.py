@@ -8,12 +8,12 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder
+from gistread.book.builder import BookBuilder, ChapterStart
 from gistread.book.formats.elements.assembly import assemble
 from gistread.book.formats.elements.linking import DocumentAnchor, anchor_in_document, resolve_links
 from gistread.book.formats.elements.markup import local_name
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
-from gistread.book.formats.elements.section_headings import Division, HeadingParagraph, find_divisions
+from gistread.book.formats.elements.section_headings import HeadingParagraph, find_chapters
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.gutenberg import BookBounds, find_bounds
@@ -70,8 +70,8 @@ def book_from_tree(
     links = resolve_links({name: document}, _locate)
     document = links.documents[name]
     begins: dict[int, list[tuple[str, int]]] = {}
-    for division in _divisions(document, sections, title, framed.authors or metadata.authors):
-        begins.setdefault(division.index, []).append((division.title, division.level))
+    for chapter in _chapters(document, sections, title, framed.authors or metadata.authors):
+        begins.setdefault(chapter.index, []).append((chapter.title, chapter.level))
     builder = BookBuilder()
     resolve = assemble(builder, links, lambda path, document: begins)
     if not builder.characters:  # its words are controls and spaces
@@ -108,36 +108,36 @@ def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument
     )
 
 
-def _divisions(
+def _chapters(
     document: XhtmlDocument, sections: Sequence[Section], title: str, authors: Sequence[str]
-) -> list[Division]:
+) -> list[ChapterStart]:
     paragraphs = document.paragraphs
     if sections:
         anchors = document.anchors
-        return [Division(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
+        return [ChapterStart(anchors[one.anchor], one.title, one.level) for one in sections if one.anchor in anchors]
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
         for index, paragraph in enumerate(paragraphs)
         if paragraph.kind is ParagraphKind.HEADING
     ]
-    found = list(find_divisions(headings, title, authors)) if headings else list(_divisions_by_words(paragraphs))
+    found = list(find_chapters(headings, title, authors)) if headings else list(_chapters_by_words(paragraphs))
     return [*found, *_notes(paragraphs)]
 
 
-def _divisions_by_words(paragraphs: Sequence[ParsedParagraph]) -> Iterator[Division]:
+def _chapters_by_words(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
     """Chapters by the words of paragraphs, if no heading is marked."""
     blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
     for heading in outline(blocks).headings:
-        yield Division(heading.index, heading.title, heading.level)
+        yield ChapterStart(heading.index, heading.title, heading.level)
 
 
-def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[Division]:
+def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
     """Notes at the end without a heading of their own, which are not part of the last chapter."""
     first = len(paragraphs)
     while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1
     if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
-        yield Division(first, _NOTES, 1)
+        yield ChapterStart(first, _NOTES, 1)
 
 
 def _title_heading(paragraphs: Sequence[ParsedParagraph], begins: Collection[int]) -> str:

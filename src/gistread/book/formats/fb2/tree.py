@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import append_text, local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.elements.single_document import Section
 from gistread.book.formats.text_blocks import is_break
+from gistread.book.normalise import join_title
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
 _INLINE = {
@@ -136,10 +137,10 @@ class _Translator:
             self.sections.append(Section(inner.get("id") or "", title, level))
 
     def _children(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        _append_text(target, element.text)
+        append_text(target, element.text)
         for child in element:
             self._element(child, target, depth)
-            _append_text(target, child.tail)
+            append_text(target, child.tail)
 
     def _element(self, element: etree._Element, target: etree._Element, depth: int) -> None:
         """Translate an element without its tail. `depth`: number of enclosing sections."""
@@ -227,15 +228,6 @@ def _copy_attributes(element: etree._Element, target: etree._Element) -> None:
             target.set("lang" if key == _XML_LANG else key, value)
 
 
-def _append_text(target: etree._Element, text: str | None) -> None:
-    if not text:
-        return
-    if len(target):
-        target[-1].tail = (target[-1].tail or "") + text
-    else:
-        target.text = (target.text or "") + text
-
-
 def _prepend_label(note: etree._Element, label: str) -> None:
     """Insert a note's number before its first paragraph."""
     if not label:
@@ -250,11 +242,7 @@ def _prepend_label(note: etree._Element, label: str) -> None:
 
 def _title_line(title: etree._Element) -> str:
     """Number and name of a title in one line."""
-    parts = [text for text in (plain_text(child) for child in title) if text] or [plain_text(title)]
-    text = parts[0]
-    for part in parts[1:]:
-        text += f" {part}" if text[-1] in ".:;,—–-!?…" else f". {part}"
-    return text
+    return join_title([text for child in title if (text := plain_text(child))] or [plain_text(title)])
 
 
 def _is_scene_break(element: etree._Element) -> bool:

@@ -106,7 +106,7 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
     ) or by_headings(paragraphs, texts, layout)
     begins: dict[int, list[tuple[str, int]]] = {}
     for chapter in chapters:
-        begins.setdefault(chapter.block, []).append((chapter.title, chapter.level))
+        begins.setdefault(chapter.index, []).append((chapter.title, chapter.level))
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)
     builder = BookBuilder()

@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from gistread.book.builder import ChapterStart
 from gistread.book.formats.outline import outline as outline_of_text
 from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition
@@ -18,15 +18,6 @@ _CHAPTER_SIZES = 3
 _NUMBERING_LETTERS = 12
 """As in "Chapter XIV" before a title."""
 _LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ChapterStart:
-    """A chapter starts at a block."""
-
-    block: int
-    title: str
-    level: int
 
 
 class PositionIndex:
@@ -102,7 +93,7 @@ def by_outline(entries: Sequence[OutlineEntry], places: PositionIndex) -> list[C
             found.setdefault((block, entry.title), ChapterStart(block, entry.title, entry.level))
     if len(found) < 2 or len(found) < _LEAST_SHARE_OF_SOUND_ENTRIES * len(entries):
         return []
-    return sorted(found.values(), key=lambda chapter: (chapter.block, chapter.level))
+    return sorted(found.values(), key=lambda chapter: (chapter.index, chapter.level))
 
 
 def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayout) -> list[ChapterStart]:
@@ -119,7 +110,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
     chapters = [ChapterStart(one.index, one.title, one.level) for one in told.headings]
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
-    if len(chapters) >= 2 and sum(is_heading[one.block] for one in chapters) >= 0.5 * min(
+    if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= 0.5 * min(
         len(chapters), len(sized) or 1
     ):
         return chapters
@@ -142,8 +133,8 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
     for index, rank in headings:
         if rank not in levels or not any(map(str.isalnum, texts[index])):
             continue
-        if found and found[-1].block == index - 1 and levels[rank] == found[-1].level and len(found[-1].title) < 30:
-            found[-1] = ChapterStart(found[-1].block, f"{found[-1].title}. {texts[index]}", found[-1].level)
+        if found and found[-1].index == index - 1 and levels[rank] == found[-1].level and len(found[-1].title) < 30:
+            found[-1] = ChapterStart(found[-1].index, f"{found[-1].title}. {texts[index]}", found[-1].level)
         else:
             found.append(ChapterStart(index, texts[index], levels[rank]))
     return found
