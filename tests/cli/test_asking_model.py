@@ -174,7 +174,7 @@ def test_where_the_model_for_questions_cannot_be_used_the_reading_one_answers_an
 def test_one_that_was_typed_and_cannot_be_used_is_an_error(run: Run, book: Path, models: Models) -> None:
     run("index", book, *SIZE)
     models.broken.add("large")
-    for name, why in (("absent", "no model 'absent'"), ("large", "does not fit into memory")):
+    for name, why in (("absent", "model: 'absent'"), ("large", "does not fit into memory")):
         ran = run("ask", book, QUESTION, "--asking-model", name)
         assert (ran.status, ran.out) == (ExitStatus.ENGINE, "")
         assert why in ran.err

@@ -184,7 +184,7 @@ def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer
     hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].headers.clear()
     ran = run("models", "get", "tiny", "--yes")
     assert ran.status == ExitStatus.FAILED
-    assert "not the file that it should be" in ran.err
+    assert "wrong SHA-256" in ran.err
     assert not (default_paths().models / "tiny.gguf").exists()
 
 

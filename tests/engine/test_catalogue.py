@@ -161,7 +161,7 @@ def test_the_persons_model_of_a_name_that_is_there_is_the_one_that_is_meant(tmp_
         ("[[model", "not valid TOML"),
         ("[model]\nname = 'x'", "list of tables"),
         ("model = [1]", "list of tables"),
-        ("[[models]]\nname = 'x'", "'models' means nothing"),
+        ("[[models]]\nname = 'x'", "unknown key 'models'"),
         ("[[model]]\nname = 'x'", r"model 1 \(x\): repository is missing"),
         (OWN + "licens = 'mit'", "Did you mean licence"),
         (OWN + "size_bytes = '3 GB'", "size_bytes must be a whole number, 0 or more, not '3 GB'"),
@@ -175,8 +175,8 @@ def test_the_persons_model_of_a_name_that_is_there_is_the_one_that_is_meant(tmp_
         (OWN.replace("sub/mine.Q8_0.gguf", "../../x.gguf"), "file must be"),
         (OWN.replace("sub/mine.Q8_0.gguf", "sub/mine.bin"), "file must be"),
         (OWN.replace('"mine"', '"a name"'), "name must be"),
-        (OWN + OWN, "two models called mine"),
-        (OWN + "own = true", "no key 'own'"),
+        (OWN + OWN, "two models are named mine"),
+        (OWN + "own = true", "unknown key 'own'"),
     ],
 )
 def test_what_is_wrong_in_the_persons_file_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:

@@ -1,7 +1,7 @@
-"""Which models make vectors, and what each family of them wants to be told: facts about models, no code of theirs.
+"""Facts about families of embedding models: which models they are, their pooling, the prefixes they were trained with.
 
-A text that is searched for and one that is to be found are begun with different words by many embedding models. Their
-makers say which; a file does not, so they are known here by the model's name.
+Many embedding models expect different prefixes for queries and documents. Files do not contain them, so they are looked
+up by the model's name.
 """
 
 import re
@@ -14,14 +14,14 @@ from gistread.errors import EngineError
 
 
 class Pooling(IntEnum):
-    """How the vectors of a text's tokens become one; the numbers are GGUF's."""
+    """How token vectors become one vector; numbered as in GGUF."""
 
     NONE = 0
     MEAN = 1
     CLS = 2
     LAST = 3
     RANK = 4
-    """No vector at all, but how well two texts go together."""
+    """A score for two texts, not a vector: a reranker."""
 
 
 ENCODERS = frozenset(
@@ -30,7 +30,7 @@ ENCODERS = frozenset(
         *("eurobert", "t5encoder", "gemma-embedding", "llama-embed"),
     }
 )
-"""Architectures that write no text."""
+"""Encoder architectures, which write no text."""
 
 _VECTORS_BY_NAME = re.compile(r"\bembed(dings?)?\b|\be5\b|\bbge\b|\bgte\b")
 _INSTRUCTION = "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
@@ -39,7 +39,7 @@ _SEARCHING = "Represent this sentence for searching relevant passages: "
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What a text begins with, by what it is to a search."""
+    """Prefixes of queries and documents."""
 
     query: str = ""
     document: str = ""
@@ -48,7 +48,7 @@ class Prefixes:
         return self.query if kind is TextKind.QUERY else self.document
 
 
-# The first pattern that is found in the model's name, in lower case with hyphens between words, decides.
+# The first pattern found in the model's name (lower case, words joined by hyphens) decides.
 _FAMILIES = (
     (r"nomic-embed", Prefixes("search_query: ", "search_document: ")),
     (r"e5-mistral|e5.*-instruct|sfr-embedding|linq-embed", Prefixes(_INSTRUCTION)),
@@ -65,25 +65,24 @@ _FAMILIES = (
     ),
 )
 _BY_ARCHITECTURE = {"gemma-embedding": "embedding-gemma", "nomic-bert-moe": "nomic-embed"}
-"""Of files whose name says nothing."""
+"""Family by architecture, for files whose name does not tell."""
 
 
 EXAMPLES = "all-minilm-l6-v2, nomic-embed-text-v1.5, bge-small-en-v1.5 or embeddinggemma-300m"
-"""Names that a person may look for."""
+"""Models to suggest."""
 
 
 def makes_vectors(header: GgufHeader) -> bool:
-    """Whether a model was made to turn texts into vectors: by its architecture, its header or its name."""
+    """Whether this is an embedding model, by its architecture, header or name."""
     if header.pooling == Pooling.RANK:
         return False
     return header.architecture in ENCODERS or bool(header.pooling) or bool(_VECTORS_BY_NAME.search(_names(header)))
 
 
 def check_makes_vectors(header: GgufHeader) -> None:
-    """Raises EngineError for a model that was not made for it.
+    """Raises EngineError unless this is an embedding model.
 
-    llama.cpp pools the tokens of any model. But those of one that was trained to write alone are as near for any two
-    texts, and what is found by them is worse than what is found by words.
+    llama.cpp can pool the tokens of any model, but vectors of models trained only to write find less than words do.
     """
     if not header.architecture or not header.vocabulary:
         raise EngineError(
@@ -99,18 +98,18 @@ def check_makes_vectors(header: GgufHeader) -> None:
 
 
 def pooling_of(header: GgufHeader) -> Pooling:
-    """How this model pools: as its header says, or as its kind does."""
+    """Pooling of a model: as in its header, else the default of its architecture."""
     if header.pooling in (Pooling.MEAN, Pooling.CLS, Pooling.LAST):
         return Pooling(header.pooling)
     return Pooling.MEAN if header.architecture in ENCODERS else Pooling.LAST
 
 
 def prefixes_of(header: GgufHeader) -> Prefixes:
-    """What texts begin with for this model; nothing for a family that is not known or wants nothing."""
+    """Prefixes of a model's family; empty if it has none or is unknown."""
     names = f"{_names(header)} {_BY_ARCHITECTURE.get(header.architecture, '')}"
     return next((prefixes for pattern, prefixes in _FAMILIES if re.search(pattern, names)), Prefixes())
 
 
 def _names(header: GgufHeader) -> str:
-    """What the file and its makers call the model, in lower case with hyphens between words."""
+    """File name and title, in lower case with words joined by hyphens."""
     return re.sub(r"[\s_]+", "-", f"{header.name} | {header.title}".casefold())

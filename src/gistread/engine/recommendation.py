@@ -1,7 +1,4 @@
-"""Which model of the catalogue suits a machine, and why. Pure: numbers in, an entry and words out.
-
-What a model needs is estimated from the catalogue's figures. Whether it is so is known when it is loaded.
-"""
+"""Recommends a model of the catalogue for a machine, from estimated sizes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,47 +8,47 @@ from gistread.engine.catalogue import CatalogueEntry
 from gistread.units import format_size
 
 WINDOW_TOKENS = 8_192
-"""The window that a model should have room for: some pages and the gists of a long book."""
+"""Window that a recommended model must have memory for: some pages and the gists of a long book."""
 _LEAST_WINDOW_TOKENS = 4_096
 _BUFFERS_BYTES = 400_000_000
-"""llama.cpp's own, for a batch of 512 tokens: most of it are logits over a vocabulary of 150,000."""
+"""Buffers of llama.cpp for a batch of 512 tokens, mostly logits over a vocabulary of 150,000."""
 _PARAMETERS_PER_CORE = 1e9
-"""What one core reads at a bearable pace. SmolLM2 135M takes 320 tokens a second on two cores (86 GFLOP/s), so that a
-model of 1 B parameters a core takes some 20: a novel of 100,000 words in two hours."""
+"""Largest acceptable model per core. SmolLM2 135M reads 320 tokens a second on two cores (86 GFLOP/s), so a model of
+1 B parameters per core reads about 20: a novel of 100,000 words in two hours."""
 
 Device = Literal["gpu", "memory", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a model may use."""
+    """Resources for a model."""
 
     free_bytes: int
-    """Memory."""
+    """Free memory."""
     gpu_bytes: int
-    """Memory of the graphics card that llama.cpp can use here; 0: none."""
+    """Usable memory of graphics cards; 0: none."""
     cores: int
-    """Physical ones."""
+    """Physical cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueFit:
-    """Whether a model fits a machine."""
+    """Where a catalogue entry fits a machine."""
 
     place: Device
     context_tokens: int
-    """The window that there is room for, at most what it was trained for; 0 where it does not fit, or is not known."""
+    """Largest window that fits; 0 if none does or it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     entry: CatalogueEntry
     reason: str
-    """For the person, one sentence."""
+    """A clause for the person."""
 
 
 def needed_bytes(entry: CatalogueEntry, window_tokens: int = WINDOW_TOKENS) -> int:
-    """Memory for the model and this window, or its own where that is smaller; 0 where its size is not known."""
+    """Memory for the model with this window, or its own if smaller; 0 if its size is unknown."""
     if not entry.size_bytes:
         return 0
     window = min(window_tokens, entry.context_tokens or window_tokens)
@@ -59,7 +56,7 @@ def needed_bytes(entry: CatalogueEntry, window_tokens: int = WINDOW_TOKENS) -> i
 
 
 def estimate_fit(entry: CatalogueEntry, machine: Machine) -> CatalogueFit | None:
-    """Where the model fits, the GPU first; None where the catalogue does not say enough to tell."""
+    """Where the model fits, the GPU first; None if its size is unknown."""
     if not entry.size_bytes:
         return None
     places: tuple[tuple[Device, int], ...] = (("gpu", machine.gpu_bytes), ("memory", machine.free_bytes))
@@ -70,10 +67,10 @@ def estimate_fit(entry: CatalogueEntry, machine: Machine) -> CatalogueFit | None
 
 
 def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommendation | None:
-    """The model that writes text and suits this machine best; None where none fits.
+    """The best text model for a machine; None if none fits.
 
-    The most parameters win: on the GPU as far as they fit with `WINDOW_TOKENS`, else in memory as far as the cores
-    can cope. Where no model is small enough for the cores, the quickest is better than none.
+    The largest that fits the GPU with `WINDOW_TOKENS`, else the largest in memory that the cores can handle, else the
+    fastest.
     """
     texts = [entry for entry in entries if entry.kind == "text" and entry.size_bytes]
     on_gpu = [entry for entry in texts if needed_bytes(entry) <= machine.gpu_bytes]

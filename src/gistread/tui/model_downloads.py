@@ -131,7 +131,7 @@ class ModelDownloads:
         state = self.downloads.state
         if not running or state is None:
             return ""
-        how = self._services.key_hint("choose-model") if state.plan.kept_spec else "the same address"
+        how = self._services.key_hint("choose-model") if state.plan.stored_spec else "the same address"
         return f"{state.plan.name} is downloaded to {state.share:.0%}; {how} continues it."
 
     async def _plan(self, spec: str) -> Plan:

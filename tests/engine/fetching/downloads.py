@@ -28,7 +28,7 @@ class Downloads:
         async def work() -> None:
             with PartialFile(self.folder, file.name) as part:
                 await download(file, part, self.network, self.told.append)
-                part.place(self.folder / file.name)
+                part.rename(self.folder / file.name)
 
         asyncio.run(work())
         placed = self.folder / file.name

@@ -23,7 +23,7 @@ from tests.engine.fetching.server import (
 def test_wrong_bytes_are_not_kept_and_the_next_time_begins_anew(downloads: Downloads, gguf: bytes) -> None:
     right = sha256(gguf)
     downloads.server.files["/tiny.gguf"] = File(gguf[:-1] + b"!")
-    with pytest.raises(FetchError, match="not the file that it should be"):
+    with pytest.raises(FetchError, match="wrong SHA-256"):
         downloads.run(sha256=right, checksum_source="catalogue")
     assert not (downloads.folder / "tiny.gguf").exists()
     assert not downloads.part.exists()
@@ -56,11 +56,11 @@ def test_proxies_of_the_environment_are_used(
 
 def test_a_proxy_that_is_not_there_is_named(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    with pytest.raises(FetchError, match=r"no way to 127\.0\.0\.1 through the proxy"):
+    with pytest.raises(FetchError, match=r"cannot connect to 127\.0\.0\.1 through the proxy"):
         downloads.run()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     downloads.server.close()
-    with pytest.raises(FetchError, match=r"no way to 127\.0\.0\.1\."):
+    with pytest.raises(FetchError, match=r"cannot connect to 127\.0\.0\.1\."):
         downloads.run()
 
 
@@ -98,7 +98,7 @@ def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
     subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     with faulty_server(key, certificate) as server:
         server.files["/tiny.gguf"] = File(gguf)
-        with pytest.raises(FetchError, match="cannot prove that it is who it says"):
+        with pytest.raises(FetchError, match="is not trusted"):
             downloads.run(url=f"{server.url}/tiny.gguf")
         assert not server.requests
 
@@ -134,7 +134,7 @@ def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downl
         other.files["/file"] = File(gguf[:-1] + b"!")
         stated = {"X_Linked_Etag": f'"{sha256(gguf)}"', "X_Linked_Size": str(len(gguf))}
         downloads.server.always = redirect(f"{other.url}/file", **stated)
-        with pytest.raises(FetchError, match="that of the hub"):
+        with pytest.raises(FetchError, match="according to the hub"):
             downloads.run()
         other.files["/file"] = File(gguf)
         assert downloads.run() == gguf
@@ -142,6 +142,6 @@ def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downl
 
 def test_a_hub_that_has_another_file_than_the_catalogue_is_noticed_before_it_comes(downloads: Downloads) -> None:
     downloads.server.faults = [redirect("/elsewhere", X_Linked_Etag=f'"{"0" * 64}"')]
-    with pytest.raises(FetchError, match="not what the catalogue knows"):
+    with pytest.raises(FetchError, match="differs from the catalogue"):
         downloads.run(sha256="1" * 64, checksum_source="catalogue", repository="owner/model")
     assert not downloads.part.exists()

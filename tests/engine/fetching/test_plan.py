@@ -131,7 +131,7 @@ def test_the_environment_names_hub_and_token() -> None:
 
 @pytest.mark.parametrize("token", ["hf_é", "hf_a b", "hf_a\nb"])
 def test_a_token_that_is_none_is_said_without_it(token: str) -> None:
-    with pytest.raises(UsageError, match="HF_TOKEN is no token") as raised:
+    with pytest.raises(UsageError, match="HF_TOKEN is not a valid token") as raised:
         network_of({"HF_TOKEN": token})
     assert token not in str(raised.value)
 
@@ -166,7 +166,7 @@ def test_a_name_that_is_nearly_right_is_said() -> None:
 
 def test_a_file_that_is_here_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").touch()
-    with pytest.raises(UsageError, match=r"here already.\n`gistread models use .*mine.gguf` uses it"):
+    with pytest.raises(UsageError, match=r"is a local file.\n`gistread models use .*mine.gguf` uses it"):
         plan(str(tmp_path / "mine.gguf"), Network(HUB))
 
 
@@ -218,13 +218,13 @@ def test_the_only_model_of_a_repository_needs_no_name(network: Network) -> None:
 )
 def test_a_hub_that_answers_nonsense_is_said(server: FaultyServer, network: Network, body: bytes) -> None:
     server.files["/api/models/owner/one/revision/main"] = File(body)
-    with pytest.raises(FetchError, match="does not answer as the hub does"):
+    with pytest.raises(FetchError, match="does not respond like the hub"):
         plan("hf:owner/one", network)
 
 
 def test_a_hub_that_never_ends_its_answer_is_stopped(server: FaultyServer, network: Network) -> None:
     server.files["/api/models/owner/one/revision/main"] = File(b" " * 30_000_000)
-    with pytest.raises(FetchError, match="says too much"):
+    with pytest.raises(FetchError, match="too large"):
         plan("hf:owner/one", network)
 
 
@@ -238,8 +238,8 @@ def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: 
     [
         (status(401, X_Error_Code="RepoNotFound"), "no repository owner/one"),
         (status(404, X_Error_Code="RevisionNotFound"), "no such revision"),
-        (status(403, X_Error_Code="GatedRepo"), "agree to its terms"),
-        (status(429, Retry_After="7"), r"no more requests.*\nTry again in 7 s"),
+        (status(403, X_Error_Code="GatedRepo"), "accepting its terms"),
+        (status(429, Retry_After="7"), r"limits requests.*\nTry again in 7 s"),
     ],
 )
 def test_what_the_hub_refuses_is_told(server: FaultyServer, network: Network, answer: object, said: str) -> None:
@@ -250,7 +250,7 @@ def test_what_the_hub_refuses_is_told(server: FaultyServer, network: Network, an
 
 def test_a_token_that_is_refused_is_told_apart(server: FaultyServer, network: Network) -> None:
     server.faults = [status(403, X_Error_Code="GatedRepo")]
-    with pytest.raises(FetchError, match="not given to the owner of HF_TOKEN"):
+    with pytest.raises(FetchError, match="HF_TOKEN has no access"):
         plan("hf:owner/one", replace(network, token="hf_x"))
 
 
@@ -265,7 +265,7 @@ def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, netwo
 
 def test_nobody_there_is_said(server: FaultyServer, network: Network) -> None:
     server.close()
-    with pytest.raises(FetchError, match="no way to"):
+    with pytest.raises(FetchError, match="cannot connect to"):
         plan("hf:owner/one", network)
 
 

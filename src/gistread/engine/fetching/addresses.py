@@ -1,9 +1,7 @@
-"""What a person names a model by that is to be fetched: `hf:owner/repository:file`, or an https address.
+"""Parses addresses of models to fetch: `hf:owner/repository:file`, or an https address.
 
-A place on the hub is known in every form that people copy: that of llama.cpp (`owner/repository:Q4_K_M`), that of
-Ollama (`hf.co/owner/repository:Q4_K_M`), the address of a page of a repository or of a file.
-
-Text in, data out; nothing is asked of the network. Names of the catalogue are the affair of who knows it.
+The forms of llama.cpp (`owner/repository:Q4_K_M`), Ollama (`hf.co/owner/repository:Q4_K_M`) and addresses of pages on
+the hub are understood too.
 """
 
 import re
@@ -15,49 +13,49 @@ from gistread.errors import UsageError
 _ON_THE_HUB = re.compile(r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE)
 _NAME = r"[A-Za-z0-9][\w.-]*"
 _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
-"""A repository without `hf:`. What ends in .gguf is rather a file of this machine."""
+"""A repository without `hf:`. A name that ends in .gguf is taken for a local file."""
 _PAGES = ("resolve", "blob", "raw", "tree")
-_SHOWN = "show_file_info"
-"""What a page of a repository that shows a file says of it in its address."""
+_FILE_PARAMETER = "show_file_info"
+"""Query parameter of a page that shows a file of a repository."""
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _SUFFIX = ".gguf"
-_FORMS = "Give a name of the catalogue, hf:owner/repository:file.gguf, hf:owner/repository:Q4_K_M, or an https address."
+_FORMS = "Use a catalogue name, hf:owner/repository:file.gguf, hf:owner/repository:Q4_K_M, or an https address."
 
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """A file of a repository on the hub, or what tells it from the others there."""
+    """A file in a repository on the hub."""
 
     repository: str
     file: str = ""
-    """Path of the file, or a quantisation such as `Q4_K_M`; empty: the only model there."""
+    """Path of the file, or a quantization such as `Q4_K_M`; empty: the only model."""
     revision: str = "main"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkAddress:
-    """A file anywhere."""
+    """A file at an https address."""
 
     url: str
     file: str
-    """Its name here."""
+    """Local file name."""
 
 
 def is_address(spec: str) -> bool:
-    """Whether this is meant as an address and not as a name of the catalogue."""
+    """Whether this is an address and not a catalogue name."""
     return is_on_the_hub(spec) or "://" in spec
 
 
 def is_on_the_hub(spec: str) -> bool:
-    """Whether this is meant as a repository of the hub, or a file there."""
+    """Whether this names a repository on the hub, or a file in one."""
     spec = spec.strip()
     return bool(_ON_THE_HUB.match(spec) or _BARE.fullmatch(spec))
 
 
 def read_address(spec: str, endpoint: str) -> HubAddress | LinkAddress:
-    """What is meant; a page of the hub (`endpoint`) means the repository, or the file. Raises UsageError."""
+    """Parse an address; a page of the hub (`endpoint`) means its repository or file. Raises UsageError."""
     spec = spec.strip()
     named = _ON_THE_HUB.match(spec)
     words = spec[named.end() :] if named else spec.removeprefix(f"{endpoint}/")
@@ -69,15 +67,15 @@ def read_address(spec: str, endpoint: str) -> HubAddress | LinkAddress:
     except ValueError:
         host = None
     if not host:
-        raise UsageError("This is no address.", _FORMS)
+        raise UsageError("Not a valid address.", _FORMS)
     if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        hint = f"Perhaps it is there: {spec.replace('http', 'https', 1)}" if parts.scheme == "http" else _FORMS
+        hint = f"Try {spec.replace('http', 'https', 1)}" if parts.scheme == "http" else _FORMS
         raise UsageError(f"Models are fetched over https only, not {parts.scheme}.", hint)
     return LinkAddress(spec, local_name(unquote(parts.path)))
 
 
 def local_name(path: str) -> str:
-    """The name that a file gets here. Raises UsageError where it is no model's."""
+    """The local name for a file. Raises UsageError unless it is a valid .gguf name."""
     name = path.rpartition("/")[2]
     if not name.lower().endswith(_SUFFIX) or name.startswith(".") or re.search(r'[\x00-\x1f\\:*?"<>|]', name):
         raise UsageError(f"{name or 'This'} is not the name of a .gguf file.", _FORMS)
@@ -85,16 +83,16 @@ def local_name(path: str) -> str:
 
 
 def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
-    """Where the hub has a file."""
+    """Download address of a file on the hub."""
     return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 
 def _hub_address(words: str) -> HubAddress:
-    """`words`: what stands behind the hub's name, `owner/repository@revision:file`, or the rest of a page's address."""
+    """`words`: `owner/repository@revision:file`, or the path and query of a page."""
     words, _, query = words.partition("?")
     where, _, file = words.partition(":")
     repository, at, revision = where.strip(" /").partition("@")
-    file = file or next((value for key, value in parse_qsl(query) if key == _SHOWN), "")
+    file = file or next((value for key, value in parse_qsl(query) if key == _FILE_PARAMETER), "")
     match repository.split("/"):
         case [owner, name, page, shown, *path] if page in _PAGES:
             repository, at, revision = f"{owner}/{name}", "@", shown
@@ -106,9 +104,9 @@ def _hub_address(words: str) -> HubAddress:
 
 def _checked(address: HubAddress) -> HubAddress:
     if not _REPOSITORY.fullmatch(address.repository):
-        raise UsageError(f"{address.repository!r} is not a repository of the hub.", _FORMS)
+        raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)
     if not _REVISION.fullmatch(address.revision) or ".." in address.file.split("/"):
-        raise UsageError(f"{address.repository} has no such file or revision.", _FORMS)
+        raise UsageError(f"Invalid file or revision in {address.repository}.", _FORMS)
     if address.file.lower().endswith(_SUFFIX):
         local_name(address.file)
     return address

@@ -1,7 +1,7 @@
-"""What the hub says of a repository: its model files with sizes and checksums, and its licence.
+"""Queries the hub (`GET /api/models/…?blobs=true`) for a repository's model files, their sizes and checksums, and
+licence.
 
-One question to its public interface, `GET /api/models/…?blobs=true`. What the answer holds is believed only as far as
-it has the form that it should have.
+The response is validated.
 """
 
 import re
@@ -23,7 +23,7 @@ _PART = re.compile(r"-(\d{5})-of-(\d{5})(?=\.gguf$)", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MOST_BYTES = 20_000_000
-"""Of an answer: a repository with thousands of files takes 2 MB."""
+"""Largest response: a repository with thousands of files takes 2 MB."""
 _NAMED = 12
 
 
@@ -33,16 +33,16 @@ class Repository:
 
     name: str
     commit: str
-    """Empty where the hub does not say."""
+    """Empty if not reported."""
     licence: str
     files: tuple[RemoteFile, ...]
-    """Every GGUF file, by its path."""
+    """Every GGUF file, sorted by path."""
     paths: tuple[str, ...]
-    """Of the files, in the repository."""
+    """Paths of `files` in the repository."""
 
 
 async def read_repository(client: "httpx2.AsyncClient", network: Network, address: HubAddress) -> Repository:
-    """Raises FetchError where the hub does not give it out; httpx2.TransportError as the client."""
+    """Ask the hub for a repository. Raises FetchError, httpx2.TransportError."""
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
     async with ask(client, network, url, {"Accept": "application/json"}) as answer:
@@ -55,14 +55,14 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
         async for data in response.aiter_bytes():
             body += data
             if len(body) > _MOST_BYTES:
-                raise FetchError(f"{answer.host} says too much of {address.repository}.", "Name the file's address.")
+                raise FetchError(f"{address.repository} is too large a repository.", "Use the file's address.")
     return _repository(body, network, address, answer.host)
 
 
-def choose(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
-    """The files of the one model that is meant: by path, by name, by quantisation; nothing said, the only one.
+def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
+    """The files of the model named by path, name or quantization; by default the only one.
 
-    Raises FetchError where it is none or not clear, and names what there is.
+    Raises FetchError, which lists the models, if there is none or several.
     """
     models = _models(repository)
     exact = [model for model in models if wanted and wanted.casefold() in _names(model, repository)]
@@ -80,7 +80,7 @@ def choose(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
 
 
 def _models(repository: Repository) -> list[tuple[RemoteFile, ...]]:
-    """Files in parts are one model; parts that are not all there are none, and neither are image projectors."""
+    """Group files into models, without incomplete ones and image projectors."""
     models: dict[str, list[RemoteFile]] = {}
     for path, file in zip(repository.paths, repository.files, strict=True):
         if not file.name.casefold().startswith("mmproj"):
@@ -95,7 +95,7 @@ def _models(repository: Repository) -> list[tuple[RemoteFile, ...]]:
 
 
 def _names(model: tuple[RemoteFile, ...], repository: Repository) -> set[str]:
-    """What a model can be called, folded: path, name, both without their part and suffix."""
+    """Case-folded names of a model: path and file name, with and without part number and suffix."""
     path = repository.paths[repository.files.index(model[0])].casefold()
     bare = _PART.sub("", path)
     every = {path, bare, path.rpartition("/")[2], bare.rpartition("/")[2]}
@@ -103,7 +103,7 @@ def _names(model: tuple[RemoteFile, ...], repository: Repository) -> set[str]:
 
 
 def _has_quantization(model: tuple[RemoteFile, ...], wanted: str) -> bool:
-    """Whether these letters stand in the name by themselves: `Q4_K` is not `Q4_K_M`."""
+    """Whether the name contains this as a whole word: `Q4_K` is not `Q4_K_M`."""
     stem = _PART.sub("", model[0].name)[: -len(_SUFFIX)]
     return bool(re.search(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", stem, re.IGNORECASE))
 
@@ -118,7 +118,7 @@ def _repository(body: bytes, network: Network, address: HubAddress, host: str) -
         revision = commit if _COMMIT.fullmatch(commit) else address.revision
         found = [(one["rfilename"], one) for one in siblings if one["rfilename"].lower().endswith(_SUFFIX)]
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise FetchError(f"{host} does not answer as the hub does.", "See HF_ENDPOINT.") from None
+        raise FetchError(f"{host} does not respond like the hub.", "See HF_ENDPOINT.") from None
     files, paths = [], []
     for path, one in sorted(found):
         try:

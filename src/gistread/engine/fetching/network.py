@@ -1,8 +1,7 @@
-"""One request to a server: who is asked, what is said to whom, and where the answer really comes from.
+"""Sends HTTP requests and follows redirects.
 
-Redirects are followed here, by hand: the token goes to the hub and to nobody else, no answer leads from https to
-http, and what the hub says of a file on the way to it is kept. Proxies and certificates are the environment's.
-What is done with the bytes, this does not know.
+Redirects are followed by hand: the token goes to the hub only, https never leads to http, and the hub's headers about
+the file are kept. Proxies and certificates come from the environment.
 """
 
 import contextlib
@@ -29,30 +28,30 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How servers are spoken to. Times in seconds."""
+    """Network settings."""
 
     endpoint: str = _HUB
-    """Of the hub, without a slash at the end."""
+    """Address of the hub, without a trailing slash."""
     token: str = field(default="", repr=False)
     stall_s: float = 30.0
     """Silence after which a connection counts as lost."""
     pause_s: float = 1.0
-    """Before the second attempt; each further pause is twice as long."""
+    """Pause before the second attempt; doubles each time."""
     attempts: int = 8
-    """In a row that bring nothing, before it is given up."""
+    """Attempts in a row without progress before giving up."""
 
     @property
     def host(self) -> str:
         return urlsplit(self.endpoint).netloc
 
     def is_hub(self, url: str) -> bool:
-        """Whether this address is the hub's own."""
+        """Whether an address belongs to the hub."""
         here, there = urlsplit(self.endpoint), urlsplit(url)
         return (here.scheme, here.netloc) == (there.scheme, there.netloc)
 
 
 def network_of(environment: Mapping[str, str] = os.environ) -> Network:
-    """As HF_ENDPOINT and HF_TOKEN say. Raises UsageError where they cannot be meant."""
+    """Settings from HF_ENDPOINT and HF_TOKEN. Raises UsageError if they are invalid."""
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
     try:
         parts = urlsplit(endpoint)
@@ -60,16 +59,16 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     except ValueError:
         fits = False
     if not fits:
-        raise UsageError("HF_ENDPOINT is no address.", "It begins with https://, or is not set.")
+        raise UsageError("HF_ENDPOINT is not a valid address.", "It must begin with https://, or be unset.")
     token = environment.get("HF_TOKEN", "").strip()
     if not re.fullmatch(r"[!-~]*", token):
-        raise UsageError("HF_TOKEN is no token: it has a space, a line break or a letter beyond ASCII in it.")
+        raise UsageError("HF_TOKEN is not a valid token: it contains spaces, line breaks or characters outside ASCII.")
     return Network(endpoint, token)
 
 
 @dataclass(frozen=True, slots=True)
 class HubMetadata:
-    """What the hub says of the file itself, wherever it sends us for it."""
+    """Headers of the hub about a file, wherever it redirects to."""
 
     sha256: str = ""
     size_bytes: int | None = None
@@ -78,20 +77,20 @@ class HubMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response that is no redirect. Its body is not read yet."""
+    """The response after redirects, with its body unread."""
 
     response: "httpx2.Response"
-    linked: HubMetadata
+    metadata: HubMetadata
 
     @property
     def host(self) -> str:
-        """Who it comes from, for people."""
+        """The responding host, for people."""
         return self.response.url.host
 
 
 def new_client(network: Network) -> "httpx2.AsyncClient":
-    """A client that follows no redirects, for `ask`."""
-    import httpx2  # the only place that downloads; nothing is to wait for it at start-up
+    """Create a client that follows no redirects, for `ask`."""
+    import httpx2  # slow to import
 
     timeout = httpx2.Timeout(network.stall_s)
     headers = {"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"}
@@ -99,17 +98,17 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
         return httpx2.AsyncClient(timeout=timeout, headers=headers, verify=_certificates())
     except ImportError:
         raise FetchError("A SOCKS proxy needs another package.", "python3 -m pip install socksio") from None
-    except ValueError as error:  # a proxy of the environment that is no address
+    except ValueError as error:  # an invalid proxy address in the environment
         raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
     except OSError as error:
         raise FetchError(
-            f"The certificates to check servers by cannot be read: {error.strerror or error}.", "See SSL_CERT_FILE."
+            f"The trusted certificates cannot be read: {error.strerror or error}.", "See SSL_CERT_FILE."
         ) from None
 
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Read once: it takes as long as importing the library."""
+    """Read once, since it is slow."""
     import httpx2
 
     return httpx2.create_ssl_context()
@@ -119,13 +118,13 @@ def _certificates() -> ssl.SSLContext:
 async def ask(
     client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str], method: str = "GET"
 ) -> AsyncIterator[Answer]:
-    """Send a request, follow where it leads, and hand out what is there.
+    """Send a request, follow redirects, and yield the response.
 
-    Raises FetchError where it leads nowhere or the server cannot be trusted, httpx2.TransportError as the client.
+    Raises FetchError for an invalid redirect or an untrusted server, httpx2.TransportError.
     """
     import httpx2
 
-    linked, been = HubMetadata(), {url}
+    metadata, visited = HubMetadata(), {url}
     while True:
         allowed = dict(headers)
         if network.token and network.is_hub(url):
@@ -134,27 +133,27 @@ async def ask(
             response = await client.send(client.build_request(method, url, headers=allowed), stream=True)
         except httpx2.InvalidURL:
             raise FetchError(
-                f"{urlsplit(url).hostname or 'The server'} is no address.", "Nothing was fetched."
+                f"{urlsplit(url).hostname or 'The server'} is not a valid address.", "Nothing was fetched."
             ) from None
         except httpx2.TransportError as error:
-            if _is_distrust(error):
+            if _is_certificate_error(error):
                 raise FetchError(
-                    f"{urlsplit(url).hostname} cannot prove that it is who it says: {_reason(error)}.",
-                    "Nothing was fetched. Behind a company's proxy, SSL_CERT_FILE names its certificates.",
+                    f"The certificate of {urlsplit(url).hostname} is not trusted: {_reason(error)}.",
+                    "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its certificates.",
                 ) from None
             raise
         try:
             if network.is_hub(url):
-                linked = _linked(response.headers, linked)
+                metadata = _metadata(response.headers, metadata)
             if response.status_code not in _REDIRECTS:
-                yield Answer(response, linked)
+                yield Answer(response, metadata)
                 return
             url = _next(url, response.headers.get("Location", ""))
         finally:
             await response.aclose()
-        if url in been or len(been) > _MOST_REDIRECTS:
-            raise FetchError(f"{urlsplit(url).hostname} sends us round in a circle.", "Try again later.")
-        been.add(url)
+        if url in visited or len(visited) > _MOST_REDIRECTS:
+            raise FetchError(f"{urlsplit(url).hostname} redirects in a circle.", "Try again later.")
+        visited.add(url)
 
 
 def _next(url: str, location: str) -> str:
@@ -163,15 +162,15 @@ def _next(url: str, location: str) -> str:
         here, there = urlsplit(url), urlsplit(target)
         fits = bool(location and there.hostname) and there.scheme in ("https", "http")
     except ValueError:
-        raise FetchError(f"{urlsplit(url).hostname} sends us nowhere.", "Try again later.") from None
+        raise FetchError(f"{urlsplit(url).hostname} redirects to an invalid address.", "Try again later.") from None
     if not fits:
-        raise FetchError(f"{here.hostname} sends us nowhere.", "Try again later.")
+        raise FetchError(f"{here.hostname} redirects to an invalid address.", "Try again later.")
     if (here.scheme, there.scheme) == ("https", "http"):
-        raise FetchError(f"{here.hostname} sends us to {there.hostname} without encryption.", "Nothing was fetched.")
+        raise FetchError(f"{here.hostname} redirects to {there.hostname} without encryption.", "Nothing was fetched.")
     return target
 
 
-def _linked(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
+def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     sha256 = headers.get("X-HubMetadata-Etag", "").removeprefix("W/").strip('"').lower()
     size = headers.get("X-HubMetadata-Size", "")
     found = before
@@ -184,7 +183,7 @@ def _linked(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     return found
 
 
-def _is_distrust(error: BaseException | None) -> bool:
+def _is_certificate_error(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return True

@@ -1,7 +1,6 @@
-"""A file that is not complete yet: `NAME.part`, what is known of it in `NAME.part.json`, and who is at work on it.
+"""An incomplete download: `NAME.part`, its state in `NAME.part.json`, and a lock.
 
-Every byte is hashed once, when it is written or, after a break, when it is found here. Where the bytes come from,
-this does not know.
+Every byte is hashed once, when it is written or when a download is resumed.
 """
 
 import asyncio
@@ -27,65 +26,65 @@ from gistread.units import format_size
 _MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
-"""On the disk, for everything else."""
+"""Disk space to leave free."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """Of which file these bytes are the beginning, so that no other one's are put behind them."""
+    """Identifies the remote file that the bytes belong to, so that they are continued from the same one."""
 
     source: str = ""
-    """SHA-256 of its address: addresses may hold secrets."""
+    """SHA-256 of the address, which may contain a secret."""
     etag: str = ""
     modified: str = ""
     """Last-Modified, for servers without an ETag."""
     size_bytes: int | None = None
     sha256: str = ""
-    """Of the whole file, as the catalogue or the hub has it; empty: nobody says."""
+    """Expected checksum of the whole file; empty if unknown."""
 
     @property
     def strong_etag(self) -> str:
-        """Fit for If-Range (RFC 9110, 13.1.5)."""
+        """For If-Range (RFC 9110, 13.1.5)."""
         return "" if self.etag.startswith("W/") else self.etag
 
     @property
     def known(self) -> bool:
-        """Whether a later answer can be told to be of the same file."""
+        """Whether a later response can be recognized as the same file."""
         return bool(self.sha256 or self.etag or self.modified)
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeInfo:
-    """Of what model these bytes are a part, for whoever goes on with it on another day."""
+    """What to fetch to resume this download."""
 
     spec: str = ""
-    """What names it; empty: an address that may hold a secret."""
+    """Empty for an address that may contain a secret."""
     size_bytes: int | None = None
-    """Of all its files."""
+    """Of all files of the model."""
 
 
 class PartialFile:
-    """Owns the incomplete file. Opened by one process at a time."""
+    """Owns the incomplete file, locked for one process. Use as a context manager."""
 
-    def __init__(self, folder: Path, name: str, errand: ResumeInfo | None = None) -> None:
+    def __init__(self, folder: Path, name: str, resume: ResumeInfo | None = None) -> None:
         self.path = folder / f"{name}.part"
         self._state = folder / f"{name}{STATE_SUFFIX}"
         self._name = name
-        self._errand = errand or ResumeInfo()
+        self._resume = resume or ResumeInfo()
         self._file: FileIO | None = None
         self._hash = hashlib.sha256()
         self.length = 0
-        """Bytes that are here and hashed."""
-        self.origin = FileIdentity()
+        """Bytes on disk and hashed."""
+        self.identity = FileIdentity()
 
     def __enter__(self) -> Self:
-        """Raises FetchError while another process has it, StorageError where nothing can be written."""
+        """Raises FetchError if another process has it, StorageError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._open()
         except OSError as error:
             raise self._storage_error(error) from error
-        self.origin = self._read_origin()
+        self.identity = self._read_identity()
         return self
 
     def __exit__(
@@ -94,18 +93,18 @@ class PartialFile:
         self.close()
 
     def close(self) -> None:
-        """Of a file of which nothing has come, nothing is left."""
+        """Close the file; an empty one is removed."""
         if self._file is not None:
             if not os.fstat(self._file.fileno()).st_size:
                 self._unlink()
-            self._end()
+            self._close_file()
 
     @property
     def sha256(self) -> str:
         return self._hash.hexdigest()
 
-    async def take_up(self, tell: Callable[[int], None]) -> None:
-        """Hash what is here; `tell` how far. What is no beginning of a model is thrown away."""
+    async def rehash(self, report: Callable[[int], None]) -> None:
+        """Hash the bytes on disk, reporting their number; discard them unless they begin like GGUF."""
         file = self._opened()
         file.seek(0)
         self._hash, self.length = hashlib.sha256(), 0
@@ -115,16 +114,16 @@ class PartialFile:
                 return
             self._hash.update(block)
             self.length += len(block)
-            tell(self.length)
+            report(self.length)
             await asyncio.sleep(0)
 
     def write(self, data: bytes) -> None:
-        """Put these bytes behind the others. Raises FetchError for what is no model, StorageError for a full disk."""
+        """Append bytes. Raises FetchError unless the file begins like GGUF, StorageError."""
         if self.length < len(_MAGIC):
             start = self._beginning() + data
             if start[: len(_MAGIC)] != _MAGIC[: len(start)]:
                 self.restart()
-                raise FetchError(f"What is at the address of {self._name} is no GGUF file.", "Nothing was kept.")
+                raise FetchError(f"The address of {self._name} has no GGUF file.", "Nothing was kept.")
         try:
             journal.write_all(self._opened(), data)
         except OSError as error:
@@ -133,7 +132,7 @@ class PartialFile:
         self.length += len(data)
 
     def restart(self) -> None:
-        """Throw away the bytes that are here."""
+        """Discard all bytes."""
         try:
             self._opened().truncate(0)
             self._opened().seek(0)
@@ -141,35 +140,35 @@ class PartialFile:
         except OSError as error:
             raise self._storage_error(error) from error
         self._hash, self.length = hashlib.sha256(), 0
-        self.origin = FileIdentity()
+        self.identity = FileIdentity()
 
-    def remember(self, origin: FileIdentity) -> None:
-        """Write down what these bytes are of, before any more of them come."""
-        if origin == self.origin:
+    def remember(self, identity: FileIdentity) -> None:
+        """Store the identity, before more bytes are written."""
+        if identity == self.identity:
             return
         new = self._state.with_name(self._state.name + ".new")
         try:
-            new.write_bytes(orjson.dumps({**asdict(origin), "errand": asdict(self._errand)}))
+            new.write_bytes(orjson.dumps({**asdict(identity), "errand": asdict(self._resume)}))
             new.replace(self._state)
         except OSError as error:
             raise self._storage_error(error) from error
-        self.origin = origin
+        self.identity = identity
 
     def check_room(self, size_bytes: int) -> None:
-        """Raises StorageError where the disk has no room for the rest of a file of this size."""
+        """Raises StorageError if the disk has no space for the rest of a file of this size."""
         check_room(self.path.parent, size_bytes - self.length, self._name)
 
-    def settle(self) -> None:
-        """Everything is on the disk. Raises StorageError."""
+    def sync(self) -> None:
+        """Flush to disk. Raises StorageError."""
         try:
             os.fsync(self._opened().fileno())
         except OSError as error:
             raise self._storage_error(error) from error
 
-    def place(self, target: Path) -> None:
-        """The file is complete: give it its name, in one step. Raises StorageError, also where there is one already."""
+    def rename(self, target: Path) -> None:
+        """Give the complete file its name, atomically. Raises StorageError, also if the name is taken."""
         if os.name == "nt":
-            self._end()  # an open file cannot be renamed there
+            self._close_file()  # an open file cannot be renamed there
         try:
             try:
                 target.hardlink_to(self.path)
@@ -177,41 +176,41 @@ class PartialFile:
                 raise
             except OSError:  # file systems without hard links
                 if target.exists():
-                    raise FileExistsError(errno.EEXIST, "there is a file of this name", str(target)) from None
+                    raise FileExistsError(errno.EEXIST, "a file with this name exists", str(target)) from None
                 self.path.rename(target)
             self.path.unlink(missing_ok=True)
             self._state.unlink(missing_ok=True)
         except FileExistsError:
-            raise StorageError(f"{target} is there already, and is another file.", "Move it away first.") from None
+            raise StorageError(f"{target} exists already and is another file.", "Move it away first.") from None
         except OSError as error:
             raise self._storage_error(error) from error
-        self._end()
+        self._close_file()
 
     def discard(self) -> None:
-        """Leave nothing of it."""
+        """Remove the file and its state."""
         self._unlink()
-        self._end()
+        self._close_file()
 
     def _unlink(self) -> None:
         with contextlib.suppress(OSError):
             self._state.unlink(missing_ok=True)
             if os.name == "nt":
-                self._end()  # an open file cannot be removed there
+                self._close_file()  # an open file cannot be removed there
             self.path.unlink(missing_ok=True)
 
-    def _end(self) -> None:
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _open(self) -> FileIO:
         while True:
-            # Unbuffered: what a full disk refuses must not lie in a buffer and be written after all, later.
+            # Unbuffered, so that a write refused by a full disk is not repeated on close.
             file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644), "r+b")
             if not journal.try_lock(file):
                 file.close()
-                raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it there.")
-            # Between opening and locking another process may have completed and renamed it.
+                raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it.")
+            # Another process may have renamed it between opening and locking.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                     return file
@@ -226,37 +225,38 @@ class PartialFile:
         file.seek(0)
         return file.read(self.length) or b""
 
-    def _read_origin(self) -> FileIdentity:
-        """Empty where nothing sensible is written down."""
+    def _read_identity(self) -> FileIdentity:
+        """Empty if the state file is missing or invalid."""
         try:
             kept = orjson.loads(self._state.read_bytes())
             kept.pop("errand", None)
-            origin = FileIdentity(**kept)
+            identity = FileIdentity(**kept)
         except (OSError, ValueError, TypeError, AttributeError):
             return FileIdentity()
-        texts = (origin.source, origin.etag, origin.modified, origin.sha256)
-        sound = all(isinstance(text, str) for text in texts) and isinstance(origin.size_bytes, int | None)
-        return origin if sound else FileIdentity()
+        texts = (identity.source, identity.etag, identity.modified, identity.sha256)
+        sound = all(isinstance(text, str) for text in texts) and isinstance(identity.size_bytes, int | None)
+        return identity if sound else FileIdentity()
 
     def _storage_error(self, error: OSError) -> StorageError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return StorageError(
-                f"The disk is full: {self.path.parent}.", "Make room and ask again: it goes on from where it stopped."
+                f"The disk is full: {self.path.parent}.",
+                "Free some space and try again: the download resumes where it stopped.",
             )
         return StorageError(f"{self.path}: {error.strerror or error}.", "`gistread paths` shows every folder in use.")
 
 
 def check_room(folder: Path, needed_bytes: int, name: str) -> None:
-    """Raises StorageError where the disk of this folder, which need not exist yet, has less room than that."""
-    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    """Raises StorageError if the disk of this folder, which need not exist, has less free space."""
+    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
     try:
-        free_bytes = shutil.disk_usage(there).free
+        free_bytes = shutil.disk_usage(existing).free
     except OSError:
         return
     if needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
-            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {there}.",
-            "Make room, or choose a smaller model. What was fetched before is kept.",
+            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {existing}.",
+            "Free some space, or choose a smaller model. What was fetched before is kept.",
         )
 
 

@@ -1,6 +1,4 @@
-"""From what a person named to files in the folder of models: what is to be fetched is a plan, that can be shown and
-agreed to before anything comes.
-"""
+"""Plans what to fetch for a name or address, and carries out a confirmed plan."""
 
 import asyncio
 import contextlib
@@ -16,10 +14,10 @@ from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
 from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
 from gistread.engine.fetching.http_errors import refused, unreachable
-from gistread.engine.fetching.hub import choose, read_repository
+from gistread.engine.fetching.hub import read_repository, select_model
 from gistread.engine.fetching.network import Network, ask, new_client
 from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
-from gistread.engine.fetching.progress import DownloadStep, Progress, Tell
+from gistread.engine.fetching.progress import DownloadStep, Progress, Report
 from gistread.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -30,19 +28,19 @@ _READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be fetched, as far as it is known before it is."""
+    """What will be fetched, to be shown and confirmed first."""
 
     spec: str
-    """As it was named; the same again goes on with it."""
+    """As typed; fetching it again resumes the download."""
     name: str
     files: tuple[RemoteFile, ...]
-    """All parts of one model, the first one first."""
+    """All files of one model, in order."""
     host: str
-    """Where from, for people."""
+    """Source, for people."""
     licence: str
-    """Empty: nobody says."""
+    """Empty if unknown."""
     page: str = ""
-    """Where it is described and its licence can be read."""
+    """Page with its description and licence."""
     entry: CatalogueEntry | None = None
 
     @property
@@ -51,33 +49,33 @@ class Plan:
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     @property
-    def kept_spec(self) -> str:
-        """What may be written down to go on with it another day; empty where the address may hold a secret."""
+    def stored_spec(self) -> str:
+        """The spec to store for resuming; empty if the address may contain a secret."""
         return self.spec if self.page or not re.search(r"[?@#]", self.spec) else ""
 
     @property
     def checksum_source(self) -> ChecksumSource:
-        """Who says the checksums; empty where one of them is not known."""
+        """Who published the checksums; empty if one is unknown."""
         return min((file.checksum_source for file in self.files), key=["", "hub", "catalogue"].index)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedModel:
-    """A model that is here now."""
+    """A fetched model."""
 
     path: Path
-    """Of its first file."""
+    """First file."""
     size_bytes: int
     sha256: tuple[str, ...]
     """Of each file."""
     checksum_source: ChecksumSource
-    """Who said the checksums that they were held against; empty: nobody did for all of them."""
+    """Who published the verified checksums; empty unless all were."""
     was_here: bool
-    """Whether all of it was here before."""
+    """Whether all files existed before."""
 
 
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:
-    """The plan for an entry that says all that is needed; None where the hub has to be asked."""
+    """Plan from a catalogue entry alone; None if the hub must be asked."""
     if not entry.size_bytes or "-of-" in entry.file:
         return None
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
@@ -88,9 +86,9 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
-    """What this names. Asks the hub, or the server, where the catalogue does not say everything.
+    """Plan what a name or address refers to, asking the hub or server if needed.
 
-    Raises UsageError for what names nothing, FetchError where there is no such thing or no way to it.
+    Raises UsageError for an unknown name, FetchError if it does not exist or cannot be reached.
     """
     entry = catalogue.find(spec)
     if entry is not None:
@@ -103,27 +101,27 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     else:
         if Path(spec).is_file():
             hint = f"`gistread models use {shlex.quote(spec)}` uses it."
-            raise UsageError(f"{spec} is a file, and here already.", hint)
-        near = " or ".join(catalogue.near(spec))
-        hint = f"Did you mean {near}?" if near else "`gistread models catalogue` shows every name."
-        raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or give hf:owner/repository, or an https address.")
+            raise UsageError(f"{spec} is a local file.", hint)
+        near = " or ".join(catalogue.similar(spec))
+        hint = f"Did you mean {near}?" if near else "`gistread models catalogue` lists all names."
+        raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository, or an https address.")
     async with new_client(network) as client:
         with unreachable(network):
             if isinstance(address, LinkAddress):
                 return await _plan_link(client, network, spec, address)
             repository = await read_repository(client, network, address)
-    files = choose(repository, address.file)
+    files = select_model(repository, address.file)
     if entry is not None and entry.sha256 and len(files) == 1:
         files = (replace(files[0], sha256=entry.sha256, checksum_source="catalogue"),)
     licence = (entry.licence if entry else "") or repository.licence
     return _plan(spec, files, network, licence, address.repository, entry)
 
 
-async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progress, int, int], None]) -> FetchedModel:
-    """Fetch every file of the plan that is not here, check them, and put them into the folder all together.
+async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Progress, int, int], None]) -> FetchedModel:
+    """Fetch and verify the missing files of a plan, then move all of them into the folder.
 
-    `tell(progress of the whole, number of the file, number of files)`. Raises FetchError, StorageError. What has come
-    is kept, whatever happens, but for what is wrong.
+    `report(overall progress, number of the file, number of files)`. Raises FetchError, StorageError; what was fetched
+    is kept for resuming.
     """
     size_bytes = plan.size_bytes
     sums: list[str] = []
@@ -132,28 +130,28 @@ async def get(plan: Plan, folder: Path, network: Network, tell: Callable[[Progre
     before = 0
     with contextlib.ExitStack() as open_parts:
         for number, file in enumerate(plan.files, 1):
-            told = _in_all(tell, before, size_bytes, number, len(plan.files))
+            file_report = _overall(report, before, size_bytes, number, len(plan.files))
             target = folder / file.name
             if target.exists():
-                sums.append(await _same(target, file, told))
+                sums.append(await _verify_existing(target, file, file_report))
                 checksum_sources.append(file.checksum_source)
                 before += target.stat().st_size
                 continue
-            part = open_parts.enter_context(PartialFile(folder, file.name, ResumeInfo(plan.kept_spec, size_bytes)))
-            done = await download(file, part, network, told)
+            part = open_parts.enter_context(PartialFile(folder, file.name, ResumeInfo(plan.stored_spec, size_bytes)))
+            done = await download(file, part, network, file_report)
             fetched.append(done)
             sums.append(done.sha256)
             checksum_sources.append(done.checksum_source)
             before += part.length
-        # The first file last: with it the model is there.
+        # The first file last: it makes the model appear.
         for done in reversed(fetched):
-            done.part.place(folder / done.file.name)
+            done.part.rename(folder / done.file.name)
     checksum_source = min(checksum_sources, key=["", "hub", "catalogue"].index)
     return FetchedModel(folder / plan.files[0].name, before, tuple(sums), checksum_source, was_here=not fetched)
 
 
 def present_bytes(plan: Plan, folder: Path) -> int:
-    """How much of it is here already, complete or not."""
+    """Bytes on disk already, complete files or not."""
     total = 0
     for file in plan.files:
         for path in (folder / file.name, folder / f"{file.name}.part"):
@@ -164,13 +162,13 @@ def present_bytes(plan: Plan, folder: Path) -> int:
 
 
 def check_disk(plan: Plan, folder: Path) -> None:
-    """Raises StorageError where there is no room for what is missing of it."""
+    """Raises StorageError if there is no disk space for the missing files."""
     if plan.size_bytes is not None:
         check_room(folder, plan.size_bytes - present_bytes(plan, folder), plan.name)
 
 
 def discard(plan: Plan, folder: Path) -> None:
-    """Throw away what has come of it so far. Raises FetchError while another process fetches it."""
+    """Remove partial files. Raises FetchError while another process fetches them."""
     for file in plan.files:
         if (folder / f"{file.name}.part").exists():
             with PartialFile(folder, file.name) as part:
@@ -196,7 +194,7 @@ def _stem(files: Sequence[RemoteFile]) -> str:
 
 
 async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, address: LinkAddress) -> Plan:
-    """What the server says of the file. Not every one answers to HEAD: then nothing is known yet."""
+    """Plan a file at an address; its size is unknown if the server does not support HEAD."""
     size: int | None = None
     async with ask(client, network, address.url, {}, "HEAD") as answer:
         status, host = answer.response.status_code, answer.response.url.host
@@ -209,29 +207,31 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
     return Plan(spec, _stem([file]), (file,), host, "")
 
 
-def _in_all(tell: Callable[[Progress, int, int], None], before: int, size: int | None, number: int, count: int) -> Tell:
-    """Progress of one file as that of the whole."""
+def _overall(
+    report: Callable[[Progress, int, int], None], before: int, size: int | None, number: int, count: int
+) -> Report:
+    """Turn the progress of one file into overall progress."""
 
-    def told(progress: Progress) -> None:
+    def report_file(progress: Progress) -> None:
         total = size if count > 1 else progress.total_bytes or size
-        tell(replace(progress, done_bytes=before + progress.done_bytes, total_bytes=total), number, count)
+        report(replace(progress, done_bytes=before + progress.done_bytes, total_bytes=total), number, count)
 
-    return told
+    return report_file
 
 
-async def _same(path: Path, file: RemoteFile, tell: Tell) -> str:
-    """The checksum of a file that is here, if it is the wanted one. Raises StorageError where it is another."""
+async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> str:
+    """The checksum of an existing file. Raises StorageError if it is another file."""
     digest, done = hashlib.sha256(), 0
     try:
-        with path.open("rb") as here:
-            while block := here.read(_READ_BYTES):
+        with path.open("rb") as existing:
+            while block := existing.read(_READ_BYTES):
                 digest.update(block)
                 done += len(block)
-                tell(Progress(DownloadStep.CHECKING, done, file.size_bytes))
+                report(Progress(DownloadStep.CHECKING, done, file.size_bytes))
                 await asyncio.sleep(0)
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}.", "Move it away, and ask again.") from error
+        raise StorageError(f"{path}: {error.strerror or error}.", "Move it away and try again.") from error
     found = digest.hexdigest()
     if (file.sha256 and file.sha256 != found) or (not file.sha256 and file.size_bytes != done):
-        raise StorageError(f"{path} is there already, and is another file.", "Move it away, and ask again.")
+        raise StorageError(f"{path} exists already and is another file.", "Move it away and try again.")
     return found

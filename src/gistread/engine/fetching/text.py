@@ -1,4 +1,4 @@
-"""What can be fetched and what comes of it, in words for people: the command line and the screen say the same."""
+"""Describes catalogue entries, plans and progress in words, for the command line and the screen."""
 
 from pathlib import Path
 
@@ -17,19 +17,19 @@ _CHECKSUM_SOURCES = {
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    """What an entry of the catalogue is, the most telling first."""
-    told = [format_size(entry.size_bytes) if entry.size_bytes else "size not known"]
-    told.append("embedding model" if entry.kind == "embedding" else "")
-    told.append(entry.quantization)
+    """Facts about a catalogue entry, most important first."""
+    facts = [format_size(entry.size_bytes) if entry.size_bytes else "size unknown"]
+    facts.append("embedding model" if entry.kind == "embedding" else "")
+    facts.append(entry.quantization)
     if entry.parameters:
         active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
-        told.append(f"{format_count(entry.parameters)} parameters{active}")
-    told.append(entry.licence or "licence not stated")
-    return [fact for fact in told if fact]
+        facts.append(f"{format_count(entry.parameters)} parameters{active}")
+    facts.append(entry.licence or "licence not stated")
+    return [fact for fact in facts if fact]
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
-    """Whether it fits this machine now; empty where that cannot be told."""
+    """Whether it fits this machine now; empty if unknown."""
     room = estimate_fit(entry, machine)
     if room is None:
         return ""
@@ -42,8 +42,8 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
-    """What one agrees to."""
-    size = format_size(plan.size_bytes) if plan.size_bytes is not None else "not known"
+    """What the person confirms."""
+    size = format_size(plan.size_bytes) if plan.size_bytes is not None else "unknown"
     begun = present_bytes(plan, folder)
     checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (
         "what the hub will say it is" if plan.page else "nobody says it"
@@ -65,7 +65,7 @@ def progress_text(progress: Progress, number: int, count: int) -> str:
     if count > 1:
         parts.append(f"file {number} of {count}")
     if progress.step is DownloadStep.CHECKING:
-        parts.append("checking what is here")
+        parts.append("verifying existing files")
     elif progress.step is DownloadStep.WAITING:
         parts.append(progress.notice)
     else:
