@@ -32,7 +32,7 @@ async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_p
         assert re.search(r"making facts: \d+ of \d+ · .*left", text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: re.search(r"paused: facts: \d+ of \d+ · r to go on", text_of(app)))
-        assert "r go on" in text_of(app)
+        assert "r resume" in text_of(app)
         engine.gate.set()
         await pilot.press("r")
         await until(pilot, lambda: "memory complete" in text_of(app))
