@@ -86,43 +86,35 @@ class Actor:
     async def _run(self) -> None:
         while True:
             message = await self._inbox.get()
+            done = message.done if isinstance(message, _Command) else None
             try:
                 await self._step(message)
             except Exception as error:
-                self._crashed(error)
+                if done is None:
+                    self._crashed(error)
+                elif not done.done():
+                    done.set_exception(error)
+            if done is not None and not done.done():
+                done.set_result(None)
 
     async def _step(self, message: _Command | _Ended) -> None:
-        error: Exception | None = None
-        match message:
-            case _Command(run=run):
-                try:
+        try:
+            match message:
+                case _Command(run=run):
                     if (waiting := run()) is not None:
                         await waiting
-                except Exception as raised:
-                    error = raised
-            case _Ended(job=job, task=task) if self._tasks.get(job) is task:
-                del self._tasks[job]
-                failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
-                self._ended(job, failure if isinstance(failure, Exception) else None)
-        wanted = self._decide()
-        await self.stop(*(self._tasks.keys() - wanted))
-        for job in Job:
-            if job in wanted and job not in self._tasks:
-                self._start(job)
-        if isinstance(message, _Command):
-            _finish(message.done, error)
+                case _Ended(job=job, task=task) if self._tasks.get(job) is task:
+                    del self._tasks[job]
+                    failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
+                    self._ended(job, failure if isinstance(failure, Exception) else None)
+        finally:
+            wanted = self._decide()
+            await self.stop(*(self._tasks.keys() - wanted))
+            for job in Job:
+                if job in wanted and job not in self._tasks:
+                    self._start(job)
 
     def _start(self, job: Job) -> None:
         task = asyncio.create_task(self._jobs[job](), name=job)
         self._tasks[job] = task
         task.add_done_callback(lambda task: self._inbox.put_nowait(_Ended(job, task)))
-
-
-def _finish(done: asyncio.Future[None] | None, error: Exception | None) -> None:
-    if done is None and error is not None:
-        raise error
-    if done is not None and not done.done():
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)

@@ -300,7 +300,8 @@ class Core:
         self.tell(told.ActivityChanged())
 
     def _crashed(self, error: Exception) -> None:
-        log.error("Internal error", exc_info=error)
+        if not self.listeners:
+            log.error("Internal error", exc_info=error)
         self.tell(told.Crashed(error))
 
     def _end_question(self, error: GistreadError | None) -> None:

@@ -25,8 +25,11 @@ class SyncSession:
 
     def __enter__(self) -> Self:
         """Raises EngineError where there is no such model."""
-        self._runner.__enter__()
-        self._run(self._session.__aenter__())
+        try:
+            self._run(self._session.__aenter__())
+        except BaseException:
+            self._runner.close()
+            raise
         return self
 
     def __exit__(
