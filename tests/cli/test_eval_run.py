@@ -154,7 +154,7 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
         (("eval", "fairytaleqa", "--depths", "0,200"), "not a list of percentages"),
         (("eval", "fairytaleqa", "tales.jsonl"), "as --data FILE"),
         (("eval", "report"), "needs the folder of a run"),
-        (("eval", "report", "nowhere"), "holds no run"),
+        (("eval", "report", "nowhere"), "has no run"),
     ],
 )
 def test_what_cannot_be_is_said_in_two_lines(run: Run, words: tuple[str, ...], said: str) -> None:

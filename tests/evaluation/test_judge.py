@@ -7,7 +7,8 @@ import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Priority
-from gistread.evaluation.judge import Rating, rate
+from gistread.evaluation.judge import rate
+from gistread.evaluation.model import Rating
 from tests.fake_engine import FakeEngine
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -25,11 +26,11 @@ STRICT, PERMISSIVE = ("yes", "no"), ("yes", "partly", "no")
 )
 async def test_either_rater_can_find_agreement(said: list[str], rating: Rating) -> None:
     engine = FakeEngine(chooses=list(said))
-    verdict = await rate("Who?", "Ann", ["Ann Lee"], engine)
-    assert verdict.rating is rating
+    found, usage = await rate("Who?", "Ann", ["Ann Lee"], engine)
+    assert found is rating
     assert [call.options for call in engine.calls] == [STRICT, PERMISSIVE][: len(said)]
     assert all(call.priority is Priority.BACKGROUND for call in engine.calls)
-    assert verdict.usage.generated == len(said)
+    assert usage.generated == len(said)
 
 
 async def test_the_reference_that_is_rated_highest_counts() -> None:
@@ -37,23 +38,23 @@ async def test_the_reference_that_is_rated_highest_counts() -> None:
         return "partly" if "should say: second" in prompt and "partly" in options else "no"
 
     engine = FakeEngine(chooses=chooses)
-    assert (await rate("Who?", "Ann", ["first", "second", "third"], engine)).rating is Rating.PARTIAL
+    assert (await rate("Who?", "Ann", ["first", "second", "third"], engine))[0] is Rating.PARTIAL
     assert len(engine.calls) == 6
     engine = FakeEngine(chooses=["no", "partly", "yes"])
-    assert (await rate("Who?", "Ann", ["first", "second", "third"], engine)).rating is Rating.EXACT
+    assert (await rate("Who?", "Ann", ["first", "second", "third"], engine))[0] is Rating.EXACT
     assert len(engine.calls) == 3, "nothing is rated higher, so the third is not asked about"
 
 
 async def test_an_empty_answer_agrees_with_nothing_and_costs_nothing() -> None:
     engine = FakeEngine(chooses=["yes"])
-    assert (await rate("Who?", " \n", ["Ann"], engine)).rating is Rating.NONE
+    assert (await rate("Who?", " \n", ["Ann"], engine))[0] is Rating.NONE
     assert not engine.calls
 
 
 async def test_the_second_rater_is_asked_over_what_was_evaluated() -> None:
     engine = FakeEngine(chooses=["no", "no"])
-    verdict = await rate("Who?", "a {answer} with braces", ["{reference}"], engine)
-    assert verdict.usage.reused > 10
+    _, usage = await rate("Who?", "a {answer} with braces", ["{reference}"], engine)
+    assert usage.reused > 10
     assert "a {answer} with braces" in engine.calls[0].text
 
 
@@ -61,7 +62,7 @@ async def test_a_real_model_can_only_choose_what_is_offered(tmp_path: Path) -> N
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
     try:
         await engine.start()
-        ratings = {(await rate(f"Who {n}?", f"answer {n}", ["one", "two"], engine)).rating for n in range(5)}
+        ratings = {(await rate(f"Who {n}?", f"answer {n}", ["one", "two"], engine))[0] for n in range(5)}
     finally:
         await engine.close()
     assert ratings <= set(Rating)

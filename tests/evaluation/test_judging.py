@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import EngineError
-from gistread.evaluation.judging import rate_all, with_ratings
+from gistread.evaluation.judge import rate_all, with_ratings
 from tests.evaluation.runs import make_asked, unended
 from tests.fake_engine import FakeEngine
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gistread.engine.protocol import Usage
-from gistread.evaluation.judge import Rating
 from gistread.evaluation.metrics import COSTS, METRICS, Case, scores
+from gistread.evaluation.model import Rating
 from gistread.evaluation.tasks.registry import TASKS
 from tests.evaluation.cases import of, outcome, question
 

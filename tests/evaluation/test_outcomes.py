@@ -64,7 +64,7 @@ def test_another_line_is_named_and_nothing_is_removed(path: Path, line: str) -> 
     write(path, FIRST)
     path.write_text(path.read_text() + line + "\n")
     before = path.read_bytes()
-    with pytest.raises(StorageError, match="line 2: this is no outcome"):
+    with pytest.raises(StorageError, match="line 2: invalid outcome"):
         OutcomeFile(path)
     assert path.read_bytes() == before
 

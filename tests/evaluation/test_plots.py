@@ -1,15 +1,12 @@
-"""Plots show the points that they are given, as text and as pictures."""
+"""Plots show the points that they are given."""
 
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
 from gistread.evaluation.bootstrap import Estimate
-from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
-from gistread.evaluation.points import HeatMap, Point, heat_maps, points
+from gistread.evaluation.plots import HeatMap, Point, draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, points
 from gistread.evaluation.table import tabulate
-from gistread.evaluation.text_plots import heat_map, scatter
 from tests.evaluation.runs import make_asked
 
 POINTS = [
@@ -43,28 +40,8 @@ def test_a_cell_is_the_mean_of_its_questions() -> None:
     assert heat_maps({"dos": asked[3:]}, "accuracy") == []
 
 
-@pytest.mark.parametrize("columns", [30, 80, 200])
-def test_the_scatter_has_a_letter_for_each_reader(columns: int) -> None:
-    lines = scatter(POINTS, "f1", columns).splitlines()
-    plot = [line for line in lines if "│" in line or "┤" in line]
-    assert sorted("".join(plot).translate({ord(c): None for c in "│┤ 0123456789"})) == ["a", "b", "c", "d"]
-    assert plot[0].endswith("ba")  # Two readers at one place stand side by side, at the right and the top.
-    assert "a bm25: 40.0 at 2k" in "\n".join(lines)
-    assert max(map(len, plot)) <= columns
-
-
-@pytest.mark.parametrize("few", [[], POINTS[3:]])
-def test_a_scatter_of_nothing_is_empty_and_no_error(few: list[Point]) -> None:
-    assert "0" in scatter(few, "f1", 80)
-
-
-def test_the_heat_map_has_its_numbers_and_shades() -> None:
-    assert heat_map(MAP).splitlines() == [
-        "dos: depth of the needle (down), tokens of the text (across)",
-        "        1k   128k",
-        "   0% █100█ ▒50 ▒",
-        " 100%   0     ·",
-    ]
+def test_a_heat_map_as_a_table_has_all_its_numbers() -> None:
+    assert heat_map_cells(MAP) == [["dos: depth", "1k", "128k"], ["0%", "100", "50"], ["100%", "0", "–"]]
 
 
 def test_pictures_are_there_and_not_blank(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ async def test_a_defect_of_a_reader_is_an_outcome_that_names_it(tmp_path: Path) 
 
     await follow(make_plan(DOCUMENTS[:1], ("closed-book",)), Broken(), tmp_path)
     assert {one.outcome.error for one in read_outcomes(tmp_path / "outcomes.jsonl").values()} == {
-        "A defect of the reader: ZeroDivisionError: by zero"
+        "Internal error of the reader: ZeroDivisionError: by zero"
     }
 
 
@@ -203,5 +203,5 @@ async def test_a_memory_that_outgrows_its_room_is_made_coarser_before_anyone_is_
     plan = Plan(make_task(*documents), documents, ("gists",), options, RunConfig(size=SIZE))
     events = await follow(plan, FakeEngine(), tmp_path)
     prepared = [event for event in events if isinstance(event, ArtifactBuilt)]
-    assert {event.need for event in prepared} == ({"coarser gists"} if made else set())
+    assert {event.artifact for event in prepared} == ({"coarser gists"} if made else set())
     assert not made or isinstance(events[events.index(prepared[-1]) + 1], QuestionStarted)

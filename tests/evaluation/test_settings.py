@@ -41,7 +41,7 @@ def test_others_are_refused_and_named(tmp_path: Path, change: dict[str, object],
 
 
 def test_a_folder_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(UsageError, match="has no run"):
         read_settings(tmp_path)
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.evaluation.rendering import markdown, text
-from gistread.evaluation.table import Table, differences, figures, tabulate, to_json
+from gistread.evaluation.table import Table, differences, figures, markdown, tabulate, text, to_json
 from tests.evaluation.runs import make_asked
 
 # Differences of f1 question by question: +20, +40, +60, all above zero; of page-recall +100, 0, -100.

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from gistread.cli.progress import ProgressLine, at_work, bar, counted, reading_line
 from gistread.engine.protocol import Engine
-from gistread.evaluation import texts
+from gistread.evaluation import memory_figures
 from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import OutcomeFile, by_reader
 from gistread.evaluation.remaining import seconds_left
@@ -67,13 +67,13 @@ class RunProgress:
                 self._pace = pace_of(memory, self._pace)
                 if memory.complete:
                     self._read.add(document.id)
-                    texts.keep(self._outcomes.path.parent, texts.figures_of(document, memory))
+                    memory_figures.save(self._outcomes.path.parent, memory_figures.figures_of(document, memory))
                 if notice:
                     self._line.say(f"Note: {notice}")
                 self._measured()
                 self._now = lambda: f"{document.id} · {reading_line(memory, self._engine.state, self._left_s)}"
-            case ArtifactBuilt(reader=reader, need=need, done=done, total=total):
-                self._now = lambda: f"{self._bar()} · {reader}: {need}, {done} of {total}"
+            case ArtifactBuilt(reader=reader, artifact=artifact, done=done, total=total):
+                self._now = lambda: f"{self._bar()} · {reader}: {artifact}, {done} of {total}"
             case QuestionStarted(document=document, reader=reader, question=question):
                 if document.id not in self._told:
                     self._told.add(document.id)

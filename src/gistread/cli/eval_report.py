@@ -14,17 +14,14 @@ from textwrap import fill
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import counted
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
-from gistread.evaluation import texts
-from gistread.evaluation.judging import with_ratings
+from gistread.evaluation import memory_figures
+from gistread.evaluation.judge import with_ratings
 from gistread.evaluation.metrics import METRICS
 from gistread.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader, read_outcomes
-from gistread.evaluation.pictures import draw_heat_maps, draw_scatter
-from gistread.evaluation.points import heat_maps, points, shown_metric
-from gistread.evaluation.rendering import markdown, text
+from gistread.evaluation.plots import draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, points, shown_metric
 from gistread.evaluation.settings import RunSettings, read_settings
-from gistread.evaluation.table import FEWEST, Table, differences, figures, tabulate, to_json
+from gistread.evaluation.table import FEWEST, Table, differences, figures, markdown, tabulate, text, to_json
 from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.text_plots import heat_map, scatter
 from gistread.readers.registry import METHODS
 
 _TABLE = "table.md"
@@ -64,7 +61,7 @@ def opened(folder: Path) -> Reported:
     if not asked:
         raise UsageError(f"{folder}: nothing has been answered yet.", f"`gistread eval {settings.task} --out {folder}`")
     rated, judge = with_ratings(folder, asked)
-    return Reported(folder, settings, tuple(rated), judge, texts.told(texts.read(folder)))
+    return Reported(folder, settings, tuple(rated), judge, memory_figures.summary(memory_figures.read(folder)))
 
 
 def show(runs: Sequence[Reported], baseline: str, *, as_json: bool) -> None:
@@ -79,10 +76,8 @@ def show(runs: Sequence[Reported], baseline: str, *, as_json: bool) -> None:
     else:
         columns = shutil.get_terminal_size().columns
         write(_screen(runs, table, columns))
-        if drawn := points(table, first):
-            write("\n" + scatter(drawn, first, columns))
         for one in maps:
-            write("\n" + heat_map(one))
+            write("\n" + text(heat_map_cells(one), columns))
     folder = runs[0].folder
     title = f"{runs[0].settings.task}, {runs[0].settings.model}"
     name = _TABLE if len(runs) == 1 else f"table-{'-'.join(_names(runs))}.md"

@@ -22,7 +22,7 @@ from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
 from gistread.evaluation import overlap
-from gistread.evaluation.judging import rate_all
+from gistread.evaluation.judge import rate_all
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, read_outcomes
 from gistread.evaluation.running import Plan, RunConfig
 from gistread.evaluation.sampling import sample

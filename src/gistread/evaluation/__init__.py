@@ -1,1 +1,1 @@
-"""Readers measured on questions whose answers are known: tasks, runs, figures, tables (design, section 3)."""
+"""Measures readers on questions with known answers: tasks, runs, metrics, tables (design, section 3)."""

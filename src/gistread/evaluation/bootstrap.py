@@ -1,7 +1,7 @@
 """Means with confidence intervals, and differences between two readers over the same questions.
 
-Questions about one document are not independent, so that documents are drawn, not questions: the percentile bootstrap
-over clusters (Efron and Tibshirani, 1993, chapters 13 and 8). Knows neither metrics nor readers.
+Questions about one document are not independent, so documents are resampled: the percentile bootstrap over clusters
+(Efron and Tibshirani, 1993, chapters 13 and 8).
 """
 
 import math
@@ -15,31 +15,31 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over questions, and the interval in which it would lie for other documents of this kind."""
+    """A mean over questions, and its confidence interval for other documents of this kind."""
 
     mean: float
     low: float | None
-    """None, like `high`: there is one question alone, which says nothing of others."""
+    """None, like `high`, for a single question."""
     high: float | None
     questions: int
     documents: int
 
     @property
     def excludes_zero(self) -> bool:
-        """Of a difference: whether the two are apart beyond the interval."""
+        """Whether the interval lies on one side of zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95) -> Estimate | None:
-    """The mean of the values and its interval at `level`; None where there are no values.
+    """The mean of the values and its interval at `level`; None without values.
 
-    Documents are drawn with replacement, all values of a document together. Of one document alone, its questions
-    are drawn: then the interval is about other questions to the same document.
+    Documents are drawn with replacement, with all their values. For a single document its questions are drawn, so the
+    interval is about other questions to it.
     """
     if not values:
         return None
     of_document: dict[str, list[float]] = defaultdict(list)
-    for (document, _), value in sorted(values.items()):  # a run that was resumed has them in another order
+    for (document, _), value in sorted(values.items()):  # independent of the order in which a run was resumed
         of_document[document].append(value)
     clusters = list(of_document.values())
     documents = len(clusters)
@@ -55,13 +55,13 @@ def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, l
 def difference(
     one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95
 ) -> Estimate | None:
-    """The mean of `one` − `other` over the questions that both have, and its interval; as `estimate`."""
+    """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
     shared = {key: value - other[key] for key, value in one.items() if key in other}
     return estimate(shared, seed=seed, draws=draws, level=level)
 
 
 def _interval(clusters: list[list[float]], seed: int, draws: int, level: float) -> tuple[float, float]:
-    import numpy as np  # slow to import, and most commands need no statistics
+    import numpy as np  # slow to import
 
     sums = np.array([sum(cluster) for cluster in clusters])
     counts = np.array([len(cluster) for cluster in clusters])

@@ -1,62 +1,121 @@
-"""A judge model compares an answer with the reference answers: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6 and 7).
+"""A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6 and 7).
 
-A strict rater says whether they agree, a permissive one whether they agree, in part, or not. If either finds that they
-agree, they do; else, if the permissive one finds that they do in part, that is the rating. Of several references the
-one that is rated highest counts. LR-1 is the share of answers that agree, LR-2 of those that agree wholly or in part.
-The judge chooses among words that are offered, so that nothing it says must be parsed.
+A strict rater says whether they agree, a permissive one whether they agree, partly agree, or not; either may decide for
+full agreement. Of several references the best rating counts. LR-1 is the share of answers that agree, LR-2 of those
+that agree at least partly. The judge chooses among words, so nothing is parsed.
+
+Ratings of a run lie in one file for each judge, named by its weights and prompts, so a run can be judged later, by
+several models, and with interruptions.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import IntEnum
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
-
-
-class Rating(IntEnum):
-    """How far an answer agrees with a reference."""
-
-    NONE = 0
-    PARTIAL = 1
-    EXACT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    rating: Rating
-    usage: Usage
-
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Usage
+from gistread.errors import PromptTooLongError
+from gistread.evaluation.metrics import Case, scores
+from gistread.evaluation.model import Rating
+from gistread.evaluation.outcomes import AnsweredQuestion, Key
+from gistread.journal import Journal, read_records
 
 _STRICT = {"yes": Rating.EXACT, "no": Rating.NONE}
 _PERMISSIVE = {"yes": Rating.EXACT, "partly": Rating.PARTIAL, "no": Rating.NONE}
+_SUFFIX = ".ratings"
+_METRICS = ("lr-1", "lr-2")
 
 
-def version() -> str:
-    """Of the prompts of the judge: ratings made with others do not compare."""
-    return prompts.version("judge_strict", "judge_permissive")
+async def rate(question: str, answer: str, references: Iterable[str], engine: Engine) -> tuple[Rating, Usage]:
+    """The rating by `engine` as the judge, and its cost. An empty answer is not shown to it.
 
-
-async def rate(question: str, answer: str, references: Iterable[str], engine: Engine) -> Verdict:
-    """What `engine` as the judge makes of an answer. An empty answer is not shown to it.
-
-    Raises EngineError when the engine fails, PromptTooLongError when an answer and a reference do not fit its window.
+    Raises EngineError when the engine fails, PromptTooLongError when answer and reference do not fit its window.
     """
     usage = NO_USAGE
     best = Rating.NONE
     if not answer.strip():
-        return Verdict(best, usage)
+        return best, usage
     for reference in references:
-        # What the permissive rater says makes no difference once the strict one has said yes.
+        # The permissive rater cannot change a strict yes.
         for name, options in (("judge_strict", _STRICT), ("judge_permissive", _PERMISSIVE)):
-            prompt = _prompt(name, question, answer, reference)
-            choice = await engine.choose(prompt, tuple(options), Priority.BACKGROUND)
+            text = prompts.load(name).fill(question=question, answer=answer.strip(), reference=reference)
+            choice = await engine.choose((Message("user", text),), tuple(options), Priority.BACKGROUND)
             usage += choice.usage
             best = max(best, tuple(options.values())[choice.index])
             if best is Rating.EXACT:
-                return Verdict(best, usage)
-    return Verdict(best, usage)
+                return best, usage
+    return best, usage
 
 
-def _prompt(name: str, question: str, answer: str, reference: str) -> Prompt:
-    return (Message("user", prompts.load(name).fill(question=question, answer=answer.strip(), reference=reference)),)
+async def rate_all(
+    folder: Path, asked: Iterable[AnsweredQuestion], engine: Engine
+) -> AsyncGenerator[tuple[int, int], None]:
+    """Rate the answers that this judge has not rated yet; yields done and total.
+
+    An answer that does not fit the judge's window is rated NONE. Raises EngineError, StorageError.
+    """
+    known = _known(_path(folder, engine))
+    answers = [one for one in asked if one.question.references]
+    yield len(known), len(answers)
+    with Journal(_path(folder, engine), independent=True) as file:
+        for one in answers:
+            if known.get(one.key, (None, ""))[1] == one.outcome.answer and one.key in known:
+                continue
+            rating = Rating.NONE
+            with contextlib.suppress(PromptTooLongError):
+                rating, _ = await rate(one.question.text, one.outcome.answer, one.question.references, engine)
+            document, question, reader = one.key
+            record = {
+                "document": document,
+                "question": question,
+                "reader": reader,
+                "answer": one.outcome.answer,
+                "rating": rating.name.lower(),
+                "judge": engine.info.name,
+            }
+            await asyncio.to_thread(file.append, record)
+            known[one.key] = rating, one.outcome.answer
+            yield len(known), len(answers)
+
+
+def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[AnsweredQuestion], str]:
+    """The outcomes with LR-1 and LR-2 by the latest judge, and its name; empty if there was none."""
+    files = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
+    if not files:
+        return list(asked), ""
+    known = _known(files[-1])
+    records, _ = read_records(files[-1], independent=True)
+    return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
+
+
+def _rated(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
+    rating, answer = known.get(asked.key, (None, ""))
+    if rating is None or answer != asked.outcome.answer:
+        return asked
+    judged = scores(Case(asked.question, asked.outcome, rating=rating), _METRICS)
+    return replace(asked, outcome=replace(asked.outcome, scores=(*asked.outcome.scores, *judged)))
+
+
+def _path(folder: Path, engine: Engine) -> Path:
+    version = prompts.version("judge_strict", "judge_permissive")
+    key = hashlib.sha256(f"{engine.info.fingerprint}\0{version}".encode()).hexdigest()[:12]
+    return folder / f"{key}{_SUFFIX}"
+
+
+def _known(path: Path) -> dict[Key, tuple[Rating, str]]:
+    """Ratings with the answers they are for."""
+    known = {}
+    for record in read_records(path, independent=True)[0]:
+        match record:
+            case {
+                "document": str(document),
+                "question": str(question),
+                "reader": str(reader),
+                "answer": str(answer),
+                "rating": str(rating),
+            } if rating.upper() in Rating.__members__:
+                known[document, question, reader] = Rating[rating.upper()], answer
+    return known

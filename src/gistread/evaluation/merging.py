@@ -1,7 +1,4 @@
-"""The events of work that goes on in several tasks, as one stream.
-
-Whoever tells of an event goes on once it has been taken, so that one task alone runs in step with its consumer.
-"""
+"""Merges the events of concurrent tasks into one stream. A task that emits an event waits until it is consumed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -13,7 +10,7 @@ Tell = Callable[[Event], Awaitable[None]]
 
 
 async def merged(work: Callable[[Tell[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
-    """What the work tells of. Raises what it raises, of a group the first; ending the stream cancels it."""
+    """The events that `work` emits. Raises its first error; closing the stream cancels it."""
     told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
     async def tell(event: Event) -> None:

@@ -1,8 +1,7 @@
-"""Every metric as data: its name, what it says, whether more is better, its unit, and the function that tells it.
+"""The metrics: name, summary, unit, whether more is better, and the function that computes each for one question.
 
-A metric looks at one question and at what one reader made of it; means over many are the business of `bootstrap.py`.
-One that does not apply to a question says None, and the question does not count in its mean. A question that did not
-end counts as answered wrongly wherever answers are judged: leaving it out would reward failure.
+A metric that does not apply to a question returns None and leaves it out of its mean (`bootstrap.py`). A failed
+question counts as answered wrongly: leaving it out would reward failure.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -10,22 +9,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gistread.evaluation import overlap, places
-from gistread.evaluation.judge import Rating
-from gistread.evaluation.model import Outcome, Question
+from gistread.evaluation.model import Outcome, Question, Rating
 
 _ALL = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and what one reader made of it."""
+    """A question, and its outcome with one reader."""
 
     question: Question
     outcome: Outcome
     pages: tuple[places.Place, ...] = ()
-    """Bounds of the pages of the memory, the first page first. Empty for a reader that opens none."""
+    """Bounds of the memory's pages in order; empty for readers without a memory."""
     rating: Rating | None = None
-    """What the judge says of the answer; None without a judge."""
+    """The judge's rating of the answer, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +34,14 @@ class Metric:
     unit: str
     """`%`: from 0 to 100."""
     more_is_better: bool | None
-    """None: neither is."""
+    """None if neither is."""
     of: Callable[[Case], float | None]
 
 
 def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, float], ...]:
-    """The metrics of these names (None: all) that apply, in the order of `METRICS`, as `Outcome.scores` keeps them.
+    """The applicable metrics among these names (None: all), in the order of `METRICS`.
 
-    Raises GistreadError when ROUGE is among them and the package for it is not installed.
+    Raises GistreadError for ROUGE without its package.
     """
     wanted = METRICS if names is None else set(names)
     found = ((metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in wanted)
@@ -69,7 +67,7 @@ def _f1(case: Case) -> float | None:
 
 
 def _matched(case: Case, measure: Callable[[str, str], float]) -> float | None:
-    """As SQuAD 2.0 has it: an answer that there is none is an empty one, and right where there is none."""
+    """As in SQuAD 2.0: "not found" is an empty answer, and right for an unanswerable question."""
     question, outcome = case.question, case.outcome
     said = outcome.answer if outcome.ended and outcome.found else ""
     if not question.answerable:
@@ -134,7 +132,6 @@ def _refused(case: Case) -> float | None:
 
 
 def _if_ended(of: Callable[[Outcome], float]) -> Callable[[Case], float | None]:
-    """What is known once there was a prompt for the answer."""
     return lambda case: of(case.outcome) if case.outcome.ended else None
 
 
@@ -144,47 +141,47 @@ def _share(true: bool) -> float:
 
 _METRICS = (
     Metric("accuracy", "the right one of the options was chosen", "%", True, _accuracy),
-    Metric("lr-1", "agrees with a reference, the judge finds (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
-    Metric("lr-2", "agrees with one at least in part (LLM rating 2)", "%", True, _rated(Rating.PARTIAL)),
+    Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
+    Metric("lr-2", "agrees with one at least partly (LLM rating 2)", "%", True, _rated(Rating.PARTIAL)),
     Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
     Metric("rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")),
     Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
     Metric("f1", "words shared with a reference, as SQuAD counts them", "%", True, _f1),
     Metric("exact-match", "the same words as a reference, as SQuAD compares them", "%", True, _exact_match),
-    Metric("contains", "has the words of a reference in it", "%", True, _contains),
-    Metric("page-recall", "share of the pages that hold the answer which were looked up", "%", True, _page_recall),
-    Metric("page-any", "at least one page that holds the answer was looked up", "%", True, _any_page),
-    Metric("page-all", "every page that holds the answer was looked up", "%", True, _every_page),
-    Metric("page-precision", "share of the pages looked up that hold the answer", "%", True, _page_precision),
-    Metric("gold-coverage", "share of the text that holds the answer which the model saw", "%", True, _gold_coverage),
+    Metric("contains", "contains the words of a reference", "%", True, _contains),
+    Metric("page-recall", "share of the pages with the answer that were looked up", "%", True, _page_recall),
+    Metric("page-any", "at least one page with the answer was looked up", "%", True, _any_page),
+    Metric("page-all", "every page with the answer was looked up", "%", True, _every_page),
+    Metric("page-precision", "share of the pages looked up that have the answer", "%", True, _page_precision),
+    Metric("gold-coverage", "share of the text with the answer that the model saw", "%", True, _gold_coverage),
     Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
     Metric("refused", "said that the book does not say, where it does not", "%", True, _refused),
-    Metric("ended", "questions that came to an answer", "%", True, lambda case: _share(case.outcome.ended)),
+    Metric("ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)),
     Metric(
         "compression-rate",
-        "100·(1 − words before the model ÷ words of the book)",
+        "100·(1 − words in the prompt ÷ words of the book)",
         "%",
         True,
         _if_ended(lambda outcome: outcome.compression_rate),
     ),
-    Metric("lookups", "pages that were looked up", "pages", None, lambda case: float(len(case.outcome.lookups))),
+    Metric("lookups", "pages looked up", "pages", None, lambda case: float(len(case.outcome.lookups))),
     Metric(
         "context-tokens",
-        "tokens of book and gists before the model for the answer",
+        "tokens of book and gists in the prompt of the answer",
         "tokens",
         False,
         _if_ended(lambda outcome: float(outcome.context_tokens)),
     ),
     Metric(
         "prefilled-tokens",
-        "prompt tokens evaluated for the question, without those reused",
+        "prompt tokens evaluated for the question, without reused ones",
         "tokens",
         False,
         lambda case: float(case.outcome.usage.prefilled),
     ),
     Metric(
         "prompt-tokens",
-        "prompt tokens of all steps, those reused too",
+        "prompt tokens of all steps, reused ones included",
         "tokens",
         False,
         lambda case: float(case.outcome.usage.prefilled + case.outcome.usage.reused),
@@ -192,7 +189,7 @@ _METRICS = (
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
-"""Every metric by its name: those of the answer, of the places it comes from, of what it cost."""
+"""Every metric by name: those of the answer, of its sources, of its cost."""
 
 COSTS = (
     "ended",
@@ -204,4 +201,4 @@ COSTS = (
     "prefilled-tokens",
     "seconds",
 )
-"""What is told of every task, beside what `Task.metrics` names."""
+"""Metrics of every task, beside those in `Task.metrics`."""

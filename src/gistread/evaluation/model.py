@@ -1,9 +1,7 @@
-"""What an evaluation is made of: documents with questions whose answers are known, and what a reader made of one.
+"""Data of an evaluation: documents with questions whose answers are known, and the outcome of a question."""
 
-Data alone. Where tasks come from, how a run goes and what a table shows, this does not know.
-"""
-
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import IntEnum
 
 from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, Usage
@@ -11,23 +9,23 @@ from gistread.engine.protocol import NO_USAGE, Usage
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a document. Without `references` and `choices` there is nothing that an answer could match."""
+    """A question about a document. Without `references` and `choices` no answer can be matched."""
 
     id: str
-    """The same from run to run; one of its kind in the document."""
+    """Stable between runs and unique in the document."""
     text: str
     references: tuple[str, ...] = ()
-    """Answers that people gave; any of them is right."""
+    """Right answers, given by people."""
     choices: tuple[str, ...] = ()
-    """Of a question with options: all of them, in the order in which they are shown."""
+    """The options of a multiple-choice question, in the order shown."""
     gold_choice: int | None = None
-    """Index of the right one."""
+    """Index of the right option."""
     gold_places: tuple[tuple[int, int], ...] = ()
-    """Where in `Document.book.text` the answer stands, as far as the task says: start and end, in order."""
+    """Where `Document.book.text` has the answer, if the task says so: start and end, in order."""
     answerable: bool = True
     """False: the right answer is that the text does not say."""
     cell: tuple[float, float] | None = None
-    """Of a needle: length of the text in tokens, and its depth in it from 0 to 1; of two, that of the first."""
+    """For a needle test: length of the text in tokens, and depth of the first needle from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +33,24 @@ class Document:
     """A text and the questions about it."""
 
     id: str
-    """The same from run to run; one of its kind in the task."""
+    """Stable between runs and unique in the task."""
     book: Book
     questions: tuple[Question, ...]
     preset: str = "fiction"
-    """What kind of text it is, by the names of the gisting presets."""
+    """Name of the gisting preset that suits it."""
+
+
+class Rating(IntEnum):
+    """A judge's rating of an answer against the references."""
+
+    NONE = 0
+    PARTIAL = 1
+    EXACT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one reader made of one question, with all that is needed to check it by hand."""
+    """The outcome of a question put to a reader, with everything needed to check it by hand."""
 
     task: str
     document: str
@@ -52,27 +58,27 @@ class Outcome:
     """Its id."""
     reader: str
     text: str
-    """The question as it was asked."""
-    answer: str
-    """Empty when it did not end."""
-    found: bool
+    """The question as asked."""
+    answer: str = ""
+    """Empty if it failed."""
+    found: bool = False
     """False: the reader says that the book does not say."""
-    choice: int | None
-    """Index of the option that was chosen, of a question with options."""
-    lookups: tuple[int, ...]
-    """Pages the reader asked for, in that order."""
-    seen: tuple[tuple[int, int], ...]
-    """The text of the book that stood before the model for the answer: start and end, in order."""
-    citations: tuple[tuple[int, int], ...]
-    context_tokens: int
-    """Of book and gists in the prompt of the answer."""
-    compression_rate: float
+    choice: int | None = None
+    """Index of the chosen option."""
+    lookups: tuple[int, ...] = ()
+    """Pages the reader asked for, in order."""
+    seen: tuple[tuple[int, int], ...] = ()
+    """The book's text in the prompt of the answer: start and end, in order."""
+    citations: tuple[tuple[int, int], ...] = ()
+    context_tokens: int = 0
+    """Tokens of book and gists in the prompt of the answer."""
+    compression_rate: float = 0.0
     usage: Usage = NO_USAGE
     seconds: float = 0.0
     ended: bool = True
     error: str = ""
-    """Why it did not end, in one line."""
-    events: tuple[str, ...] = field(default=())
-    """The steps, as the command line tells them."""
+    """Why it failed, in one line."""
+    events: tuple[str, ...] = ()
+    """The steps, as the command line shows them."""
     scores: tuple[tuple[str, float], ...] = ()
-    """By metric, those that apply."""
+    """Applicable metrics with their values."""

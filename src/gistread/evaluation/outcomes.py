@@ -1,8 +1,7 @@
-"""The outcomes of a run on disk: one JSON object a line, plain enough for `jq`, each synced before the next question.
+"""The outcomes of a run on disk: one JSON object a line, each synced before the next question.
 
-A line holds what was asked, what counts as right, what the reader did and said, and its scores: all that is needed to
-check it by hand. A run that was killed leaves at most half a line, which is dropped. What is asked in which order,
-and what a table says, this does not know.
+A line holds the question, the right answers, what the reader did and said, and its scores. A killed run leaves at most
+half a line, which is dropped.
 """
 
 import os
@@ -30,7 +29,7 @@ T = TypeVar("T", Question, Outcome)
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question that was put to a reader, and what came of it."""
+    """A question that was put to a reader, and its outcome."""
 
     question: Question
     outcome: Outcome
@@ -41,7 +40,7 @@ class AnsweredQuestion:
 
 
 def to_json(asked: AnsweredQuestion) -> Json:
-    """The object of a line: first who was asked what and what it came to, at the end what it cost."""
+    """The object of a line: the question, the outcome, and its cost."""
     question, outcome = asked.question, asked.outcome
     return {
         "task": outcome.task,
@@ -76,7 +75,7 @@ def to_json(asked: AnsweredQuestion) -> Json:
 
 
 def from_json(line: Json) -> AnsweredQuestion:
-    """What `to_json` made a line of. Raises KeyError, TypeError or ValueError for anything else."""
+    """Parse an object from `to_json`. Raises KeyError, TypeError or ValueError."""
     values = dict(line)
     values["id"] = values["question"]
     usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
@@ -85,12 +84,12 @@ def from_json(line: Json) -> AnsweredQuestion:
 
 
 class OutcomeFile:
-    """The file of a run, open for appending by one process at a time. Use as a context manager."""
+    """The file of a run, open for appending in one process at a time. Use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open, creating the file, and drop half a line at its end.
+        """Open or create the file and drop half a line at its end.
 
-        Raises StorageError when it cannot be written, is being written by another run, or holds something else.
+        Raises StorageError when it cannot be written, another run is writing it, or it holds something else.
         """
         self.path = path
         try:
@@ -110,7 +109,7 @@ class OutcomeFile:
             raise
 
     def append(self, asked: AnsweredQuestion) -> None:
-        """Write and sync. Whatever fails, the file ends with a whole line. Raises StorageError."""
+        """Write and sync. The file always ends with a whole line. Raises StorageError."""
         line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
         try:
             append_whole(self._file, line, self._length)
@@ -129,7 +128,7 @@ class OutcomeFile:
 
 
 def read_outcomes(path: Path) -> dict[Key, AnsweredQuestion]:
-    """The outcomes of a run, also of one that is under way. Raises StorageError."""
+    """The outcomes of a run, which may be under way. Raises StorageError."""
     try:
         return _read(path)[0]
     except OSError as error:
@@ -137,7 +136,7 @@ def read_outcomes(path: Path) -> dict[Key, AnsweredQuestion]:
 
 
 def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
-    """Every outcome, the later of two for the same question and reader; and the bytes that whole lines take."""
+    """The outcomes, the later of two for the same key; and the bytes of whole lines."""
     known: dict[Key, AnsweredQuestion] = {}
     length = 0
     with path.open("rb") as file:
@@ -149,7 +148,7 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
                 asked = from_json(orjson.loads(line))
             except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
                 raise StorageError(
-                    f"{path}, line {number}: this is no outcome.", "Remove the line to have its question asked again."
+                    f"{path}, line {number}: invalid outcome.", "Remove the line to ask its question again."
                 ) from None
             known[asked.key] = asked
     return known, length
@@ -160,7 +159,6 @@ def _made(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 def _tuples(value: Any) -> Any:
-    """JSON has lists where these have tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -171,7 +169,7 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
 
 
 def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
-    """The outcomes of each reader, readers in the order in which they were first asked."""
+    """The outcomes of each reader, readers in the order first asked."""
     readers: dict[str, list[AnsweredQuestion]] = {}
     for one in asked:
         readers.setdefault(one.outcome.reader, []).append(one)

@@ -1,7 +1,7 @@
-"""How much of a reference an answer says in the same words: ROUGE, token F1, exact match, and whether it holds it.
+"""Word overlap of an answer with a reference: ROUGE, token F1, exact match and containment, from 0 to 1.
 
-All from 0 to 1, one answer against one reference. F1 and exact match are SQuAD's (Rajpurkar et al., 2016): both texts
-without case, ASCII punctuation and English articles. ROUGE (Lin, 2004) is the package `rouge-score`'s, with stems.
+F1 and exact match are SQuAD's (Rajpurkar et al., 2016), without case, ASCII punctuation and English articles. ROUGE
+(Lin, 2004) comes from the package `rouge-score`, with stems.
 """
 
 import re
@@ -19,19 +19,19 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def exact_match(answer: str, reference: str) -> float:
-    """1 where both are the same after normalisation, else 0."""
+    """1 if both are equal after normalisation, else 0."""
     return float(_words(answer) == _words(reference))
 
 
 def contains(answer: str, reference: str) -> float:
-    """1 where the words of the reference stand in the answer, one after the other, after the same normalisation."""
+    """1 if the normalised words of the reference occur in the answer consecutively, else 0."""
     said, wanted = _words(answer), _words(reference)
     runs = (said[start : start + len(wanted)] for start in range(len(said) - len(wanted) + 1))
     return float(bool(wanted) and wanted in runs)
 
 
 def token_f1(answer: str, reference: str) -> float:
-    """Harmonic mean of precision and recall of the words, each counted as often as it stands there."""
+    """Harmonic mean of precision and recall of the words, with repetitions."""
     said, wanted = _words(answer), _words(reference)
     if not said or not wanted:
         return float(said == wanted)
@@ -45,10 +45,9 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def rouge(answer: str, reference: str) -> Mapping[str, float]:
-    """The F measure of each of `ROUGE_KINDS`.
+    """The F measure of each of `ROUGE_KINDS`. Raises GistreadError without the package.
 
-    Its words are runs of ASCII letters and digits, so that figures compare with published ones: it is of no use for
-    texts in other scripts. Raises GistreadError where the package is not installed.
+    Words are runs of ASCII letters and digits, as in published figures, so other scripts are not measured.
     """
     found = _scorer().score(reference, answer)
     return {kind: float(found[kind].fmeasure) for kind in ROUGE_KINDS}

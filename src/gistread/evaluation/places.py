@@ -1,6 +1,6 @@
-"""Places in a book against places: which pages hold the answer, how much of it was before the model.
+"""Compares places in a book: which pages have the answer, and how much of it the model saw.
 
-Places are start and end of characters in `Book.text`, in any order, and may overlap. Knows no question and no reader.
+A place is the start and end of characters in `Book.text`; places may overlap and be in any order.
 """
 
 from bisect import bisect_right
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 Place = tuple[int, int]
 BETWEEN_PARAGRAPHS = 2
-"""Characters that stand between two paragraphs of a book (`book/model.py`)."""
+"""Characters between two paragraphs of a book (`book/model.py`)."""
 
 
 def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
@@ -42,7 +42,7 @@ def covered(gold: Iterable[Place], seen: Iterable[Place]) -> float:
 
 
 def united(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
-    """The same characters as places in order that are more than `gap` characters apart; empty ones are left out."""
+    """The same characters as ordered places more than `gap` apart, without empty ones."""
     merged: list[Place] = []
     for start, end in sorted(place for place in places if place[0] < place[1]):
         if merged and start <= merged[-1][1] + gap:

@@ -1,7 +1,4 @@
-"""How long the rest of a run will take: from the seconds that each reader took so far, and the pace of reading.
-
-Arithmetic alone; before anything has been measured it says nothing.
-"""
+"""Estimates how long the rest of a run will take, from the readers' times so far and the pace of reading."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
@@ -15,10 +12,9 @@ from gistread.readers.registry import METHODS
 def seconds_left(
     plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
 ) -> float | None:
-    """Seconds that the questions without an outcome, and the memories that they need, will take.
+    """Seconds for the questions without an outcome and the memories they need; None before anything was timed.
 
-    `read`: documents whose memory is there. `at_once`: questions asked at the same time. None: neither readers nor
-    reading have been timed.
+    `read` are the documents with a complete memory, `at_once` the questions asked concurrently.
     """
     todo = plan.todo(known)
     if not todo:
@@ -35,7 +31,7 @@ def seconds_left(
     speed = pace.words_per_s
     if not per_reader or (words and speed is None):
         return None
-    # A reader that was not asked yet is taken to be like the others.
+    # A reader not asked yet is assumed to be as fast as the others.
     usual = fmean(per_reader.values())
     asking = sum(len(one.questions) * per_reader.get(one.reader, usual) for one in todo)
     return asking / at_once + (sum(words.values()) / speed if words and speed else 0.0)

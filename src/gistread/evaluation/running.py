@@ -1,8 +1,7 @@
-"""A run: every reader over every question of the sample, document by document, as a stream of events.
+"""Runs an evaluation: every reader over every question of the sample, document by document, as a stream of events.
 
-A document's memory is built or read on once, by the same reading as everywhere, and shared by all readers that need
-one; those that need none come before it. What has an outcome is not asked again, so a run that was killed goes on
-where it was. What the screen shows of it is no affair of this.
+A document's memory is built once and shared by the readers that need one; the others are asked before. Questions with
+an outcome are not asked again, so a killed run resumes.
 """
 
 import asyncio
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
-from gistread.evaluation.asking import Place, ask, failed
+from gistread.evaluation.asking import ask
 from gistread.evaluation.merging import Tell, merged
 from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
@@ -31,23 +30,23 @@ from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
 
 FAILURES_IN_A_ROW = 5
-"""So many questions on end at which the engine failed end a run: nothing more will come of it."""
+"""Engine failures in a row that end a run."""
 
 _TAG_TOKENS = 16
-"""Before each gist, rather more than less."""
+"""Upper bound for the tag of a gist."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """How memories are made."""
+    """How the memories of a run are made."""
 
     method: ReadingMethod = field(default_factory=lambda: ReadingMethod(DEFAULT_READING_MODE))
     size: PageSize | None = None
-    """None: by the length of each text and the window."""
+    """None: by the length of the text and the window."""
     preset: Preset | None = None
-    """None: the one of each document's kind."""
+    """None: the one that suits each document."""
     task: str = ""
-    """What gists are made for (ReadAgent, Appendix F.1); empty: for whatever may be asked."""
+    """What the gists look for (ReadAgent, Appendix F.1); empty for any question."""
 
     def focus(self, document: Document) -> GistFocus:
         return GistFocus(self.preset or built_in_presets().get(document.preset, FICTION), self.task)
@@ -55,7 +54,7 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """What one reader has yet to be asked about one document."""
+    """Questions about a document that one reader has yet to answer."""
 
     document: Document
     reader: str
@@ -64,29 +63,28 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be asked, and how."""
+    """What to ask, and how."""
 
     task: Task
     documents: Sequence[Document]
-    """With the questions of the sample alone."""
+    """With the sampled questions only."""
     readers: Sequence[str]
     options: ReaderOptions = field(default_factory=ReaderOptions)
     config: RunConfig = field(default_factory=RunConfig)
     timeout_s: float = 0.0
-    """Of a question; 0: none."""
+    """For each question; 0: no limit."""
     retry: bool = False
-    """Ask again what did not end."""
+    """Ask failed questions again."""
     at_once: int = 0
-    """Most questions asked at the same time; 0: one, and on a server as many as pay."""
+    """Most concurrent questions; 0: one, or on a server as many as it can use."""
 
     @property
     def questions(self) -> int:
-        """Of all readers together."""
+        """Number of questions for all readers."""
         return len(self.readers) * sum(len(document.questions) for document in self.documents)
 
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
-        """What has no outcome yet, in the order in which it is asked."""
-        # Nobody waits for a memory to whom it makes no difference.
+        """Questions without an outcome, in the order asked: readers without a memory first."""
         readers = sorted(self.readers, key=lambda name: METHODS[name].uses_memory)
         found = [
             Todo(
@@ -103,28 +101,28 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class MemoryProgress:
-    """The memory of a document is being read, as far as it says."""
+    """A document's memory has grown."""
 
     document: Document
     memory: GistMemory
     notice: str = ""
-    """What a person should know of its file, once."""
+    """A new notice about its file, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactBuilt:
-    """What a reader needs beside the gists is being made."""
+    """An artifact for a reader is being built."""
 
     document: Document
     reader: str
-    need: str
+    artifact: str
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionStarted:
-    """A reader is being asked."""
+    """A question has been put to a reader."""
 
     document: Document
     reader: str
@@ -133,7 +131,7 @@ class QuestionStarted:
 
 @dataclass(frozen=True, slots=True)
 class QuestionMeasured:
-    """A question has its outcome, and it is on disk."""
+    """The outcome of a question is on disk."""
 
     asked: AnsweredQuestion
 
@@ -144,10 +142,10 @@ RunEvent = MemoryProgress | ArtifactBuilt | QuestionStarted | QuestionMeasured
 async def run(
     plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile, asking: Engine | None = None
 ) -> AsyncGenerator[RunEvent, None]:
-    """Ask all that has no outcome yet. May be cancelled or killed anywhere: what was kept is not done again.
+    """Ask all questions without an outcome. May be cancelled or killed at any time.
 
-    `asking`: the model that answers, where it is another than the one that makes memories.
-    Raises EngineError when an engine fails again and again, StorageError when outcomes cannot be written.
+    `asking` is the model that answers, if it is not the one that makes memories. Raises EngineError when an engine
+    fails repeatedly, StorageError when outcomes cannot be written.
     """
     async with aclosing(merged(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
         async for event in events:
@@ -155,13 +153,12 @@ async def run(
 
 
 def places_for(plan: Plan, engine: Engine) -> ConcurrencyLimit:
-    """For questions asked at the same time: one on this machine unless more are wanted, since how long a question
-    takes is one of the figures."""
+    """The limit of concurrent questions; by default one on this machine, since their time is measured."""
     return ConcurrencyLimit(engine, plan.at_once or (None if engine.info.is_remote else 1))
 
 
 class _Run:
-    """What is under way: texts, as many as questions are asked at the same time, each with its questions."""
+    """The state of a run: several texts at once, each with its questions."""
 
     def __init__(self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
         self._plan = plan
@@ -172,10 +169,10 @@ class _Run:
         self._places = places_for(plan, asking)
         self._texts = 0
         self._failures = 0
-        """Questions on end at which the engine failed."""
+        """Engine failures in a row."""
 
     async def work(self, tell: Tell[RunEvent]) -> None:
-        """Ask all that has no outcome yet, and tell of it."""
+        """Ask all questions without an outcome."""
         waiting = iter(_by_document(self._plan.todo(self._outcomes.known)))
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, tell, tasks)
@@ -183,7 +180,7 @@ class _Run:
     def _begin_texts(
         self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
     ) -> None:
-        """As many more as pay at this moment."""
+        """Start as many texts as questions may run at once."""
         while self._texts < self._places.capacity:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, tell, tasks))
@@ -224,10 +221,10 @@ class _Run:
 
 
 class _Text:
-    """A document, its memory as far as it was needed, and what kept readers from it."""
+    """A document, its memory, and why readers cannot be asked about it."""
 
     def __init__(self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore) -> None:
-        """`engine` makes the memory and all that is made of it, `asking` answers."""
+        """`engine` builds memory and artifacts, `asking` answers."""
         self._document = document
         self._plan = plan
         self._engine = engine
@@ -235,12 +232,12 @@ class _Text:
         self._store = store
         self._memory = GistMemory(document.book, PAGE_SIZES["quality"], engine.info.name)
         self._unread: EngineError | None = None
-        """Why there is no memory."""
+        """Why the memory could not be built."""
         self.unready: dict[str, EngineError] = {}
-        """By reader: why it cannot be asked."""
+        """Why a reader cannot be asked, by reader."""
 
     async def ready_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
-        """Read the document and make of its memory what the reader needs; what fails, its questions will tell."""
+        """Build the memory and artifacts for a reader; errors become those of its questions."""
         if not METHODS[reader].uses_memory:
             return
         try:
@@ -256,27 +253,27 @@ class _Text:
             return
         models = ArtifactModels(self._engine, self._plan.options.embedder)
         try:
-            # What a memory is told with must not hang on which reader made it first.
+            # All readers must see the same summaries, whichever built them first.
             names = ((ALL_SUMMARIES,) if await self._outgrows() else ()) + METHODS[reader].artifacts
             async with aclosing(build_artifacts(names, self._memory, models)) as making:
-                async for need, growth in making:
-                    yield ArtifactBuilt(self._document, reader, need.name, growth.done, growth.total)
+                async for artifact, progress in making:
+                    yield ArtifactBuilt(self._document, reader, artifact.name, progress.done, progress.total)
         except EngineError as error:
             self.unready[reader] = error
 
     async def ask(self, question: Question, reader: str) -> tuple[Outcome, EngineError | None]:
-        """The outcome with its scores; and the error, if the engine failed at this question."""
+        """The outcome with its scores; and the error, if the engine failed."""
         plan = self._plan
-        place = Place(plan.task.name, self._document.id, reader)
+        outcome = Outcome(plan.task.name, self._document.id, question.id, reader, question.text)
         lost: EngineError | None = None
         if reader in self.unready:
-            outcome = failed(question, place, self.unready[reader].message)
+            outcome = replace(outcome, ended=False, error=self.unready[reader].message)
         else:
-            outcome, lost = await ask(question, place, self._memory, self._asking, plan.options, plan.timeout_s)
+            outcome, lost = await ask(question, outcome, self._memory, self._asking, plan.options, plan.timeout_s)
         return _scored(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
-        """Whether the memory, with as many pages open as may be, could be too large for the window or the budget."""
+        """Whether the memory with all its open pages could exceed the window or the budget."""
         entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
         if not entries:
             return False
@@ -286,7 +283,7 @@ class _Text:
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
-        """Read the document to its end, from where its memory was left."""
+        """Read the document to its end, resuming its memory."""
         document, config, info = self._document, self._plan.config, self._engine.info
         size = _size(document, self._engine, config)
         request = MemoryRequest(info.name, info.fingerprint, size, config.method, config.focus(document))
@@ -298,12 +295,12 @@ class _Text:
                 async for _ in reading:
                     news, notice = kept.notice if kept.notice != notice else "", kept.notice
                     yield MemoryProgress(document, kept.memory, news)
-        with suppress(GistreadError):  # Then the first question takes its time.
+        with suppress(GistreadError):  # only makes the first question faster
             await prepare(kept.memory, self._asking)
 
 
 def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
-    """The outcome with every metric of the task that applies to it."""
+    """The outcome with the applicable metrics of its task."""
     opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))

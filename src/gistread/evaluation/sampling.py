@@ -1,7 +1,6 @@
-"""Which questions of a task are asked: a sample that a seed decides, spread over the documents.
+"""Samples the questions of a task by a seed, spread over the documents.
 
-The order of the file, its length and the time of day have no part in it: a question is in the sample by its
-identifiers and the seed. A larger sample of the same seed holds the smaller one.
+A question is chosen by its identifiers and the seed alone. A larger sample of the same seed contains the smaller one.
 """
 
 import hashlib
@@ -12,10 +11,9 @@ from gistread.evaluation.model import Document
 
 
 def sample(documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0) -> list[Document]:
-    """At most `limit` questions of at most `most_documents` documents; 0 stands for all.
+    """At most `limit` questions of at most `most_documents` documents (0: all), in the order of the file.
 
-    Documents take turns: each gives one question, then each that has more a second one, until there are enough. Those
-    that give none are left out. Documents and questions come in the order of the file.
+    Documents take turns: each gives one question, then each that has more a second, until there are enough.
     """
     found = [document for document in documents if document.questions]
     drawn = sorted(found, key=lambda document: _lot(seed, document.id))[: most_documents or None]

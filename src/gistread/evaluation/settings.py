@@ -1,7 +1,6 @@
-"""What a run was set to, in `run.json`: two outcomes of one table came about in the same way, or the run is refused.
+"""The settings of a run, in `run.json`. A run is only resumed with the same settings, so its outcomes are comparable.
 
-Readers may join a run later: what they share (questions, memories, window) is the same. So may a longer time limit.
-How a run goes, this does not know.
+Readers and time limits are not among them and may change.
 """
 
 import hashlib
@@ -20,48 +19,48 @@ FILE_NAME = "run.json"
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """All that decides what a run measures. Each is of a JSON type."""
+    """Everything that affects what a run measures, in JSON types."""
 
     task: str
     data: str
-    """SHA-256 of the task's file, or of all files of its folder."""
+    """SHA-256 of the task's file or folder."""
     model: str
     fingerprint: str
-    """Of the model's weights."""
+    """Hash of the model's weights."""
     context_tokens: int
     asking_model: str = ""
-    """The model that answers; empty: the same. The next two are of it."""
+    """The model that answers; empty if it is the same. So for the next two."""
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
     embedding: str = ""
-    """Fingerprint of the embedding model; empty: without one."""
+    """Fingerprint of the embedding model; empty without one."""
     seed: int = 0
     limit: int = 0
     """Questions; 0: all."""
     documents: int = 0
     """0: all."""
     budget_tokens: int = 0
-    """See `ReaderOptions`, like the next two."""
+    """See `ReaderOptions`."""
     max_pages: int = 5
     weighs: bool = True
+    """`ReaderOptions.is_reliable`."""
     reading: str = "single-pass"
     pages: str = "chosen"
-    """A `Pauses`."""
+    """Value of `Pauses`."""
     page_size: str = ""
-    """Fewest and most words, as `280-600`; empty: by the length of each text."""
+    """Bounds in words, as `280-600`; empty: by the length of each text."""
     guard: bool = True
     preset: str = ""
     """Empty: by the kind of each text."""
     gist_task: str = ""
-    """See `Manner.task`."""
+    """See `RunConfig.task`."""
     lengths: list[int] = field(default_factory=list)
-    """See `TaskOptions`, like the next two; empty: the usual."""
+    """See `TaskOptions`; empty for the defaults. So for the next two."""
     depths: list[float] = field(default_factory=list)
     needles: int = 0
     prompts: str = ""
-    """Of all prompts."""
+    """Hash of all prompts."""
     version: str = __version__
-    """Of gistread."""
 
 
 _TYPED = {
@@ -85,9 +84,9 @@ _HASHES = ("data", "fingerprint", "asking_fingerprint", "embedding", "prompts")
 
 
 def settle(folder: Path, settings: RunSettings) -> None:
-    """Write the settings of a new run; of one that is there, make sure that they are the same.
+    """Write the settings of a new run, or check that those of an existing run are the same.
 
-    Raises UsageError with what differs, StorageError when the folder cannot be used.
+    Raises UsageError with the differences, StorageError when the folder cannot be used.
     """
     path = folder / FILE_NAME
     try:
@@ -102,19 +101,19 @@ def settle(folder: Path, settings: RunSettings) -> None:
 
 
 def read_settings(folder: Path) -> RunSettings:
-    """Of the run in this folder. Raises UsageError when there is none, StorageError when they cannot be read."""
+    """The settings of the run in this folder. Raises UsageError without a run, StorageError if unreadable."""
     path = folder / FILE_NAME
     try:
         found: dict[str, Any] = orjson.loads(path.read_bytes())
         return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings) if one.name in found})
     except FileNotFoundError:
         raise UsageError(
-            f"{folder} holds no run: there is no {FILE_NAME} in it.", "`gistread eval TASK --out DIR` makes one."
+            f"{folder} has no run: {FILE_NAME} is missing.", "`gistread eval TASK --out DIR` makes one."
         ) from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.") from error
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise StorageError(f"{path} is not what a run of this version writes.", "Give another --out.") from None
+        raise StorageError(f"{path} was not written by this version.", "Give another --out.") from None
 
 
 def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
@@ -141,12 +140,12 @@ def _shown(value: object) -> str:
 
 
 def all_prompts() -> str:
-    """A hash of every prompt there is."""
+    """A hash of all prompts."""
     return prompts.version(*prompts.names())
 
 
 def data_hash(path: Path) -> str:
-    """SHA-256 of a file; of a folder, that of all names and files in it. Raises UsageError when it cannot be read."""
+    """SHA-256 of a file, or of all names and files in a folder. Raises UsageError if unreadable."""
     digest = hashlib.sha256()
     files = [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
     try:

@@ -1,8 +1,5 @@
-"""The outcomes of a run as a table: a row a reader, a column a metric, each figure with its interval; and what sets
-each reader apart from a baseline, question by question.
-
-Figures come from `bootstrap.py`, what they mean from `metrics.py`. Markdown, plain text and JSON of one table say the
-same. Whose run it was, and where it lies, this does not know.
+"""The outcomes of a run as a table, in Markdown, plain text and JSON: a row a reader, a column a metric with its
+interval; and paired differences from a baseline.
 """
 
 import math
@@ -15,9 +12,10 @@ from gistread.evaluation.metrics import COSTS, METRICS
 from gistread.evaluation.outcomes import AnsweredQuestion
 
 BETTER, WORSE, UNSURE = "▲", "▼", ""
-"""Beside a difference: the whole interval lies on one side of zero, or it does not."""
+"""Marks of a difference whose interval lies on one side of zero, or not."""
 FEWEST = 10
-"""Of fewer questions an interval by bootstrap is too narrow to tell anything by."""
+"""With fewer questions, a bootstrap interval is too narrow to be trusted."""
+_GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +23,22 @@ class Row:
     """One reader."""
 
     name: str
-    """Of the reader; of several runs, of the run too."""
+    """With that of the run, if there are several."""
     questions: int
     documents: int
     figures: Mapping[str, Estimate]
-    """By metric; those that apply to a question at least."""
+    """By metric, if it applies to any question."""
     against: Mapping[str, Estimate]
     """Differences from the baseline, by metric."""
     baseline: str
-    """Name of the row that it is held against; empty: of none."""
+    """Name of the row it is compared with, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     rows: tuple[Row, ...]
     metrics: tuple[str, ...]
-    """What is measured of answers, the most telling first; those that no row has are left out."""
+    """Metrics of answers that any row has, most informative first."""
     costs: tuple[str, ...]
 
 
@@ -51,7 +49,7 @@ def tabulate(
     *,
     seed: int = 0,
 ) -> Table:
-    """The table of these outcomes, by row. `baselines`: of a row, the one that it is held against."""
+    """The table of these outcomes by row. `baselines` names the row that each is compared with."""
     values = {name: _values(each) for name, each in asked.items()}
     wanted = [name for name in dict.fromkeys((*metrics, *COSTS)) if any(name in own for own in values.values())]
     rows = []
@@ -72,7 +70,7 @@ def tabulate(
 
 
 def _values(asked: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
-    """By metric and question."""
+    """Values by metric and question."""
     values: dict[str, dict[Key, float]] = {}
     for one in asked:
         for name, value in one.outcome.scores:
@@ -85,7 +83,7 @@ def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """Every figure of the table, unrounded."""
+    """All figures, unrounded."""
     return {
         "metrics": {
             name: {
@@ -114,11 +112,11 @@ def _figure(one: Estimate) -> dict[str, Any]:
 
 
 Cells = list[list[str]]
-"""Rows of the same length, the first of them the heads of the columns."""
+"""Rows of equal length; the first holds the column heads."""
 
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
-    """The means of these metrics, with their intervals."""
+    """The means of these metrics with their intervals."""
     head = ["reader", "n", *(_head(name) for name in names)]
     return [
         head,
@@ -130,7 +128,7 @@ def figures(table: Table, names: Sequence[str]) -> Cells:
 
 
 def differences(table: Table) -> Cells:
-    """What sets each row apart from the one that it is held against; heads alone where none is."""
+    """The differences of each row from its baseline; only heads if there are none."""
     names = table.metrics
     held = [row for row in table.rows if row.against]
     baselines = {row.baseline for row in held}
@@ -175,7 +173,44 @@ def _verdict(one: Estimate, name: str) -> str:
 
 
 def _places(name: str, value: float) -> int:
-    """Digits after the point: as many as anyone can read something out of."""
+    """Useful digits after the point."""
     if METRICS[name].unit == "tokens" or not math.isfinite(value):
         return 0
     return 1 if METRICS[name].unit == "%" or abs(value) < 100 else 0
+
+
+def markdown(cells: Cells) -> str:
+    """A Markdown table with numbers from the second column on."""
+    head, *rows = [[cell.replace("|", "\\|") for cell in row] for row in cells]
+    rule = ["---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def text(cells: Cells, columns: int) -> str:
+    """A text table, split into blocks that repeat the first column if it is too wide."""
+    widths = [max(len(row[index]) for row in cells) for index in range(len(cells[0]))]
+    blocks = [_block(cells, widths, part) for part in _parts(widths, columns)]
+    return "\n\n".join(blocks)
+
+
+def _parts(widths: Sequence[int], columns: int) -> list[list[int]]:
+    """The columns of each block, beside the first."""
+    parts: list[list[int]] = [[]]
+    used = widths[0]
+    for index in range(1, len(widths)):
+        needed = len(_GAP) + widths[index]
+        if parts[-1] and used + needed > columns:
+            parts.append([])
+            used = widths[0]
+        parts[-1].append(index)
+        used += needed
+    return parts
+
+
+def _block(cells: Cells, widths: Sequence[int], part: Sequence[int]) -> str:
+    lines = []
+    for row in cells:
+        line = [f"{row[0]:<{widths[0]}}", *(f"{row[index]:>{widths[index]}}" for index in part)]
+        lines.append(_GAP.join(line).rstrip())
+    rule = _GAP.join("─" * widths[index] for index in (0, *part))
+    return "\n".join([lines[0], rule, *lines[1:]])

@@ -1,1 +1,1 @@
-"""Tasks as data: one module a format reads the files of a benchmark as their authors give them out."""
+"""Tasks: one module for each format reads the files of a benchmark as published."""

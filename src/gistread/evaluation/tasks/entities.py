@@ -1,8 +1,7 @@
-"""Entities that stand for one another: what kind an answer is of, and one put in the place of another.
+"""Swaps the answer of a needle for another entity of its kind, so that a model's prior knowledge does not help.
 
-A needle must not be answerable from what a model knew before. So its answer is replaced by another one of the same
-kind from the same data: a year by a year, `$5 million` by `$2 million`, a person by a person (LongAgent v1, appendix
-A). The kind is told by the form of the answer and by what the question asks for. Knows no file and no haystack.
+A year replaces a year, `$2 million` replaces `$5 million`, a person a person (LongAgent v1, appendix A). The kind
+follows from the form of the answer and from what the question asks for.
 """
 
 import re
@@ -50,16 +49,16 @@ _KIND_OF = {noun: kind for kind, nouns in _NOUNS.items() for noun in nouns.split
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An answer that can be swapped: its words without an article, and its kind."""
+    """A swappable answer without its article, and its kind."""
 
     name: str
     kind: str
 
 
 def entity(answer: str, question: str, text: str) -> Entity | None:
-    """The entity that an answer names, or None where it is none, or of a kind that cannot be told.
+    """The entity that an answer names; None if it names none or its kind is unknown.
 
-    `text` is where the answer stands: what has an article there is a thing or an office, and no person.
+    In `text`, where the answer occurs, a person has no article.
     """
     name = _ARTICLE.sub("", " ".join(answer.split()).strip(" .,;:\"'“”"), count=1)
     words = name.split()
@@ -76,7 +75,7 @@ def entity(answer: str, question: str, text: str) -> Entity | None:
 
 
 def _is_a_persons(name: str, text: str) -> bool:
-    """Whether a name can be that of one person: two or three words, no particles, no article before it."""
+    """Whether this can be a person's name: two or three words, no particles, no article before it."""
     words = name.split()
     if not 2 <= len(words) <= 3 or not all(word[0].isupper() and word.isascii() for word in words) or "," in name:
         return False
@@ -84,12 +83,12 @@ def _is_a_persons(name: str, text: str) -> bool:
 
 
 def _form(name: str) -> str:
-    """What a number, a date or an amount looks like: two of one form can stand for one another."""
+    """The form of a number, date or amount; those of one form can be swapped."""
     return "year" if _YEAR.fullmatch(name) else "form " + _DIGIT.sub("0", _MONTH.sub("month", name)).casefold()
 
 
 def _asked_for(question: str) -> str:
-    """What a question asks for, as a kind; empty where it is not told."""
+    """The kind that a question asks for, or empty."""
     if _WHO.match(question):
         return "person"
     if _WHERE.match(question):
@@ -102,19 +101,19 @@ def _asked_for(question: str) -> str:
 
 
 def names(text: str, name: str) -> bool:
-    """Whether a text has this name in it, as words of their own, in any case."""
+    """Whether a text contains this name as whole words, ignoring case."""
     return re.search(_as_words(name), text, re.IGNORECASE) is not None
 
 
 def swapped(text: str, old: Entity, new: Entity) -> str:
-    """The text with `new` wherever `old` stands; of a person, the last name wherever it stands alone, too."""
+    """The text with `old` replaced by `new`; for a person, also the last name alone."""
     text = re.sub(_as_words(old.name), lambda _: new.name, text, flags=re.IGNORECASE)
     surname = _surname(old)
     return re.sub(_as_words(surname), lambda _: new.name.split()[-1], text) if surname else text
 
 
 def told_by(one: Entity) -> tuple[str, ...]:
-    """The words by which a text can mean an entity."""
+    """The words that may refer to an entity."""
     surname = _surname(one)
     return (one.name, surname) if surname else (one.name,)
 
@@ -125,5 +124,5 @@ def _surname(one: Entity) -> str:
 
 
 def _as_words(name: str) -> str:
-    # Not inside a number: 30 is not in 1,308 or 3.30.
+    # Not inside a number: 1,308 and 3.30 do not contain 30.
     return rf"(?<![\w])(?<!\d[.,]){re.escape(name)}(?!\w)(?![.,]\d)"

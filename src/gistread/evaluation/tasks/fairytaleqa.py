@@ -1,4 +1,4 @@
-"""FairytaleQA: stories in sections, and questions that name the sections which hold the answer (Xu et al., 2022).
+"""FairytaleQA: stories in sections, with questions that name the sections of the answer (Xu et al., 2022).
 
 Two layouts: the authors' folders of tables, `questions/…/NAME-questions.csv` beside `section-stories/…/NAME-story.csv`,
 and one object a line with the same columns. Sections are gold places.
@@ -11,21 +11,20 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
-from gistread.evaluation.tasks.questions import distinct, references
+from gistread.evaluation.tasks.common import add_text, distinct, references
 from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
-from gistread.evaluation.tasks.texts import add_text
 
 _QUESTIONS = "-questions.csv"
 _SHORT = {"valid": "val", "validation": "val"}
-"""What the folder of a split is called."""
+"""Folder names of splits."""
 _NUMBER = re.compile(r"\d+")
 _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
-"""Columns; the second annotator's begin with the fourth. Most are empty."""
+"""Columns of two annotators; most are empty."""
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A story a document. See `Loader`."""
+    """One document for each story. See `Loader`."""
     if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")):
         return _from_tables(path, options.split)
     return _from_lines(path)
@@ -38,7 +37,7 @@ def _from_lines(path: Path) -> Iterator[Document]:
 
 
 def _from_tables(folder: Path, split: str) -> Iterator[Document]:
-    # The authors keep everything twice, by origin and by split.
+    # Everything is there twice, by origin and by split.
     by_split = folder / "data-by-train-split"
     files = sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}"))
     wanted = {split, _SHORT.get(split, split)}
@@ -55,7 +54,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
 
 
 def _beside(questions: Path) -> Path:
-    """The folder of the stories that belong to these questions: the same path under `section-stories`."""
+    """The folder of the stories for these questions: the same path under `section-stories`."""
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
         raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")
@@ -84,7 +83,7 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
 
 
 def _sections(record: Record) -> Iterable[int]:
-    """The sections that a question names: `6, 7`, and in some tables `6.0`."""
+    """The sections that a question names, such as `6, 7`, in some tables `6.0`."""
     named = record.label("cor_section")
     numbers = [int(number) for number in _NUMBER.findall(named)]
     if not numbers:

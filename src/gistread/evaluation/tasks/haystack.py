@@ -1,7 +1,7 @@
-"""A haystack: so many tokens of paragraphs that have nothing to do with a question, and needles at given depths.
+"""Builds haystacks: unrelated paragraphs of a given length in tokens, with needles at given depths.
 
-The depth of a needle is the share of the haystack's tokens that stand before it. A paragraph under a title is never
-parted: the needle stands between two of them. In a book, whose paragraphs have none, it stands between two sentences.
+The depth of a needle is the share of the haystack's tokens before it. Titled paragraphs are not split, so the needle is
+between two of them; in a book it is between two sentences.
 """
 
 import random
@@ -23,7 +23,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Straw:
-    """A paragraph to hide things among, and its length in tokens."""
+    """A paragraph of a haystack, and its length in tokens."""
 
     passage: Passage
     tokens: int
@@ -31,20 +31,20 @@ class Straw:
 
 @dataclass(frozen=True, slots=True)
 class Hay:
-    """Everything that a haystack can be made of."""
+    """The material for haystacks."""
 
     straws: tuple[Straw, ...]
     in_order: bool
-    """Of a book: a stretch of it, as it stands there. Otherwise the paragraphs are drawn."""
+    """True for a book, of which a contiguous part is used; else paragraphs are drawn at random."""
 
 
 def hay_of(passages: Iterable[Passage], count: Count) -> Hay:
-    """Of paragraphs, each of them once."""
+    """Material from paragraphs, without repetitions."""
     return Hay(tuple(_straw(passage, count) for passage in _once(passages)), in_order=False)
 
 
 def hay_of_book(path: Path, count: Count) -> Hay:
-    """Of the prose of a book. Raises GistreadError when it cannot be read, or has none."""
+    """Material from the prose of a book. Raises GistreadError when it is unreadable or has none."""
     book = open_book(path)
     prose = (book.text[each.start : each.end] for each in book.paragraphs if each.kind in _PROSE)
     straws = tuple(_straw(Passage("", text), count) for text in prose)
@@ -56,9 +56,9 @@ def hay_of_book(path: Path, count: Count) -> Hay:
 def gather(
     hay: Hay, tokens: int, fits: Callable[[Passage], bool], chance: random.Random, count: Count
 ) -> list[Passage]:
-    """Paragraphs of so many tokens in all, the last one cut at the end of a sentence; none that does not fit.
+    """Paragraphs that `fits` accepts, of this many tokens in all, the last one cut at the end of a sentence.
 
-    Where there are not enough of them, they come again, in another order. Empty when none fits.
+    They are repeated in another order if there are too few. Empty if none is accepted.
     """
     taken: list[Passage] = []
     left = tokens
@@ -77,7 +77,7 @@ def gather(
 
 
 def _order(hay: Hay, chance: random.Random) -> Sequence[Straw]:
-    """The straws by chance; of a book, from a place by chance round to where it began."""
+    """The straws in random order; those of a book in order from a random start, wrapping around."""
     if not hay.in_order:
         return chance.sample(hay.straws, len(hay.straws))
     first = chance.randrange(len(hay.straws))
@@ -87,7 +87,7 @@ def _order(hay: Hay, chance: random.Random) -> Sequence[Straw]:
 def buried(
     hay: Sequence[Passage], needles: Sequence[tuple[float, Passage]], title: str, count: Count
 ) -> tuple[Book, tuple[Place, ...]]:
-    """The book of a haystack with every needle at its depth, and the places of what supports the answer in them."""
+    """The haystack as a book with every needle at its depth, and the places that support the answer."""
     builder = BookBuilder()
     gold: list[Place] = []
     for passage in _inserted(list(hay), sorted(needles, key=lambda needle: needle[0]), count):
@@ -97,7 +97,7 @@ def buried(
 
 def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], count: Count) -> list[Passage]:
     total = sum(_tokens(passage, count) for passage in hay)
-    for depth, needle in reversed(needles):  # from the end, so that what stands before stays where it is
+    for depth, needle in reversed(needles):  # from the end, so that earlier offsets stay valid
         index, before = 0, 0
         wanted = depth * total
         while index < len(hay) and before + (tokens := _tokens(hay[index], count)) <= wanted:
@@ -109,7 +109,7 @@ def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], coun
 
 
 def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage], list[Passage]]:
-    """What of a paragraph stands before a place so many tokens into it, and what behind, parted where it can be."""
+    """A paragraph split at a possible place near this many tokens: the parts before and behind."""
     if passage.title:
         return ([], [passage]) if tokens < _tokens(passage, count) / 2 else ([passage], [])
     ends = [0, *(end for _, end in sentence_spans(passage.text))]
@@ -120,7 +120,7 @@ def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage
 
 
 def _beginning(passage: Passage, tokens: int, count: Count) -> list[Passage]:
-    """As many whole sentences of a paragraph as fit; nothing where none does."""
+    """The whole sentences of a paragraph that fit; empty if none does."""
     left = tokens - count(passage.title)
     fitting = [end for _, end in sentence_spans(passage.text) if count(passage.text[:end]) <= left]
     return [replace(passage, text=passage.text[: fitting[-1]])] if fitting else []
@@ -135,6 +135,6 @@ def _tokens(passage: Passage, count: Count) -> int:
 
 
 def _once(passages: Iterable[Passage]) -> list[Passage]:
-    """Each text once, with nothing marked as support."""
+    """Each text once, without support marks."""
     found = {passage.text: replace(passage, support=()) for passage in passages if passage.text.strip()}
     return list(found.values())

@@ -14,16 +14,13 @@ from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 
 def load_hotpotqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A question a document. See `Loader`."""
+    """One document for each question. See `Loader`."""
     for number, record in enumerate(json_records(path), 1):
         yield document(hotpotqa_problem(record, number), "hotpotqa")
 
 
 def hotpotqa_problem(record: Record, number: int) -> Problem:
-    """The question of a record, which is called by its number where it has no name.
-
-    Raises GistreadError when it is none of HotpotQA's.
-    """
+    """The question of a record; `number` is its default identifier. Raises GistreadError."""
     facts = _facts(record)
     passages = []
     for item in record.items("context"):
@@ -31,7 +28,7 @@ def hotpotqa_problem(record: Record, number: int) -> Problem:
             raise record.wrong("`context` is not a list of titles with sentences")
         title, sentences = item
         numbers = facts.get(title)
-        # A few of the numbers lead past the end of their paragraph.
+        # A few numbers are past the end of their paragraph.
         named = [sentences[n] for n in sorted(numbers) if 0 <= n < len(sentences)] if numbers else []
         text = "".join(sentences)
         passages.append(Passage(title, text, tuple(named) or ((text,) if title in facts else ())))
@@ -42,7 +39,7 @@ def hotpotqa_problem(record: Record, number: int) -> Problem:
 
 
 def _facts(record: Record) -> dict[str, set[int]]:
-    """Title and numbers of its sentences that support the answer; no numbers: all of them."""
+    """The numbers of supporting sentences by title; empty for all sentences."""
     facts: dict[str, set[int]] = defaultdict(set)
     if "supporting_facts" in record:
         for fact in record.items("supporting_facts"):

@@ -1,7 +1,7 @@
 """LiteraryQA: NarrativeQA's questions about novels, cleaned, each with two answers (Bonomo et al., 2025).
 
-The text of a book stands in the record, as the authors' script writes it, or in a file beside it: Project Gutenberg's
-plain text, whose header and footer are taken off as of any book.
+The text of a book is in the record, as the authors' script writes it, or in a file beside it: Project Gutenberg's
+plain text, read like any book.
 """
 
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.common import references
 from gistread.evaluation.tasks.records import Record, json_records
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 _FOLDERS_UP = 3
-"""`text_file` is relative to the folder of the data: that of the file, or one above it."""
+"""`text_file` is relative to the folder of the file, or to one above it."""
 
 
 def load_literaryqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A novel a document. See `Loader`."""
+    """One document for each novel. See `Loader`."""
     for record in json_records(path):
         book = _book(record, path)
         questions = tuple(_question(qa, number) for number, qa in enumerate(record.records("qas"), 1))

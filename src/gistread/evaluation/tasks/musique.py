@@ -13,13 +13,13 @@ from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
 
 def load_musique(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A question a document. See `Loader`."""
+    """One document for each question. See `Loader`."""
     for record in json_records(path):
         yield document(musique_problem(record), "musique")
 
 
 def musique_problem(record: Record) -> Problem:
-    """The question of a record. Raises GistreadError when it is none of MuSiQue's."""
+    """The question of a record. Raises GistreadError."""
     passages = []
     for paragraph in record.records("paragraphs"):
         text = paragraph.text("paragraph_text")

@@ -1,7 +1,7 @@
 """NarrativeQA: whole novels and film scripts, with questions written from their summaries (Kočiský et al., 2018).
 
-The authors' folder: `documents.csv`, `qaps.csv`, and the stories that their script fetches, `tmp/ID.content`: plain
-text of Project Gutenberg, or a page with a script. Stories that were not fetched are left out.
+Reads the authors' folder: `documents.csv`, `qaps.csv`, and the stories fetched by their script, `tmp/ID.content`
+(Project Gutenberg's plain text, or a web page with a script). Stories not fetched are skipped.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.common import references
 from gistread.evaluation.tasks.records import Record, table_records, task_error
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
@@ -20,7 +20,7 @@ _DEFAULT_SET = "valid"
 
 
 def load_narrativeqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A story a document: those of the set `options.split`, or of the validation set. See `Loader`."""
+    """One document for each story of the set `options.split`, by default `valid`. See `Loader`."""
     folder = path if path.is_dir() else path.parent
     wanted = options.split or _DEFAULT_SET
     if wanted not in _SETS:
@@ -44,7 +44,7 @@ def load_narrativeqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) ->
 
 
 def _places(folder: Path, id_: str) -> Iterator[Path]:
-    """Where a story may lie. Its identifier is a hash, not a path."""
+    """Possible files of a story. Its identifier is a hash, never a path."""
     if id_.isalnum():
         yield from (folder / "tmp" / f"{id_}.content", folder / f"{id_}.content")
 

@@ -1,9 +1,9 @@
-"""Needle-in-a-Haystack PLUS: a fact, or two that only together tell, in a long text (LongAgent, section 3.1).
+"""Needle-in-a-Haystack PLUS: one fact, or two needed together, in a long text (LongAgent, section 3.1).
 
-`needle` hides paragraphs of SQuAD or XQuAD, `needle-2` pairs of HotpotQA or MuSiQue. The answer is swapped for another
-one of its kind wherever it stands in them, so that what a model knew before does not help (LongAgent v1, appendix A).
-The hay is the other paragraphs of the file, or a book. Each needle is hidden in a text of its own; for every length and
-depth as many are drawn as the options say. The same options make the same texts.
+`needle` hides paragraphs of SQuAD or XQuAD, `needle-2` pairs of HotpotQA or MuSiQue. The answer in them is swapped for
+another of its kind, so that a model's prior knowledge does not help (LongAgent v1, appendix A). The hay is the other
+paragraphs of the file, or a book. Each needle has its own text, for every length and depth. The same options make the
+same texts.
 """
 
 import itertools
@@ -17,12 +17,12 @@ from pathlib import Path
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
 from gistread.evaluation.model import Document, Question
+from gistread.evaluation.tasks.common import distinct, references
 from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
 from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
 from gistread.evaluation.tasks.hotpotqa import hotpotqa_problem
 from gistread.evaluation.tasks.musique import musique_problem
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
-from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_records
 from gistread.evaluation.tasks.squad import Paragraph, SquadQuestion, squad_articles
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
@@ -30,26 +30,26 @@ from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
 _MOST_NEEDLES = 100
-"""LongAgent has 100 of SQuAD and 60 of HotpotQA; so many of a file, drawn by the seed, is enough to draw from."""
+"""Needles drawn from a file by the seed; LongAgent has 100 of SQuAD and 60 of HotpotQA."""
 _NOBODY = Entity("…", "")
 _TOO_NEAR = 0.5
-"""A paragraph with this share of the words of a question is no hay for it: it may tell the answer, the true one."""
+"""Share of a question's words from which a paragraph is no hay for it: it may contain the true answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A question, and the paragraphs that answer it, with the answer swapped."""
+    """A question and the paragraphs that answer it, with the answer swapped."""
 
     id: str
     question: str
     answers: tuple[str, ...]
     passages: tuple[Passage, ...]
     kin: frozenset[str]
-    """Titles of paragraphs that are no hay for it."""
+    """Titles of paragraphs that are not hay for it."""
 
 
 def load_needle(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A needle in a haystack a document. See `Loader`."""
+    """One document for each needle. See `Loader`."""
     paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
     problems = [_problem(paragraph, asked) for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
     hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)
@@ -57,7 +57,7 @@ def load_needle(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iter
 
 
 def load_needle_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """Two needles in a haystack a document, at every pair of two depths. See `Loader`."""
+    """One document for each pair of needles, at every pair of depths. See `Loader`."""
     problems = [_multihop(record, number) for number, record in enumerate(json_records(path), 1)]
     hay = _hay((passage for problem in problems for passage in problem.passages), options)
     pairs = [problem for problem in problems if problem.answerable and len(problem.supporting) == 2]
@@ -91,7 +91,7 @@ def _documents(
         )
     if not depths:
         raise GistreadError("Two needles need two depths.", "Name at least two.")
-    # All cells once, then all of them again: what comes first of it is a map with every cell.
+    # One question for every cell before the second, so that an early map has all cells.
     for turn in range(options.needles):
         for length in options.lengths:
             for at in depths:
@@ -130,7 +130,7 @@ def _is_hay(passage: Passage, needle: Needle) -> bool:
 
 
 def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
-    """Those problems whose answer can be swapped, in an order by chance, with another answer of its kind by chance."""
+    """The problems with a swappable answer, in random order, each with a random other answer of its kind."""
     entities = [_entity(problem) for problem in problems]
     pools = _pools(filter(None, entities))
     named = list(zip(distinct(problem.id for problem in problems), problems, entities, strict=True))
@@ -154,13 +154,13 @@ def _pools(entities: Iterable[Entity]) -> dict[str, list[str]]:
 
 
 def _entity(problem: Problem) -> Entity | None:
-    """What the first of the answers that is an entity names."""
+    """The entity of the first answer that names one."""
     text = "\n".join(passage.text for passage in problem.supporting)
     return next(filter(None, (entity(answer, problem.question, text) for answer in problem.answers)), None)
 
 
 def _can_be_swapped(problem: Problem, old: Entity) -> bool:
-    """Whether the answer stands in the needles, by one name alone, and not in the question."""
+    """Whether the needles contain the answer, under one name only, and the question does not."""
     texts = [f"{passage.title}\n{passage.text}" for passage in problem.supporting]
     if any(names(problem.question, name) for name in told_by(old)) or not any(names(text, old.name) for text in texts):
         return False
@@ -169,7 +169,7 @@ def _can_be_swapped(problem: Problem, old: Entity) -> bool:
 
 
 def _is_new(new: Entity, problem: Problem, old: Entity) -> bool:
-    """Whether an entity is neither the old one nor spoken of already."""
+    """Whether an entity differs from the old one and is not mentioned yet."""
     if names(new.name, old.name) or names(old.name, new.name):
         return False
     told = [problem.question, *(f"{passage.title}\n{passage.text}" for passage in problem.supporting)]

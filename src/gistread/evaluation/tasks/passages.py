@@ -1,7 +1,6 @@
-"""Questions over several passages, some of which tell the answer: HotpotQA and MuSiQue, before they become documents.
+"""Questions over several passages (HotpotQA, MuSiQue), and the document made of them.
 
-The passages of one question become one text, each under its title; what supports the answer in them is a gold place.
-Knows no file.
+The passages of a question become one text, each under its title; the supporting sentences are gold places.
 """
 
 from dataclasses import dataclass
@@ -11,25 +10,25 @@ from gistread.book.model import ParagraphKind
 from gistread.book.normalise import clean, one_line
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place, united
-from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.common import references
 
 PRESET = "paper"
-"""Of encyclopaedic text: names, numbers and claims, as in a paper."""
+"""For encyclopaedic text, full of names, numbers and claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph, and what of it supports the answer."""
+    """A paragraph and the part of it that supports the answer."""
 
     title: str
     text: str
     support: tuple[str, ...] = ()
-    """Sentences of it, or the whole of it; empty: it has nothing to do with the answer."""
+    """Supporting sentences, or the whole text; empty if it is unrelated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question, and the passages that come with it."""
+    """A question with its passages."""
 
     id: str
     question: str
@@ -43,7 +42,7 @@ class Problem:
 
 
 def document(problem: Problem, source_format: str) -> Document:
-    """One text of all passages, in the order of the file, and the one question."""
+    """All passages as one text, in the order of the file, with the question."""
     builder = BookBuilder()
     gold = [place for passage in problem.passages for place in add_passage(builder, passage)]
     book = builder.build(title="Encyclopaedia", language="en", source_format=source_format)
@@ -58,7 +57,7 @@ def document(problem: Problem, source_format: str) -> Document:
 
 
 def add_passage(builder: BookBuilder, passage: Passage) -> list[Place]:
-    """Append title and text; where what supports the answer came to stand."""
+    """Append title and text; the places of the support."""
     if passage.title.strip():
         builder.add(passage.title, ParagraphKind.HEADING, 2)
     start = builder.next_start
@@ -68,7 +67,7 @@ def add_passage(builder: BookBuilder, passage: Passage) -> list[Place]:
 
 
 def places_of(passage: Passage) -> list[Place]:
-    """Where what supports the answer stands in the text of the passage as a book has it; all of it where that fails."""
+    """Places of the support in the normalised text of the passage; the whole text if one is not found."""
     text = one_line(clean(passage.text))
     places = []
     behind = 0

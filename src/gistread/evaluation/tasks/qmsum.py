@@ -1,6 +1,6 @@
 """QMSum: transcripts of meetings, with queries about the whole and about parts of them (Zhong et al., 2021).
 
-A turn is a paragraph, `Speaker: words`. A specific query names turns, counted from 0, both ends included: gold places.
+A turn is a paragraph, `Speaker: words`. A specific query names its turns, from 0 and inclusive, as gold places.
 """
 
 import re
@@ -10,20 +10,20 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
-from gistread.evaluation.tasks.questions import references
+from gistread.evaluation.tasks.common import references
 from gistread.evaluation.tasks.records import Record, json_records, whole_number
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
-# What the transcribers wrote beside the words: {vocalsound}, {disfmarker}, { gap }.
+# Annotations of the transcribers: {vocalsound}, {disfmarker}, { gap }.
 _NOISE = re.compile(r"\{[^{}\n]{0,60}\}")
-# Letters spoken one by one: L_C_D_s for LCDs.
+# Spelled letters: L_C_D_s for LCDs.
 _SPELT = re.compile(r"\b(?:[A-Z]_)+")
-# Words are parted for machines: "It 's on , is n't it ?"
+# Tokens are separated: "It 's on , is n't it ?"
 _PARTED = re.compile(r" (?=[.,;:?!](?:\s|$)|(?:'(?:s|m|d|re|ve|ll)|n't)\b)")
 
 
 def load_qmsum(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """A meeting a document. See `Loader`."""
+    """One document for each meeting. See `Loader`."""
     for number, record in enumerate(json_records(path), 1):
         yield _document(record, number)
 
@@ -49,7 +49,7 @@ def _document(record: Record, number: int) -> Document:
 
 
 def _spoken(content: str) -> str:
-    """The words of a turn as one would write them; nothing where only noise was written down."""
+    """The words of a turn in normal spelling; empty if there is only noise."""
     words = " ".join(_NOISE.sub(" ", content).split())
     words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
     return words if re.search(r"\w", words) else ""
@@ -67,6 +67,6 @@ def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
         if len(ends) != 2 or None in ends:
             raise query.wrong(f"`relevant_text_span` is not a list of first and last turns: {span!r}")
         first, last = (end for end in ends if end is not None)
-        # Some spans reach over the end of the transcript.
+        # Some spans exceed the transcript.
         places += [place for place in turns[max(0, first) : max(0, last + 1)] if place]
     return united(places, BETWEEN_PARAGRAPHS)

@@ -1,7 +1,7 @@
 """QuALITY: stories and articles of some 5,000 words, with questions of four options (Pang et al., 2022).
 
-The authors' file has two lines for every article, one for each writer of questions: they become one document.
-`quality-2` asks the same questions with two options, the right one and one distractor drawn by the seed.
+The file has a line for each article and writer of questions; those of one article become one document. `quality-2`
+asks the same questions with two options, the right one and a distractor drawn by the seed.
 """
 
 import random
@@ -15,7 +15,7 @@ from pathlib import Path
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.questions import distinct
+from gistread.evaluation.tasks.common import distinct
 from gistread.evaluation.tasks.records import Record, json_records
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
 
@@ -25,11 +25,11 @@ _FOUR = 4
 _TWO = 2
 
 _Asked = tuple[str, tuple[str, ...], int]
-"""The question, its options, the index of the right one."""
+"""A question, its options, the index of the right one."""
 
 
 def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """An article a document, four options a question. See `Loader`."""
+    """One document for each article, with four options a question. See `Loader`."""
 
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)
@@ -41,7 +41,7 @@ def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Ite
 
 
 def load_quality_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """An article a document, two options a question. See `Loader`."""
+    """One document for each article, with two options a question. See `Loader`."""
 
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)

@@ -1,7 +1,4 @@
-"""Files of benchmarks, read record by record: JSON lines, JSON documents, tables; every error names file and place.
-
-What is in a record is the business of whoever reads one. Knows no task, no book and no model.
-"""
+"""Reads the files of benchmarks record by record: JSON lines, JSON documents, CSV. Errors name file and line."""
 
 import csv
 import io
@@ -21,12 +18,12 @@ _PACKED = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "compressed with gzip", 
 _KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
 _HINT = "`gistread eval list` says what the file of each task looks like, and where to get it."
 _LONGEST_FIELD = 1 << 24
-"""Of a table: a whole story in one field is more than the csv module takes by itself."""
+"""Limit for the csv module: a field may hold a whole story."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object of a file, and where it stands there."""
+    """An object of a file, and its position there."""
 
     fields: Mapping[str, Any]
     where: str
@@ -36,7 +33,7 @@ class Record:
         return self.fields.get(name) is not None
 
     def text(self, name: str, *others: str) -> str:
-        """The text called so, or by the first of the other names that is there. It may be empty."""
+        """The text field of this name, or of the first other name that is there. It may be empty."""
         for each in (name, *others):
             if each in self:
                 value = self.fields[each]
@@ -46,11 +43,11 @@ class Record:
         raise self.lacks(name, "a text")
 
     def text_or(self, name: str, default: str = "") -> str:
-        """The text called so, if there is one."""
+        """The text field of this name, or the default."""
         return self.text(name) if name in self else default
 
     def label(self, name: str, *others: str) -> str:
-        """An identifier, that some files give as a number."""
+        """An identifier, in some files a number."""
         for each in (name, *others):
             value = self.fields.get(each)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -58,11 +55,11 @@ class Record:
         return self.text(name, *others)
 
     def label_or(self, default: str, *names: str) -> str:
-        """The first of these identifiers that is there."""
+        """The first of these identifiers, or the default."""
         return next((self.label(name) for name in names if name in self), default)
 
     def number(self, name: str) -> int:
-        """A whole number, that some files give as text."""
+        """A whole number, in some files a text."""
         if name not in self:
             raise self.lacks(name, "a whole number")
         number = whole_number(self.fields[name])
@@ -77,7 +74,7 @@ class Record:
         return value
 
     def items(self, name: str) -> list[Any]:
-        """The list called so, whatever is in it."""
+        """A list of anything."""
         if name not in self:
             raise self.lacks(name, "a list")
         value = self.fields[name]
@@ -93,7 +90,7 @@ class Record:
         return tuple(items)
 
     def records(self, name: str) -> Iterator["Record"]:
-        """A list of objects, one after the other."""
+        """A list of objects."""
         for number, item in enumerate(self.items(name), 1):
             where = f"{self.where}, `{name}` {number}"
             if not isinstance(item, dict):
@@ -109,7 +106,7 @@ class Record:
         return Record(self.fields[name], f"{self.where}, `{name}`")
 
     def lacks(self, name: str, kind: str) -> GistreadError:
-        """The error that says what is missing, and what is there instead."""
+        """The error for a missing field, with the fields that are there."""
         there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "nothing"
         return self.wrong(f"`{name}` is missing, {kind}; there is {there}")
 
@@ -121,12 +118,12 @@ class Record:
 
 
 def task_error(what: str) -> GistreadError:
-    """Why a file is not what its task needs."""
+    """The error for a file that its task cannot use."""
     return GistreadError(f"{what}.", _HINT)
 
 
 def whole_number(value: object) -> int | None:
-    """`value` as a whole number, be it one, or a text or a floating number that stands for one; else None."""
+    """`value` as a whole number, also from a text or float; else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -139,10 +136,10 @@ def whole_number(value: object) -> int | None:
 
 
 def json_records(path: Path) -> Iterator[Record]:
-    """The objects of a file: a line each, or one JSON list of them, or one JSON object. Empty lines are passed over.
+    """The objects of a file: one a line (read lazily), a JSON list, or one JSON object. Empty lines are skipped.
 
-    Of a folder: those of every `.jsonl` and `.json` file in it, by name. Lines are read as they are asked for.
-    Raises GistreadError where the file cannot be read, is no such file, or has no object in it.
+    For a folder, those of every `.jsonl` and `.json` file, by name. Raises GistreadError for unreadable, empty or other
+    files.
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl"))
@@ -180,7 +177,7 @@ def json_document(path: Path) -> Record:
 
 
 def table_records(path: Path) -> list[Record]:
-    """The rows of a table with a heading (CSV), each by the names of its columns; empty fields are left out."""
+    """The rows of a CSV file with a heading, without empty fields."""
     _refuse_other(path)
     before = csv.field_size_limit(_LONGEST_FIELD)
     line = 0
@@ -208,7 +205,7 @@ def table_records(path: Path) -> list[Record]:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Whether the first line of a file is a JSON object by itself."""
+    """Whether the first line is a complete JSON object."""
     if not text.startswith(b"{"):
         return False
     try:
@@ -245,7 +242,7 @@ def _document_records(path: Path) -> Iterator[Record]:
 
 def _parsed(path: Path) -> dict[str, Any] | list[Any]:
     try:
-        # Not orjson: this one knows the line of a mistake.
+        # Unlike orjson, this reports the line of an error.
         document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -261,7 +258,7 @@ def _parsed(path: Path) -> dict[str, Any] | list[Any]:
 
 
 def _refuse_other(path: Path) -> None:
-    """Refuse what is no regular file with text in it, before any of it is taken for a record."""
+    """Refuse what is not a regular text file."""
     if not path.exists():
         raise task_error(f"There is no file {path}")
     if path.is_dir():

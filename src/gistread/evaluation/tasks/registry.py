@@ -1,4 +1,4 @@
-"""Every task by its name. A loader is imported when it is used: the command line names all of them and runs one."""
+"""Every task by name. A loader is imported when it is first used: the command line names all of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from gistread.evaluation.tasks.questions import naming
+from gistread.evaluation.tasks.common import naming
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Loader, Task, TaskOptions
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PLACES = ("page-recall", "gold-coverage")
 
 
 def _loader(place: str) -> Loader:
-    """The loader at `module:function` under this package, with documents that are called differently."""
+    """The loader at `module:function` in this package, with distinct names for its documents."""
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
         module, _, function = place.partition(":")
@@ -133,7 +133,7 @@ _TASKS = (
     ),
     Task(
         "needle-2",
-        "two paragraphs that only together tell, the answer swapped, at every pair of depths",
+        "two paragraphs needed together, the answer swapped, at every pair of depths",
         "made from HotpotQA, hotpotqa.github.io, or MuSiQue, github.com/StonyBrookNLP/musique",
         "CC-BY-SA-4.0; CC-BY-4.0",
         "as hotpotqa or musique; hidden as in needle",

@@ -1,7 +1,7 @@
 """SQuAD: questions about paragraphs of Wikipedia; in 2.0, half of them have no answer (Rajpurkar et al., 2018).
 
-All paragraphs of an article are one document, and the paragraph that a question was asked about is its gold place.
-XQuAD has the same layout, a file a language.
+An article is a document, and the paragraph of a question is its gold place. XQuAD has the same layout, with one file
+for each language.
 """
 
 import re
@@ -12,11 +12,10 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place
+from gistread.evaluation.tasks.common import add_text, distinct, references
 from gistread.evaluation.tasks.passages import PRESET
-from gistread.evaluation.tasks.questions import distinct, references
 from gistread.evaluation.tasks.records import Record, json_document
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
-from gistread.evaluation.tasks.texts import add_text
 
 _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
@@ -29,7 +28,7 @@ class SquadQuestion:
     question: str
     answers: tuple[str, ...]
     starts: tuple[int, ...]
-    """Where in the paragraph each answer stands."""
+    """Offset of each answer in the paragraph."""
     answerable: bool
 
 
@@ -42,7 +41,7 @@ class Paragraph:
 
 
 def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """An article a document. See `Loader`."""
+    """One document for each article. See `Loader`."""
     for title, paragraphs in squad_articles(path):
         builder = BookBuilder()
         found: list[tuple[SquadQuestion, Place]] = []
@@ -66,7 +65,7 @@ def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
 
 
 def language_of(path: Path) -> str:
-    """SQuAD is English; the files of XQuAD are named by their language."""
+    """English, or the language in the name of an XQuAD file."""
     named = _XQUAD.fullmatch(path.name)
     return named["language"].lower() if named else "en"
 
@@ -83,7 +82,7 @@ def _asked(qa: Record, text: str) -> SquadQuestion:
         said, start = answer.text("text"), answer.number("answer_start")
         if not said.strip():
             raise answer.wrong("`text` is empty")
-        if text[start : start + len(said)] != said and (start := text.find(said)) < 0:  # some count otherwise
+        if text[start : start + len(said)] != said and (start := text.find(said)) < 0:  # some offsets are wrong
             raise answer.wrong(f"{said!r} does not stand in `context`")
         answers.append(said)
         starts.append(start)

@@ -1,6 +1,6 @@
-"""What a task is: where its file comes from, what it looks like, and what is measured on it.
+"""A task: the source and format of its file, and what is measured on it.
 
-Imports nothing that reads a book: the command line names every task before it is known what is wanted.
+Imports nothing that reads a book, since the command line names every task.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens in a text, without a model: a quarter of its characters, or a word each where words are characters.
+    """Tokens of a text, estimated without a model as a quarter of its characters, at least one a word.
 
-    Of English novels, transcripts and encyclopaedias this is within a tenth of what SmolLM2's vocabulary makes of them.
+    Within a tenth of SmolLM2's count for English novels, transcripts and encyclopaedias.
     """
     from gistread.book.normalise import count_words
 
@@ -24,22 +24,22 @@ def estimated_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """What a task can be told; each takes what concerns it."""
+    """Options of tasks; each uses those that concern it."""
 
     seed: int = 0
-    """Of whatever is drawn by chance."""
+    """Seed of all random choices."""
     split: str = ""
-    """Of a folder with several: `train`, `valid` …; empty: as the task has it."""
+    """For a folder with several splits: `train`, `valid` …; empty for the task's default."""
     lengths: tuple[int, ...] = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
-    """Of the haystacks, in tokens."""
+    """Lengths of haystacks in tokens."""
     depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    """Share of a haystack's tokens that stand before the (first) needle."""
+    """Shares of a haystack's tokens before the (first) needle."""
     needles: int = 10
-    """Questions a cell of length and depth (LongAgent, section 3.1)."""
+    """Questions for each length and depth (LongAgent, section 3.1)."""
     haystack: Path | None = None
-    """A book to hide needles in; without it they are hidden among the other paragraphs of the file."""
+    """A book to hide needles in; by default the other paragraphs of the file."""
     count: Callable[[str], int] = estimated_tokens
-    """Tokens in a text, by which lengths and depths are measured."""
+    """Counts tokens, for lengths and depths."""
 
 
 DEFAULT_TASK_OPTIONS = TaskOptions()
@@ -49,15 +49,12 @@ class Loader(Protocol):
     """Reads the file of a task."""
 
     def __call__(self, path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        """Documents of the file, one after the other, the same ones in the same order every time.
-
-        Raises GistreadError that names the file, the line and what is missing there.
-        """
+        """Yield the documents of the file, always in the same order. Raises GistreadError with file and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A set of documents in a file that the user has, and what is measured on them."""
+    """A benchmark whose file the user provides, and what is measured on it."""
 
     name: str
     """As on the command line."""
@@ -66,9 +63,9 @@ class Task:
     source: str
     """Where a user gets the file."""
     licence: str
-    """Of the data, by its SPDX name where it has one."""
+    """Licence of the data, by SPDX name if it has one."""
     file_format: str
-    """What the file must look like, in one or two lines."""
+    """The expected file, in one or two lines."""
     metrics: tuple[str, ...]
-    """Names of the metrics of `metrics.py` that are told of it, the most telling first."""
+    """Names of its metrics (`metrics.py`), most informative first."""
     load: Loader

@@ -1,28 +1,104 @@
-"""The plots as PNG files, by matplotlib without a screen. It is in the optional extra `eval` and imported when used.
+"""The plots of a run: scores over tokens in context, and heat maps of needle tests.
 
-What is shown is decided in `points.py`.
+PNG files are drawn by matplotlib (optional extra `eval`) without a screen; a heat map is also a text table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gistread.errors import GistreadError, StorageError
-from gistread.evaluation.points import HeatMap, Point, tokens_said
+from gistread.evaluation.bootstrap import Estimate
+from gistread.evaluation.outcomes import AnsweredQuestion
+from gistread.evaluation.table import Cells, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MARKERS = "osD^vPX*<>hp"
-"""Readers are told apart by form as well as by colour."""
+"""Readers differ in shape as well as in colour."""
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito: apart for every kind of colour vision, on paper too."""
+"""Okabe and Ito: distinguishable with any colour vision."""
 _DPI = 150
 _MAPS_ACROSS = 3
 
+TOKENS = "context-tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A reader's score and its tokens in context."""
+
+    name: str
+    tokens: float
+    """Mean tokens in the prompt of the answer."""
+    score: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """One reader's mean score by length of the text and depth of the needle."""
+
+    name: str
+    lengths: tuple[float, ...]
+    """In tokens, ascending."""
+    depths: tuple[float, ...]
+    """From 0 to 1, ascending."""
+    cells: tuple[tuple[float | None, ...], ...]
+    """Rows are depths, columns lengths; from 0 to 100, None if nothing was asked."""
+
+
+def shown_metric(table: Table) -> str:
+    """The most informative metric that most readers have."""
+    return max(table.metrics or table.costs, key=lambda name: sum(name in row.figures for row in table.rows))
+
+
+def points(table: Table, metric: str) -> list[Point]:
+    """The readers that have both figures."""
+    return [
+        Point(row.name, row.figures[TOKENS].mean, row.figures[metric])
+        for row in table.rows
+        if metric in row.figures and TOKENS in row.figures
+    ]
+
+
+def heat_maps(asked: Mapping[str, Sequence[AnsweredQuestion]], metric: str) -> list[HeatMap]:
+    """A map for each row of the table with needle questions."""
+    maps = []
+    for name, each in asked.items():
+        values: dict[tuple[float, float], list[float]] = {}
+        for one in each:
+            score = dict(one.outcome.scores).get(metric)
+            if one.question.cell is not None and score is not None:
+                values.setdefault(one.question.cell, []).append(score)
+        if not values:
+            continue
+        lengths = tuple(sorted({length for length, _ in values}))
+        depths = tuple(sorted({depth for _, depth in values}))
+        cells = tuple(tuple(_mean(values.get((length, depth))) for length in lengths) for depth in depths)
+        maps.append(HeatMap(name, lengths, depths, cells))
+    return maps
+
+
+def _mean(values: list[float] | None) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _short_number(tokens: float) -> str:
+    """For an axis: `500`, `4k`, `128k`."""
+    return f"{tokens:.0f}" if tokens < 1000 else f"{tokens / 1000:.3g}k"
+
+
+def heat_map_cells(drawn: HeatMap) -> Cells:
+    """A heat map as a table: a row a depth, a column a length."""
+    head = [f"{drawn.name}: depth", *map(_short_number, drawn.lengths)]
+    rows = zip(drawn.depths, drawn.cells, strict=True)
+    return [head, *([f"{depth:.0%}", *("–" if one is None else f"{one:.0f}" for one in row)] for depth, row in rows)]
+
 
 def draw_scatter(points: Sequence[Point], metric: str, title: str, path: Path) -> None:
-    """The score of each reader over its tokens in context, with its interval.
+    """Plot the score of each reader with its interval over its tokens in context.
 
     Raises GistreadError without matplotlib, StorageError when the file cannot be written.
     """
@@ -56,7 +132,7 @@ def draw_scatter(points: Sequence[Point], metric: str, title: str, path: Path) -
 
 
 def draw_heat_maps(maps: Sequence[HeatMap], metric: str, title: str, path: Path) -> None:
-    """A map a reader, each cell with its number. Raises as `draw_scatter`."""
+    """A map for each reader, with a number in every cell. Raises as `draw_scatter`."""
     across = min(_MAPS_ACROSS, len(maps))
     down = -(-len(maps) // across)
     columns, rows = max(len(one.lengths) for one in maps), max(len(one.depths) for one in maps)
@@ -75,7 +151,7 @@ def draw_heat_maps(maps: Sequence[HeatMap], metric: str, title: str, path: Path)
                 if score is not None:
                     color = "black" if score > 55 else "white"
                     axes.text(column, row, f"{score:.0f}", ha="center", va="center", color=color, fontsize=8)
-        axes.set_xticks(range(len(one.lengths)), [tokens_said(length) for length in one.lengths])
+        axes.set_xticks(range(len(one.lengths)), [_short_number(length) for length in one.lengths])
         axes.set_yticks(range(len(one.depths)), [f"{depth:.0%}" for depth in one.depths])
         axes.set_title(one.name, fontsize=10)
         axes.set_xlabel("tokens of the text", fontsize=8)
@@ -87,7 +163,7 @@ def draw_heat_maps(maps: Sequence[HeatMap], metric: str, title: str, path: Path)
 
 
 def _figure(width: float, height: float) -> "Figure":
-    """A figure of its own, in inches: nothing of pyplot, which would look for a screen."""
+    """A figure of this size in inches, without pyplot, which would need a screen."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

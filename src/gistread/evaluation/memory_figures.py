@@ -1,6 +1,6 @@
-"""What the memory of each text of a run came to: pages, their size, how far they were shortened, and what that took.
+"""Figures of each memory of a run: pages, compression and cost, one JSON object a line in `texts.jsonl`.
 
-One JSON object a line in `texts.jsonl`, beside the outcomes. A memory can be deleted; what a table says of it stays.
+They outlive the memories, which may be deleted.
 """
 
 from collections.abc import Collection
@@ -19,18 +19,18 @@ FILE_NAME = "texts.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class TextFigures:
-    """Of one document whose memory is whole."""
+    """Figures of a document with a complete memory."""
 
     document: str
     words: int
     pages: int
     gist_words: int
     extractive_gists: int
-    """Those of which the guard kept nothing that the model wrote."""
+    """Gists whose attempts the guard rejected."""
     prefilled: int
     generated: int
     seconds: float
-    """In which the engine worked on it."""
+    """Engine time."""
 
 
 def figures_of(document: Document, memory: GistMemory) -> TextFigures:
@@ -47,14 +47,14 @@ def figures_of(document: Document, memory: GistMemory) -> TextFigures:
     )
 
 
-def keep(folder: Path, figures: TextFigures) -> None:
-    """Add a line, unless there is one that says the same. Raises StorageError."""
+def save(folder: Path, figures: TextFigures) -> None:
+    """Add a line, unless it is there. Raises StorageError."""
     if figures in read(folder):
         return
     path = folder / FILE_NAME
     try:
         with path.open("ab") as file:
-            # After half a line that a kill left, a new one begins.
+            # A kill may have left half a line.
             torn = file.tell() and not path.read_bytes().endswith(b"\n")
             file.write((b"\n" if torn else b"") + orjson.dumps(asdict(figures), option=orjson.OPT_APPEND_NEWLINE))
     except OSError as error:
@@ -62,7 +62,7 @@ def keep(folder: Path, figures: TextFigures) -> None:
 
 
 def read(folder: Path) -> list[TextFigures]:
-    """Of each document, what was written last; what is no such line is passed over. Raises StorageError."""
+    """The latest figures of each document; invalid lines are skipped. Raises StorageError."""
     path = folder / FILE_NAME
     found: dict[str, TextFigures] = {}
     try:
@@ -79,8 +79,8 @@ def read(folder: Path) -> list[TextFigures]:
     return list(found.values())
 
 
-def told(texts: Collection[TextFigures]) -> str:
-    """All of them in one line; empty where there is none."""
+def summary(texts: Collection[TextFigures]) -> str:
+    """All of them in one line; empty if there are none."""
     pages, words = sum(one.pages for one in texts), sum(one.words for one in texts)
     if not pages or not words:
         return ""
@@ -88,8 +88,8 @@ def told(texts: Collection[TextFigures]) -> str:
     extractive = sum(one.extractive_gists for one in texts) / pages
     noun = "text" if len(texts) == 1 else "texts"
     return (
-        f"Memories: {len(texts)} {noun} of {words / len(texts):,.0f} words in the mean, {pages} pages of "
+        f"Memories: {len(texts)} {noun} of {words / len(texts):,.0f} words on average, {pages} pages of "
         f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
-        f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled a word, "
+        f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled per word, "
         f"{sum(one.seconds for one in texts):,.0f} s."
     )

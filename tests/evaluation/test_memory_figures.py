@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gistread.engine.protocol import Usage
+from gistread.evaluation.memory_figures import TextFigures, figures_of, read, save, summary
 from gistread.evaluation.model import Document
-from gistread.evaluation.texts import TextFigures, figures_of, keep, read, told
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from tests.memory.books import make_book, prose
 
@@ -23,21 +23,21 @@ def test_the_figures_of_a_memory_are_those_of_its_pages() -> None:
 
 
 def test_a_text_is_kept_once_and_half_a_line_does_no_harm(tmp_path: Path) -> None:
-    keep(tmp_path, FIGURES)
-    keep(tmp_path, FIGURES)
+    save(tmp_path, FIGURES)
+    save(tmp_path, FIGURES)
     file = tmp_path / "texts.jsonl"
     assert file.read_bytes().count(b"\n") == 1
     with file.open("ab") as torn:
         torn.write(b'{"document": "b", "wor')
     other = TextFigures("c", 500, 1, 50, 0, 700, 90, 3.0)
-    keep(tmp_path, other)
+    save(tmp_path, other)
     assert read(tmp_path) == [FIGURES, other]
 
 
 def test_all_of_them_in_one_line() -> None:
-    line = told([FIGURES, TextFigures("c", 500, 1, 50, 0, 750, 90, 3.5)])
+    line = summary([FIGURES, TextFigures("c", 500, 1, 50, 0, 750, 90, 3.5)])
     assert line == (
-        "Memories: 2 texts of 750 words in the mean, 5 pages of 300; compression rate 86.7; 20% of the gists "
-        "extractive; 1.50 tokens prefilled a word, 16 s."
+        "Memories: 2 texts of 750 words on average, 5 pages of 300; compression rate 86.7; 20% of the gists "
+        "extractive; 1.50 tokens prefilled per word, 16 s."
     )
-    assert told([]) == ""
+    assert summary([]) == ""
