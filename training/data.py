@@ -1,18 +1,12 @@
 """The sources of training examples, by name."""
 
-import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import Protocol
 
 from training import written
 from training.packing import Example
+from training.pages import SHARED, read_pages
 from training.tales import FairyTales
-
-SHARED = Path(os.environ.get("GISTREAD_DATA", Path(__file__).parents[2] / "shared" / "data"))
-"""The folder with fairytaleqa/."""
-WRITTEN = Path(os.environ.get("GISTREAD_WRITTEN", Path(__file__).parent / "data"))
-"""The folder with written pages."""
 
 
 class Source(Protocol):
@@ -25,9 +19,9 @@ def sources(seed: int, names: Collection[str]) -> dict[str, Source]:
     """The sources of these names."""
     makers = {
         "tales": lambda: FairyTales(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl", seed),
-        "gists": lambda: written.Gists(WRITTEN, seed),
-        "single_pass": lambda: written.SinglePassGists(WRITTEN, seed),
-        "memories": lambda: written.Memories(WRITTEN, seed),
-        "answers": lambda: written.Answers(WRITTEN, seed),
+        "gists": lambda: written.Gists(read_pages(), seed),
+        "single_pass": lambda: written.SinglePassGists(read_pages(), seed),
+        "memories": lambda: written.Memories(read_pages(), seed),
+        "answers": lambda: written.Answers(read_pages(), seed),
     }
     return {name: makers[name]() for name in names}

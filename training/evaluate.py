@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.gguf import read_adapted_header
 from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.protocol import Message, Sampling
 from gistread.evaluation.bootstrap import Key, estimate
 from gistread.evaluation.overlap import rouge, token_f1
 from gistread.readers.answering import says_not_found
-from training.data import SHARED
 from training.packing import starter_path
+from training.pages import SHARED
 from training.tales import Question, Tale, fill, read_tales
 
 SAMPLING = Sampling(max_tokens=64, repeat_penalty=1.1)
@@ -26,7 +27,8 @@ async def answers(adapter: Path | None, prompts: Sequence[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         header = read_adapted_header(starter_path(), adapter)
         copy = await make_copy(header, Path(folder), log=None, progress=lambda share: None)
-        engine = LlamaEngine(copy or starter_path())
+        # With one thread none waits for another: the machine may be training.
+        engine = LlamaEngine(copy or starter_path(), options=LoadOptions(threads=1))
         await engine.start()
         try:
             said = await asyncio.gather(*(engine.complete((Message("user", prompt),), SAMPLING) for prompt in prompts))

@@ -1,16 +1,8 @@
-"""Examples from written pages (training/data): gists, places to pause, look-ups, answers.
-
-A line of a file is one page: its text, a gist, perhaps a question with an answer and the reason to look the page up.
-Lines of one source that follow one another are pages that follow one another.
-"""
+"""Examples from written pages: gists, places to pause, look-ups, answers."""
 
 import asyncio
-import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from pathlib import Path
 
 from gistread.book.builder import BookBuilder
 from gistread.book.normalise import count_words
@@ -20,40 +12,12 @@ from gistread.memory.model import PageSize
 from gistread.memory.single_pass import SinglePass
 from gistread.presets import FICTION
 from training.packing import Example
+from training.pages import WrittenPage
 from training.tales import NOT_SAID, fill, sentence
 
 SIZE = PageSize(200, 560)
 """Of pages in single-pass prompts: most written pages end where such a page may."""
 AIM = {"aim": "", "keep": FICTION.keep}
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
-    source: str
-    text: str
-    gist: str
-    question: str
-    answer: str
-    reason: str
-
-
-def read_pages(folder: Path) -> list[list[WrittenPage]]:
-    """The pages of each source, in order."""
-    pages = []
-    for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            kept = json.loads(line)
-            pages.append(
-                WrittenPage(
-                    kept["source"],
-                    "\n\n".join(" ".join(part.split()) for part in kept["page"].split("\n\n") if part.strip()),
-                    " ".join(kept["gist"].split()),
-                    " ".join((kept.get("question") or "").split()),
-                    " ".join((kept.get("answer") or "").split()),
-                    " ".join((kept.get("reason") or "").split()),
-                )
-            )
-    return [list(group) for _, group in groupby(pages, key=lambda page: page.source)]
 
 
 class Written:
@@ -62,9 +26,9 @@ class Written:
     length = 1
     """Pages of a pack."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, pages: list[list[WrittenPage]], seed: int) -> None:
         self._seed = seed
-        self.pages = read_pages(folder)
+        self.pages = pages
         self.runs = [run for pages in self.pages for run in self._cut(pages)]
         random.Random(seed).shuffle(self.runs)
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from training.pages import SHARED, read_pages
 
 from gistread.sample import story_path
 
-ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared" / "data"
-WRITTEN = ROOT / "training" / "data"
 RUN_WORDS = 13
 MOST_SHARED = 0.02
 """Share of the runs of a training text: proverbs and formulas of tales stand in several books."""
@@ -53,9 +51,8 @@ def evaluated() -> Iterator[str]:
 def trained() -> Iterator[tuple[str, str]]:
     for tale in records(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"):
         yield tale["story"], " ".join(tale["sections"])
-    for path in sorted(WRITTEN.glob("*.jsonl")):
-        for number, page in enumerate(records(path), 1):
-            yield f"{path.name}:{number} ({page['source']})", page["page"]
+    for pages in read_pages():
+        yield pages[0].source, " ".join(page.text for page in pages)
 
 
 def test_no_evaluated_text_is_trained_on() -> None:

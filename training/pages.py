@@ -1,0 +1,63 @@
+"""Written pages (training/data): gists, questions, answers and reasons for pages of books in `../shared/data`.
+
+A line of a file is one page. Where its text comes from another file, only the place is kept: `at` is its first word in
+the file, `paragraphs` the words of each paragraph. Lines of one source that follow one another are consecutive pages.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gistread.book.open import open_book
+
+SHARED = Path(os.environ.get("GISTREAD_DATA", Path(__file__).parents[2] / "shared" / "data"))
+WRITTEN = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    source: str
+    text: str
+    gist: str
+    question: str
+    """Empty: none was written, as `answer` and `reason`."""
+    answer: str
+    reason: str
+
+
+def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
+    """The pages of each source, in order."""
+    lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    pages = [_page(json.loads(line)) for line in lines]
+    return [list(group) for _, group in groupby(pages, key=lambda page: page.source)]
+
+
+def _page(kept: dict[str, Any]) -> WrittenPage:
+    text = kept["page"] if "page" in kept else _text(kept["file"], kept["at"], kept["paragraphs"])
+    written = (" ".join(kept.get(key, "").split()) for key in ("gist", "question", "answer", "reason"))
+    return WrittenPage(kept["source"], text, *written)
+
+
+def _text(file: str, at: int, paragraphs: list[int]) -> str:
+    words, parts = _words(file), []
+    for count in paragraphs:
+        parts.append(" ".join(words[at : at + count]))
+        at += count
+    return "\n\n".join(parts)
+
+
+@cache
+def _words(file: str) -> list[str]:
+    """The words of a file, or of one record in it: `FILE:NUMBER`."""
+    name, _, number = file.partition(":")
+    path = SHARED / name
+    if number:
+        record = json.loads(path.read_text(encoding="utf-8").splitlines()[int(number)])
+        text = record["document"] if "document" in record else " ".join(record["sections"])
+    else:
+        text = open_book(path).text if path.suffix == ".epub" else path.read_text(encoding="utf-8", errors="replace")
+    return str(text).split()
