@@ -1,4 +1,4 @@
-"""A file is replaced whole or not at all."""
+"""Files are replaced completely or not at all."""
 
 import os
 from pathlib import Path

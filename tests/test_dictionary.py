@@ -1,4 +1,4 @@
-"""Looking words up: which program is run, with the word as one argument, and never for longer than a while."""
+"""Dictionary lookups: choice of program, safe arguments, time limit."""
 
 import asyncio
 import sys

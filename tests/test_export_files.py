@@ -1,4 +1,4 @@
-"""What a person has written lies where they said, whole, and over nothing that they have."""
+"""Exported files are complete and overwrite nothing unasked."""
 
 from pathlib import Path
 

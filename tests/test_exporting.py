@@ -1,4 +1,4 @@
-"""Documents of what a person has of a book: Markdown that reads well and says nothing of its own, JSON, the text."""
+"""Exports as Markdown, JSON and text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The journal: what was appended is there, whatever happens to the process, the disk or the bytes."""
+"""Journals keep what was appended through kills, failing disks and damage."""
 
 import errno
 import os
@@ -203,7 +203,7 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path: Pa
 
 
 def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> None:
-    """The size of a file is limited in place of the disk; the writer then gets EFBIG instead of ENOSPC."""
+    """A file size limit stands in for a full disk; the error is EFBIG instead of ENOSPC."""
     script = textwrap.dedent(
         """
         import resource, sys
@@ -235,7 +235,7 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
     path = tmp_path / "full.memory"
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    # What was refused must not appear later, when there is room again.
+    # Refused data must not appear later, when there is space again.
     assert journal.read_records(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 

@@ -1,4 +1,4 @@
-"""What is kept of a book comes over to another version of its text, once, and what cannot be placed is kept too."""
+"""User data moves to another version of the text once; what cannot be placed is kept."""
 
 import random
 import re
@@ -40,7 +40,7 @@ def marks(tmp_path: Path) -> MarkStore:
 
 @pytest.fixture
 def kept(user_data: UserData, marks: MarkStore) -> list[str]:
-    """Marks, a position and a question of the old text; the words of the marks."""
+    """Store marks, a position and a question of the old text; returns the words of the marks."""
     text = OLD.text
     user_data.opened(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
     user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
@@ -109,7 +109,7 @@ def test_what_cannot_be_placed_is_kept_and_called_lost(user_data: UserData, mark
     assert 0.3 * len(kept) < carried.lost < 0.7 * len(kept)
     lost = [mark for mark in marks.marks(half.sha256) if mark.lost]
     assert [mark.place.exact for mark in lost] == [words for words in kept if words not in half.text]
-    # In a later text that has the words again, the marks have their places again.
+    # A later text with the words again places the marks again.
     user_data.opened(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
     migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     assert not [mark for mark in marks.marks(NEW.sha256) if mark.lost]

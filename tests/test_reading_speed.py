@@ -1,4 +1,4 @@
-"""The pace of a person: what is believed, what is kept."""
+"""Reading speed: credible samples and their storage."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The shelf: what the person keeps of their books outlives damage, other gistreads and read-only folders."""
+"""User data survives damage, concurrent processes and read-only folders."""
 
 import os
 import subprocess

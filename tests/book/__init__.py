@@ -1,1 +1,1 @@
-"""What `book/` promises."""
+"""Tests of `gistread.book`."""

@@ -1,4 +1,4 @@
-"""The worker of PDFs, but it dies or falls silent at page 2, as PDFium may over a broken file."""
+"""A PDF worker that dies or hangs at page 2."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Real books, where the checkout has them beside it."""
+"""Real books, if the checkout has them beside it."""
 
 from pathlib import Path
 

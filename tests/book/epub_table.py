@@ -1,6 +1,6 @@
-"""What becomes of every EPUB of the collection beside the checkout: `python -m tests.book.epub_table` prints it anew.
+"""Tabulates the outcome of every EPUB in the collection beside the checkout: `python -m tests.book.epub_table`.
 
-A line a file: its name, whether it is read or refused, and why it is refused or what is said of it when it is read.
+One line a file: name, read or refused, and the notice or reason.
 """
 
 import csv
@@ -15,19 +15,18 @@ TABLE = Path(__file__).with_name("epubs.csv")
 
 
 def outcome(path: Path) -> tuple[str, str, str]:
-    """The line of one file."""
     name = f"{path.parent.name}/{path.name}"
     try:
         book = open_book(path)
     except BookError as error:
-        # Its first sentence: what follows says what gistread reads, and what to do.
+        # The first sentence; the rest is advice.
         reason = str(error).replace(path.name, "It").splitlines()[0].partition(". ")[0]
         return name, "refused", f"{reason.rstrip('.')}."
     return name, "read", " ".join(book.notices)
 
 
 def table() -> dict[str, tuple[str, str, str]]:
-    """The lines that were written down, by name."""
+    """The recorded lines by name."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         return {row[0]: (row[0], row[1], row[2]) for row in csv.reader(file)}
 

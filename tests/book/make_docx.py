@@ -1,4 +1,4 @@
-"""Writes small Word documents, so that a test shows in one place what is in its document."""
+"""Builds small Word documents."""
 
 import io
 import zipfile
@@ -42,13 +42,12 @@ STYLES = "".join(
 
 
 def p(inside: str, style: str = "", properties: str = "") -> str:
-    """A paragraph; text that is no markup is one run."""
+    """A paragraph; text without markup becomes one run."""
     style = f'<w:pStyle w:val="{style}"/>' if style else ""
     return f"<w:p><w:pPr>{style}{properties}</w:pPr>{inside if inside.startswith('<') else r(inside)}</w:p>"
 
 
 def r(text: str, properties: str = "") -> str:
-    """A run."""
     return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
@@ -57,7 +56,7 @@ def item(text: str, level: int = 0, name: str = "1") -> str:
 
 
 def numbering(*levels: tuple[str, str]) -> str:
-    """List 1, whose levels are (format, text)."""
+    """List 1 with (format, text) levels."""
     inside = "".join(
         f'<w:lvl w:ilvl="{n}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
         for n, (form, text) in enumerate(levels)
@@ -78,7 +77,7 @@ def docx(
     core: str = "",
     main: str = "word/document.xml",
 ) -> bytes:
-    """A document with this body. `parts` are numbering, footnotes and so on; `relations` (kind, target) by id."""
+    """A document with this body. `parts`: numbering, footnotes and so on; `relations`: (kind, target) by id."""
     parts = {"styles": STYLES, **(parts or {})}
     links = [f'<Relationship Id="p{kind}" Type="{_TYPE}/{kind}" Target="{kind}.xml"/>' for kind in parts]
     for name, (kind, target) in (relations or {}).items():

@@ -1,4 +1,4 @@
-"""Writes small EPUBs, sound or broken, so that a test shows in one place what is in its book."""
+"""Builds small EPUBs, valid or broken."""
 
 import io
 import zipfile
@@ -33,7 +33,7 @@ def package(names: list[str], *, metadata: str = "", manifest: str = "", spine: 
 
 
 def epub(files: Mapping[str, str | bytes], opf: str | None = None) -> bytes:
-    """An archive with these files under OEBPS/ (others by a leading slash); its spine is the .xhtml among them."""
+    """An archive with these files under OEBPS/ (a leading slash means the root); the .xhtml files are the spine."""
     if opf is None:
         opf = package([name for name in files if name.endswith(".xhtml")])
     buffer = io.BytesIO()
@@ -47,6 +47,6 @@ def epub(files: Mapping[str, str | bytes], opf: str | None = None) -> bytes:
 
 
 def read_pages(*bodies: str) -> Book:
-    """The book made of these <body> contents, a file each."""
+    """Read a book with these <body> contents, one file each."""
     files = {f"c{number}.xhtml": page(body) for number, body in enumerate(bodies)}
     return open_bytes(epub(files), "book.epub")

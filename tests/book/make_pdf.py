@@ -1,7 +1,4 @@
-"""Writes small PDFs, so that a test shows in one place what stands where on its pages.
-
-A page is a list of `put(x, y, text)`; fonts are the standard ones, so nothing is embedded.
-"""
+"""Builds small PDFs from text at given positions, with standard fonts."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -22,7 +19,7 @@ WIDTH, HEIGHT = 400, 600
 
 @dataclass(frozen=True)
 class Put:
-    """Words at a place: points from the lower left corner. The characters 1 and 2 are the ligatures fi and fl."""
+    """Text at a position, in points from the lower left corner. Characters 1 and 2 are the ligatures fi and fl."""
 
     x: float
     y: float
@@ -30,14 +27,14 @@ class Put:
     size: float = 10
     font: str = "roman"
     turned: bool = False
-    """Upwards, by a quarter."""
+    """Rotated by 90 degrees."""
     stretch: float = 1
     """Horizontal scale."""
 
 
 @dataclass(frozen=True)
 class LinkTo:
-    """An area that leads to a page (from 0) and a height on it, or to an address."""
+    """A link area with a target page (from 0) and height on it, or a URL."""
 
     left: float
     bottom: float
@@ -58,8 +55,6 @@ class Sheet:
 
 @dataclass
 class _Objects:
-    """Numbered objects, as they come to be known."""
-
     bodies: list[bytes] = field(default_factory=list)
 
     def add(self, body: str | bytes) -> int:
@@ -90,7 +85,7 @@ def pdf(
     metadata: Mapping[str, str] | None = None,
     language: str = "",
 ) -> bytes:
-    """A file of these pages. `outline`: title, page from 0, height on it."""
+    """A PDF of these pages. `outline`: (title, page from 0, height)."""
     objects = _Objects()
     encoding = objects.add("<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl] >>")
     resources = " ".join(
@@ -156,12 +151,12 @@ def _escaped(text: str) -> str:
 
 
 def read(*sheets: Sheet, **how: object) -> Book:
-    """The book made of these pages."""
+    """Read a book of these pages."""
     return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")  # type: ignore[arg-type]
 
 
 def width_of(text: str, size: float) -> float:
-    """Of words in Times, in points; near enough to fill lines."""
+    """Approximate width of text in Times, in points."""
     ems = {
         **dict.fromkeys("iljt.,;:'!|", 0.28),
         **dict.fromkeys("mwMW", 0.78),
@@ -183,7 +178,7 @@ def column(
     indent: float = 12,
     lead: float = 12,
 ) -> list[Put]:
-    """Paragraphs (parted by line feeds) set in lines as wide as that, their first lines set in."""
+    """Wrap paragraphs, separated by line feeds, into lines with first-line indents."""
     puts: list[Put] = []
     y = top
     for paragraph in text.split("\n"):

@@ -1,4 +1,4 @@
-"""A book as tests look at it: its paragraphs with their kinds, its chapters, what its links lead to."""
+"""Views of a book for assertions: paragraphs with kinds, chapters, link targets."""
 
 from gistread.book import Book, ParagraphKind
 from gistread.book.model import Style
@@ -13,7 +13,7 @@ def chapters(book: Book) -> list[tuple[int, str]]:
 
 
 def links(book: Book) -> list[tuple[str, str]]:
-    """The words of each link, and what it leads to: its note, the line there, or an address."""
+    """The words of each link and its target: the note, the line there, or a URL."""
     return [
         (book.text[link.start : link.end], _target(book, link.target, link.target_end, link.address))
         for link in book.links

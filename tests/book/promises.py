@@ -1,4 +1,4 @@
-"""What every Book promises, whatever it was read from (see the docstring of `book/model.py`)."""
+"""Invariants of every `Book`, whatever its format (see `book/model.py`)."""
 
 import re
 import unicodedata

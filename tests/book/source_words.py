@@ -1,4 +1,4 @@
-"""The words of an EPUB as a second, cruder reader finds them, with no code of gistread's."""
+"""An independent, cruder EPUB reader, to compare words with."""
 
 import posixpath
 import re
@@ -17,7 +17,7 @@ _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 def source_words(path: Path) -> tuple[list[str], frozenset[str]]:
-    """The words of the spine's files in order, and those that stand for pictures."""
+    """The words of the spine's files in order, and those that describe pictures."""
     words: list[str] = []
     beside: set[str] = set()
     with zipfile.ZipFile(path) as archive:

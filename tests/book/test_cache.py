@@ -1,4 +1,4 @@
-"""What is kept of a book gives the same book, at once; whatever is wrong with it costs time and nothing else."""
+"""The cache returns equal books; damaged or outdated entries are rebuilt."""
 
 from pathlib import Path
 

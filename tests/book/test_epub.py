@@ -1,4 +1,4 @@
-"""EPUB: chapters from the contents, paragraphs from XHTML, and what a hostile or broken archive cannot do."""
+"""EPUB: chapters, paragraphs, metadata; hostile and broken archives."""
 
 import contextlib
 import io
@@ -357,7 +357,7 @@ class TestHostility:
         data = bytearray(epub({"a.xhtml": page("<p>It rained.</p>")}))
         with zipfile.ZipFile(io.BytesIO(bytes(data))) as sound:
             assert sound.namelist()
-        # The flag of encryption in every record of the directory.
+        # Set the encryption flag of every directory record.
         at = data.find(b"PK\x01\x02")
         while at >= 0:
             data[at + 8] |= 1

@@ -1,4 +1,4 @@
-"""FictionBook: sections become chapters, the body of notes becomes notes, whatever the encoding and the damage."""
+"""FictionBook: chapters, notes, encodings, damage."""
 
 import io
 import zipfile

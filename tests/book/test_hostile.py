@@ -1,4 +1,4 @@
-"""Files made to do harm, in every format: shown harmless or refused, with nothing fetched, written or waited for."""
+"""Malicious files of every format are read harmlessly or refused; nothing is fetched or written."""
 
 import io
 import os
@@ -54,7 +54,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(data: bytes, name: str) -> Book | None:
-    """The book, or None where it was refused in one or two lines fit to be shown."""
+    """The book, or None if it was refused in one or two printable lines."""
     try:
         book = open_bytes(data, name)
     except BookError as error:

@@ -1,4 +1,4 @@
-"""What an EPUB cannot do, whoever made it: fill the memory, take for ever, fetch, read outside itself, or write."""
+"""EPUBs cannot exhaust memory or time, fetch, write, or read outside themselves."""
 
 import contextlib
 import io
@@ -181,7 +181,7 @@ class TestPackages:
 
 
 class TestPages:
-    """Small files that would take for ever if anything in their reading were more than linear."""
+    """Small files that take long if any step is worse than linear."""
 
     @pytest.mark.parametrize(
         "body",

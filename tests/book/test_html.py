@@ -1,4 +1,4 @@
-"""HTML: pages as they are found, saved from a browser, never well-formed; the text of them and no furniture."""
+"""HTML as found: saved from a browser, malformed, with boilerplate."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The bytes of a picture: from an archive, from beside the book, and from nowhere else."""
+"""Picture bytes come from the archive or the book's folder, and from nowhere else."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""Marks inside a paragraph stand at the right words of the finished text."""
+"""Inline marks end up at the right words of the finished text."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ EM = InlineMark(style=Style.EMPHASIS)
 
 
 def marked(text: str) -> str:
-    """`{` and `}` mark what the first mark covers, `<` and `>` the second."""
+    """`{` and `}` enclose the first mark, `<` and `>` the second."""
     for sign, mark in zip("{}<>", (opening(0), closing(0), opening(1), closing(1)), strict=True):
         text = text.replace(sign, mark)
     return text

@@ -1,4 +1,4 @@
-"""Links lead to places, references to their notes, however a book says what a note is."""
+"""Links find their targets, and note references their notes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.book.make_epub import epub, package, page, read_pages
 
 
 def links(book: Book) -> list[tuple[str, str | None]]:
-    """The words of each link, and those it leads to: of a note all of it, of a place the first few."""
+    """The words of each link and of its target: a whole note, or the first words elsewhere."""
     return [(book.text[link.start : link.end], _words(book, link)) for link in book.links]
 
 

@@ -1,4 +1,4 @@
-"""Markdown: what its signs say becomes what the book is, and what stands before the text becomes its metadata."""
+"""Markdown: structure and front matter."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What cannot be read is named, in one or two lines, and nothing hangs."""
+"""Files that cannot be read are refused in one or two lines, and nothing blocks."""
 
 import gzip
 import io

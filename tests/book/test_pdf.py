@@ -1,4 +1,4 @@
-"""What reading a PDF promises: the author's paragraphs, in order, and nothing of the paper they stood on."""
+"""PDF: paragraphs in order, without page furniture."""
 
 import io
 import os
@@ -150,7 +150,7 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     left = column(f"{LONG} {OTHER}", width=150, x=40, indent=0)
     right = column(f"{THIRD} {LONG}", width=150, x=215, indent=0)
     title = Put(100, 570, "On Lamps and Their Keepers", 16, "bold")
-    # A program may write them line by line across.
+    # A program may write the columns line by line across.
     mixed = [put for pair in zip(left, right, strict=False) for put in pair]
     rest = (left if len(left) > len(right) else right)[min(len(left), len(right)) :]
     book = read(Sheet([title, *mixed, *rest]))
@@ -321,7 +321,7 @@ def test_a_paper_in_two_columns() -> None:
         "Argument Writing Protocol",
         "Judging Protocol",
     ]
-    # Over the end of a column, and of a page with a table above.
+    # Across a column and a page with a table at the top.
     assert any("but current models do not reliably provide" in text for text in whole)
     assert any("To determine whether the arguments affect" in text for text in whole)
     notes = [link for link in book.links if link.target_end]

@@ -1,4 +1,4 @@
-"""Letters that a PDF loses in its ligatures are put back."""
+"""Letters lost from ligatures are restored, and no others are inserted."""
 
 import pytest
 

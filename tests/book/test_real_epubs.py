@@ -1,4 +1,4 @@
-"""Real EPUBs, sound and broken: read whole or refused in words."""
+"""Real EPUBs, valid and broken: read completely or refused with a reason."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def test_no_word_of_a_novel_is_lost_or_moved(name: str) -> None:
     source, beside = source_words(path)
     words = iter(WORD.findall(book.text))
     for word in source:
-        # In sequence, with nothing between but what stands for pictures, numbers lists, or names files.
+        # In order, with only words of pictures, list numbers and file names between.
         for read in words:
             if read == word:
                 break

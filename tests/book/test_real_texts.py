@@ -1,4 +1,4 @@
-"""Plain-text books of Project Gutenberg come out with the chapters they have."""
+"""Chapters of real Project Gutenberg texts."""
 
 import re
 import time
@@ -110,7 +110,7 @@ def test_the_same_file_gives_the_same_book() -> None:
 
 
 def test_war_and_peace_opens_in_a_time_that_grows_with_its_length_alone() -> None:
-    """How fast it is, the benchmarks tell; this bound is for work done twice, with room for a machine that is busy."""
+    """Bounds repeated work, with room for a busy machine; benchmarks measure the speed."""
     path = text_book("War-and-Peace")
     times = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Sentences cover the text, end where a reader would end them, and cost time in proportion to it."""
+"""Sentences cover the text, end correctly, and take linear time."""
 
 import time
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A series of books is one book: its volumes as they are, one after the other, each behind its title."""
+"""A series joins its volumes unchanged, each after its title."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ PICTURE = b"\x89PNG\r\n\x1a\n not looked at"
 
 @pytest.fixture
 def series(tmp_path: Path) -> Write:
-    """Writes a series' file of these volumes."""
+    """Writes a series file with these volumes."""
 
     def write(*volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"') -> Path:
         path = tmp_path / name
@@ -35,7 +35,7 @@ def series(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def two(tmp_path: Path) -> tuple[Path, Path]:
-    """An EPUB with all that a paragraph can hold, and a text with chapters."""
+    """An EPUB with every kind of inline content, and a text with chapters."""
     body = (
         '<h1>Rain</h1><p>It <em>rained</em> <a href="#later">later</a>, <i xml:lang="de">Regen</i>.</p>'
         '<p id="later"><img src="rain.png" alt="Rain on a roof"/> All of it.</p>'
@@ -56,7 +56,7 @@ def cut(book: Book, start: int, end: int) -> str:
 
 
 def shifted(whole: Book, index: int, alone: Book) -> None:
-    """Everything of a volume is in the series, at its place."""
+    """Everything in a volume is in the series, shifted."""
     volume = whole.volumes[index]
     by = volume.start
     assert cut(whole, volume.start, volume.end) == alone.text

@@ -1,4 +1,4 @@
-"""Plain text: layouts, headings, encodings and characters."""
+"""Plain text: layouts, headings, encodings, characters."""
 
 import contextlib
 

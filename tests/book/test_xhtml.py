@@ -1,4 +1,4 @@
-"""The walker of XHTML trees: paragraphs with the marks inside them, pictures, code, languages."""
+"""XHTML: paragraphs, inline marks, pictures, code, languages."""
 
 import pytest
 from lxml import etree

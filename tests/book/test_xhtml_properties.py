@@ -1,4 +1,4 @@
-"""Whatever tree comes: no word of it is lost, doubled or moved, and every mark stays inside its paragraph."""
+"""For any tree, no word is lost, doubled or moved, and marks stay inside their paragraph."""
 
 import re
 from html import escape

@@ -1,1 +1,1 @@
-"""What the library promises."""
+"""Tests of `gistread.library`."""

@@ -1,4 +1,4 @@
-"""A shelf and a catalogue of nobody, and a way to open a book without a screen."""
+"""Empty user data and catalogue, and a way to open books without a screen."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +14,14 @@ from gistread.user_data import UserData
 
 
 class Books:
-    """The library of a test, in a folder of its own."""
+    """A library in a folder of its own."""
 
     def __init__(self, home: Path) -> None:
         self.user_data = UserData(home / "books")
         self.catalogue = Catalogue(home / "library.jsonl")
 
     def open(self, path: Path, position: int = 0) -> str:
-        """As the screen does; the SHA-256 of the text."""
+        """Open a book as the screen does; returns the SHA-256 of its text."""
         book = open_book(path)
         self.catalogue.add([book_file_of(path, book)])
         self.user_data.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
@@ -49,7 +49,7 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def text(tmp_path: Path) -> Make:
-    """Write a small book; the words make its text its own."""
+    """Write a small book with a text of its own."""
 
     def make(name: str, title: str = "", words: str = "") -> Path:
         path = tmp_path / "shelves" / name

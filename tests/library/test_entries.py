@@ -1,4 +1,4 @@
-"""The list of books: one entry a book, whatever became of its file."""
+"""The list has one entry per book, whatever happened to its file."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Adding a folder: everything that can be read is found, whatever else lies there."""
+"""Scanning a folder finds every readable book."""
 
 import os
 import sys

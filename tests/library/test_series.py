@@ -1,4 +1,4 @@
-"""A series in the library: a book beside its volumes, read as far as they are."""
+"""A series in the library, with its progress."""
 
 import json
 from pathlib import Path

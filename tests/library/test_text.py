@@ -1,4 +1,4 @@
-"""Progress and times in the words of people."""
+"""Formatting of progress and times."""
 
 from datetime import datetime, timedelta
 

@@ -1,1 +1,1 @@
-"""What `marking/` promises."""
+"""Tests of `gistread.marking`."""

@@ -1,4 +1,4 @@
-"""A place is found again in another version of its text, by its words; one whose words are gone is not."""
+"""Quotes are found again in another version of the text, unless their words are gone."""
 
 import random
 import re
@@ -33,7 +33,7 @@ def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tupl
 
 
 def passages(text: str, count: int, seed: int = 1) -> list[TextQuote]:
-    """Sentences and pairs of sentences spread over a text."""
+    """Sentences and pairs of sentences from all over a text."""
     spans = [span for span in sentence_spans(text) if 25 < span[1] - span[0] < 400]
     chosen = random.Random(seed).sample(spans[:-1], count)
     return [quote_at(text, start, end) for start, end in chosen]

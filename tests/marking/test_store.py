@@ -1,4 +1,4 @@
-"""Marks on disk: two gistreads merge what they write, and neither a kill nor a disk that refuses loses any."""
+"""Stored marks survive concurrent writers, kills and failing disks."""
 
 import errno
 import os

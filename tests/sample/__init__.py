@@ -1,1 +1,1 @@
-"""What `sample/` promises."""
+"""Tests of `gistread.sample`."""

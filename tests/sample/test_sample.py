@@ -1,4 +1,4 @@
-"""What the sample promises: a whole story that opens, and questions whose answers stand where they are said to."""
+"""The sample story opens, and its answers are where the questions say."""
 
 import unicodedata
 

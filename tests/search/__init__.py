@@ -1,1 +1,1 @@
-"""What `search/` promises."""
+"""Tests of `gistread.search`."""

@@ -1,4 +1,4 @@
-"""Exact search finds what a person types, whatever the typesetter made of it."""
+"""Exact search ignores typography."""
 
 import pytest
 

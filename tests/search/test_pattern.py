@@ -1,4 +1,4 @@
-"""A regular expression finds what it says, and none can hang the program."""
+"""Regular expressions match and cannot hang the program."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Ranked search puts the text that answers first."""
+"""Ranked search puts the answer first."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monke
     monkeypatch.setattr(Ranker, "__init__", _noting(made))
     cached_ranker.cache_clear()
     for _ in range(3):
-        # Cut out of the book anew for every question: other strings, the same words.
+        # Other string objects with the same words.
         assert Relevance(["".join(page) for page in PAGES]).scores("the prince").telling
         assert cached_ranker(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
     assert made == [len(PAGES)]

@@ -1,4 +1,4 @@
-"""What of a text has to do with a question."""
+"""Relevance of passages to a question."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A book is searched in three ways, and the hits are where they are said to be."""
+"""The three search modes of a book return correct ranges."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Kindle books and others go through the person's own `ebook-convert`: here a small script that stands for it."""
+"""Conversion by `ebook-convert`, replaced here by a small script."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the converter's
 
 
 def kindle(encryption: int = 0) -> bytes:
-    """The start of a Kindle book: the directory of its records, and the first of them."""
+    """The start of a Kindle book: its record directory and first record."""
     head = b"Rain".ljust(60, b"\0") + b"BOOKMOBI" + b"\0" * 8 + (1).to_bytes(2, "big")
     return head + (100).to_bytes(4, "big") + b"\0" * (100 - len(head) - 4) + b"\0" * 12 + encryption.to_bytes(2, "big")
 
@@ -41,7 +41,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Install":
 
 
 class Install:
-    """Puts an `ebook-convert` on the path that runs these lines of shell: "$1" is the book, "$2" the EPUB to make."""
+    """Installs an `ebook-convert` that runs these shell lines: "$1" is the book, "$2" the EPUB."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
