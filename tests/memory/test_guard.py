@@ -166,6 +166,8 @@ def test_a_short_quotation_is_not_a_copy() -> None:
         "The sentence:\nHolloway finds his boat gone from the harbour and the rope cut.",
         "Holloway finds his boat gone.\nSummary of the passage:\nThe rope was cut, the boat gone, Tamsin saw nobody.",
         "Holloway finds his boat gone.\nIn another example, old Tamsin on the wall saw nobody go.",
+        "This is a shortened version of the original text. Tamsin sat on the harbour wall, the rope was cut.",
+        "The passage describes how old Tamsin sat on the harbour wall and saw that the rope was cut.",
         "The passage is about Holloway, whose boat was gone from the harbour and the rope cut.",
         "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is in it.",
     ],

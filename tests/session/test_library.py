@@ -34,7 +34,7 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
         assert await session.read() is memory
         answer = await session.ask("Who kept the lamp?", pinned=[1])
     assert answer.text.startswith("Ada kept the lamp")
-    assert (answer.reader, answer.model.name) == ("readagent-s", "fake")
+    assert (answer.reader, answer.model.name) == ("gistread", "fake")
     assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
     assert all(book.text[one.start : one.end] == one.quote for one in answer.citations)
     assert answer.usage.generated

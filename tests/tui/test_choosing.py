@@ -212,12 +212,12 @@ async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_p
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("A")
-        await until(pilot, lambda: "● readagent-s" in text_of(app))
+        await until(pilot, lambda: "● auto" in text_of(app))
         assert "needs no memory" in text_of(app)
         await pilot.press("j", "enter")
         session = app.reading.session if app.reading else None
         assert session is not None
-        await until(pilot, lambda: session.reader == "readagent-p")
+        await until(pilot, lambda: session.reader == "gistread")
         await until(pilot, lambda: load_config(paths.config_file).reader == "readagent-p")
     later = GistreadApp(small_book(), paths=paths, config=load_config(paths.config_file))
     async with later.run_test(size=SIZE) as pilot:

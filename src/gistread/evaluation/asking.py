@@ -64,8 +64,8 @@ async def ask(
         return replace(blank, lookups=tuple(lookups), ended=False, error=error), lost
     return replace(
         blank,
-        answer=answered.answer,
-        found=answered.found,
+        answer=" ".join(one.quote for one in answered.citations) if answered.quoted else answered.answer,
+        found=answered.found or answered.quoted,
         choice=answered.choice,
         lookups=answered.lookups,
         seen=answered.seen,

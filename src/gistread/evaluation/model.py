@@ -62,7 +62,7 @@ class Outcome:
     answer: str = ""
     """Empty if it failed."""
     found: bool = False
-    """False: the reader says that the book does not say."""
+    """False: the reader says that it was not found. A quotation in place of an answer counts as found."""
     choice: int | None = None
     """Index of the chosen option."""
     lookups: tuple[int, ...] = ()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo, Usage
-from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Statement
+from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Started, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Answer:
     """The model that answered."""
 
 
-def answer_of(answered: Answered, events: list[ReaderEvent], reader: str, model: EngineInfo) -> Answer:
+def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) -> Answer:
     """The answer that a reader's events lead to."""
     return Answer(
         text=answered.answer,
@@ -48,6 +48,6 @@ def answer_of(answered: Answered, events: list[ReaderEvent], reader: str, model:
         choice=answered.choice,
         compression_rate=answered.compression_rate,
         usage=answered.usage,
-        reader=reader,
+        reader=next(event.reader for event in events if isinstance(event, Started)),
         model=model,
     )

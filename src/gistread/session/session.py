@@ -143,7 +143,7 @@ class Session:
         answered, info = steps[-1], self.asking_info
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert info is not None
-        return answer_of(answered, steps, self.reader, info)
+        return answer_of(answered, steps, info)
 
     async def stream_answer(
         self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
