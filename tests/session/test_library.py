@@ -42,7 +42,8 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
 
 async def test_nothing_is_loaded_or_read_before_it_is_asked_for(tmp_path: Path) -> None:
     engine = library_engine()
-    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+    given = options(tmp_path, engine)
+    async with Session(small_book(), "fake", reader="readagent-s", **given) as session:  # type: ignore[arg-type]
         assert session.activity.reading is events.ReadingState.IDLE
         with pytest.raises(NotReadyError, match="Nothing of this book has been read yet"):
             await session.ask("Who?")

@@ -66,8 +66,8 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
         return f"Not in the pages read so far ({started.pages_read} of about {started.pages_total})."
     pages = answered.expanded or answered.lookups
     if not pages:
-        return "Not found in the gists; no page was opened."
-    return f"Not found in the gists, nor in the pages that were looked at: {', '.join(map(str, pages))}."
+        return "Not found in the memory; no page was opened."
+    return f"Not found in the memory, nor in the pages that were looked at: {', '.join(map(str, pages))}."
 
 
 def _nothing_read(started: Started) -> bool:
