@@ -171,8 +171,8 @@ def _next(url: str, location: str) -> str:
 
 
 def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
-    sha256 = headers.get("X-HubMetadata-Etag", "").removeprefix("W/").strip('"').lower()
-    size = headers.get("X-HubMetadata-Size", "")
+    sha256 = headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
+    size = headers.get("X-Linked-Size", "")
     found = before
     if _SHA256.fullmatch(sha256):
         found = replace(found, sha256=sha256)
