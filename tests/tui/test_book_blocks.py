@@ -74,23 +74,6 @@ async def test_styles_are_drawn_and_a_raised_figure_is_raised() -> None:
         assert "10m²" in row(widget, 3)
 
 
-async def test_links_in_view_are_listed_and_one_of_them_can_be_the_current_one() -> None:
-    widget = LongText(BookBlocks(book()))
-    async with Screen(widget).run_test(size=(50, 10)) as pilot:
-        await settle(pilot)
-        assert widget.links_in_view == (0, 1)
-        widget.current_link = 1
-        await settle(pilot)
-        drawn = {segment.text: segment.style for segment in widget.render_line(1)}
-        assert drawn["the end"].reverse
-        assert not drawn["¹"].reverse
-        await pilot.resize_terminal(14, 2)
-        await settle(pilot)
-        widget.scroll_to_offset(TEXT.index("An area"))
-        await settle(pilot)
-        assert widget.links_in_view == ()
-
-
 async def test_a_click_on_a_link_of_the_book_names_it() -> None:
     widget = LongText(BookBlocks(book()))
     app = Screen(widget)

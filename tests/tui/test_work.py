@@ -126,7 +126,7 @@ def test_when_the_walk_is_over_the_page_that_told_says_so_and_one_line_says_it_a
 def test_each_path_has_a_notebook_that_fills_and_says_where_it_is() -> None:
     said = texts(*PATHS[:4])
     assert said[0] == " plan: Find the key. Find who had it."
-    assert "… path 1  key waits for its turn" in said
+    assert "… path 1  key waiting" in said
     assert "▸ path 2  Ferrand at Ferrand" in said
     assert "   3 facts about Ferrand on pages 3–4, 8 · read in full: 8" in said
     assert "  ✎ page 8: He confessed." in said
@@ -164,7 +164,7 @@ def test_conflicts_say_who_shared_with_whom_and_what_was_dropped_and_the_verdict
     assert "= member 8 says: Ferrand" in said
     assert "⇄ members 3 and 8 read both their parts: “Ferrand” stays" in said
     assert "⚑ verdict: Ferrand by 8" in said
-    assert work_after(events).summary(PLACES) == "8 members · 2 had something to say · 1 conflict settled"
+    assert work_after(events).summary(PLACES) == "8 members · 2 had an answer · 1 conflict settled"
 
 
 def test_a_further_question_of_the_leader_is_a_round_of_its_own() -> None:
@@ -176,7 +176,7 @@ def test_a_further_question_of_the_leader_is_a_round_of_its_own() -> None:
 
 def test_nobody_who_tells_is_a_verdict_too() -> None:
     assert texts(TeamFormed(tuple(PAGES)), MembersAsked(1, "Who?"), Stopped(StopReason.ENOUGH))[-1] == (
-        "⚑ verdict: no part tells it"
+        "⚑ verdict: not found in any chunk"
     )
 
 
@@ -202,8 +202,8 @@ def test_passages_before_the_model_are_a_strip_of_the_book_and_a_list_of_places(
     assert (cells[0], cells[-1], cells[25]) == ("■", "■", "·")
     assert listed.text == "shown: page 1 · page 8"
     assert [span.link for span in listed.spans] == [ToPlace(*PAGES[0]), ToPlace(*PAGES[7])]
-    assert work.summary(PLACES).startswith("2 passages before the model, ")
-    assert work_after([Shown(())]).summary(PLACES) == "nothing of the book before the model"
+    assert work.summary(PLACES).startswith("2 passages given to the model, ")
+    assert work_after([Shown(())]).summary(PLACES) == "no passages given to the model"
 
 
 def test_without_pages_a_place_is_a_share_of_the_book() -> None:

@@ -44,12 +44,6 @@ class Screen(App[None]):
     def on_long_text_offset_changed(self, event: LongText.OffsetChanged) -> None:
         self.heard.append(event)
 
-    def on_long_text_activated(self, event: LongText.Activated) -> None:
-        self.heard.append(event)
-
-    def on_long_text_cursor_moved(self, event: LongText.CursorMoved) -> None:
-        self.heard.append(event)
-
     def heard_of(self, kind: type) -> list:  # type: ignore[type-arg]
         return [event for event in self.heard if isinstance(event, kind)]
 

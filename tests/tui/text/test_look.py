@@ -6,22 +6,18 @@ from tests.tui.text.scene import Screen, row, screen, settle
 
 async def test_marks_change_the_style_of_a_range_and_go_again() -> None:
     app = Screen(LongText([Block("never mind the gap", start=100, blank_before=0)], side_margin=0))
-    async with app.run_test(size=(40, 5)) as pilot:
+    async with app.run_test(size=(40, 5)):
         widget = app.long_text
 
         def underlined() -> str:
             return "".join(s.text for s in widget.render_line(0) if s.style is not None and s.style.underline)
 
         assert underlined() == ""
-        widget.mark(106, 110, "hit")
+        widget.marks = [(106, 110, "hit")]
         assert underlined() == "mind"
-        widget.marks = [(111, 114, "hit")]
-        assert underlined() == "the"
-        widget.mark(115, 118, "cited", seconds=0.05)
+        widget.marks = [(111, 114, "hit"), (115, 118, "cited")]
         assert underlined() == "thegap"
-        await pilot.pause(0.2)
-        assert underlined() == "the"
-        widget.unmark()
+        widget.marks = ()
         assert underlined() == ""
 
 

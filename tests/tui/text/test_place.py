@@ -115,7 +115,7 @@ async def test_an_empty_document_is_an_empty_screen() -> None:
     app = Screen(LongText(cursor=True))
     async with app.run_test(size=(30, 5)) as pilot:
         widget = app.long_text
-        for action in ("page_down", "bottom", "cursor_down", "activate"):
+        for action in ("page_down", "bottom", "line_down"):
             await widget.run_action(action)
         await pilot.click(LongText, offset=(3, 2))
         assert widget.reading_offset is None
@@ -272,7 +272,6 @@ async def test_nothing_is_measured_before_there_is_a_size() -> None:
     widget.show(Counted(1000))
     widget.scroll_to_offset(5000)
     assert widget.reading_offset is None
-    assert widget.block_at(0) is None
     assert Counted.made == 0
     async with Screen(widget).run_test(size=(70, 20)):
         assert 1000 <= Counted.made < 1200

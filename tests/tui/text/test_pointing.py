@@ -108,10 +108,6 @@ async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
             assert marked
             assert any(f"gist {expected}" in line for line in marked)
             assert not any("gist" in line and f"gist {expected}" not in line for line in marked)
-        widget.action_activate()
-        await settle(pilot)
-        assert app.heard_of(LongText.Activated)[-1].key == 4
-        assert [event.key for event in app.heard_of(LongText.CursorMoved)] == [1, 2, 3, 4]
         widget.splice(1, 2, [Block("new", key="new")])
         await settle(pilot)
         assert widget.cursor_key == 4

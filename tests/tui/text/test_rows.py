@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gistread.tui.text.document import Block
-from gistread.tui.text.layout import Manner, lay_out
+from gistread.tui.text.layout import LayoutOptions, lay_out
 from gistread.tui.text.marks import Mark, MarkIndex
-from gistread.tui.text.rows import Place, RowIndex
+from gistread.tui.text.rows import RowIndex, RowPlace
 
 BLOCKS = st.builds(
     Block,
@@ -82,9 +82,9 @@ def test_indent_text_and_tail_fit_into_the_row(block: Block, width: int) -> None
 
 @given(DOCUMENTS, st.integers(1, 30), st.integers(0, 2))
 def test_each_row_is_found_again_with_rows_set_apart(blocks: list[Block], width: int, spacing: int) -> None:
-    index = RowIndex(blocks, width, Manner(spacing))
+    index = RowIndex(blocks, width, LayoutOptions(spacing))
     assert [index.row_of(index.place_of(row)) for row in range(index.height)] == list(range(index.height))
-    index.resize(width, Manner(0))
+    index.resize(width, LayoutOptions(0))
     assert index.height == RowIndex(blocks, width).height
 
 
@@ -99,20 +99,20 @@ def test_a_row_belongs_to_the_block_that_draws_it() -> None:
 
 def test_offsets_of_the_book_are_found_in_the_blocks_that_show_them() -> None:
     index = RowIndex([Block("label"), Block("aaa bbb", start=10), Block("note"), Block("ccc", start=19)], 3)
-    assert index.find_offset(14) == Place(1, 4)
-    assert index.find_offset(18) == Place(1, 7)
-    assert index.find_offset(0) == Place(1, 0)
-    assert index.find_offset(999) == Place(3, 3)
-    assert index.row_of(Place(1, 4)) == index.first_row(1) + 2
-    assert index.book_offset(Place(0, 2)) == 10
-    assert index.book_offset(Place(2, 2)) == 19
-    assert index.book_offset(Place(4, 0)) == 22
+    assert index.find_offset(14) == RowPlace(1, 4)
+    assert index.find_offset(18) == RowPlace(1, 7)
+    assert index.find_offset(0) == RowPlace(1, 0)
+    assert index.find_offset(999) == RowPlace(3, 3)
+    assert index.row_of(RowPlace(1, 4)) == index.first_row(1) + 2
+    assert index.book_offset(RowPlace(0, 2)) == 10
+    assert index.book_offset(RowPlace(2, 2)) == 19
+    assert index.book_offset(RowPlace(4, 0)) == 22
 
 
 def test_nothing_of_the_book_has_no_offsets() -> None:
     index = RowIndex([Block("label")], 10)
     assert index.find_offset(5) is None
-    assert index.book_offset(Place(0, 0)) is None
+    assert index.book_offset(RowPlace(0, 0)) is None
 
 
 def test_an_empty_document_has_no_rows() -> None:

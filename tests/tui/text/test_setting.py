@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from gistread.tui.text import bidi
 from gistread.tui.text.document import Block
-from gistread.tui.text.layout import Layout, Manner, lay_out
+from gistread.tui.text.layout import Layout, LayoutOptions, lay_out
 from gistread.tui.text.pointing import character_at, offset_below
 from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.setting import offset_at, set_row
@@ -113,7 +113,7 @@ def test_hebrew_stands_at_the_right_in_the_order_of_the_screen() -> None:
 
 
 def test_hebrew_is_left_in_its_own_order_for_a_terminal_that_orders_it() -> None:
-    (row,) = drawn(lay_out(Block(HEBREW), 80, Manner(reorder=False)))
+    (row,) = drawn(lay_out(Block(HEBREW), 80, LayoutOptions(reorder=False)))
     assert row.strip() == HEBREW
     assert cell_len(row) == 80
 
@@ -167,7 +167,7 @@ def test_a_table_that_does_not_fit_becomes_records() -> None:
 
 
 def test_spacing_puts_empty_rows_between_the_rows_of_text() -> None:
-    layout = lay_out(Block("one two three", blank_before=1), 5, Manner(spacing=1))
+    layout = lay_out(Block("one two three", blank_before=1), 5, LayoutOptions(spacing=1))
     assert [layout.span(row) for row in range(layout.rows)] == [None, None, (0, 3), None, (4, 7), None, (8, 13)]
     assert [layout.row_of(offset) for offset in (0, 4, 12)] == [2, 4, 6]
 

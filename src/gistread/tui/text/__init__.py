@@ -1,7 +1,7 @@
-"""The one widget for long text (design D11), and the pure arithmetic under it.
+"""The widget for long text: a book, a gist memory and answers are sequences of blocks.
 
-`document` says what is shown, `wrap` breaks it into rows, `rows` counts and finds them, `paint` draws one, and
-`widget.LongText` scrolls. A book, a gist memory and an answer are the same thing here: a sequence of blocks.
+`document` defines blocks, `wrap` and `layout` break them into rows, `rows` indexes them, `paint` draws one, and
+`widget.LongText` scrolls.
 """
 
 from gistread.tui.text.document import Block, BlockSource, Span

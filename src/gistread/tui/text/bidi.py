@@ -1,7 +1,6 @@
-"""The order in which the characters of a row stand on a screen, where some of them run from right to left.
+"""The Unicode Bidirectional Algorithm (UAX #9), without embeddings, overrides and isolates.
 
-The Unicode Bidirectional Algorithm (UAX #9) for text without embeddings, overrides and isolates, which never reach a
-row (`cells.clean`). Joining Arabic letters is left to the terminal's font. Nothing here knows rows or styles.
+`cells.clean` removes those. Joining Arabic letters is left to the terminal's font.
 """
 
 import re
@@ -21,7 +20,7 @@ _AS_RIGHT = frozenset(("R", "EN", "AN"))
 
 
 def runs_right_to_left(text: str) -> bool:
-    """Whether any character of the text does."""
+    """Whether any character is of a right-to-left script."""
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
@@ -37,12 +36,12 @@ def base_level(text: str) -> int:
 
 
 def mirrored(text: str) -> str:
-    """The text as it stands from right to left: brackets open the other way (L4)."""
+    """The text with its brackets mirrored (L4)."""
     return text.translate(_MIRRORED)
 
 
 def visual_order(levels: bytes) -> list[int]:
-    """Indices of what has these levels, from left to right on the screen (L2)."""
+    """Indices from left to right on the screen, given the levels (L2)."""
     order = list(range(len(levels)))
     if not levels:
         return order
@@ -61,7 +60,7 @@ def visual_order(levels: bytes) -> list[int]:
 
 @lru_cache(maxsize=64)
 def levels_of(text: str, base: int) -> bytes:
-    """The level of each character of a text whose lines have this base level; odd ones run from right to left."""
+    """The level of each character, given the lines' base level; odd levels run from right to left."""
     return bytes((base,)).join(_line_levels(line, base) for line in text.split("\n"))
 
 
@@ -120,12 +119,12 @@ def _weak(kinds: list[str], outer: str) -> list[str]:
 
 
 def _direction(kind: str) -> str:
-    """Of what has one: `L` or `R`; else empty."""
+    """`L`, `R`, or empty for a neutral kind."""
     return "R" if kind in _AS_RIGHT else "L" if kind == "L" else ""
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
-    """N0: both brackets of a pair run as what they hold, or as what stands before them."""
+    """N0: a pair of brackets takes the direction of its content, or of what precedes it."""
     opened: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
@@ -155,7 +154,7 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
 
 
 def _neutral(kinds: list[str], outer: str) -> None:
-    """N1 and N2: what has no direction of its own takes that of both its neighbours, or the line's."""
+    """N1 and N2: neutral characters take the direction of both neighbours, or the line's."""
     index = 0
     while index < len(kinds):
         end = index

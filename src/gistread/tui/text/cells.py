@@ -1,7 +1,6 @@
-"""How many cells of the screen a character takes, and which characters may reach the screen at all.
+"""Cell widths of characters, and removal of those that must not reach the terminal.
 
-Widths are those of Rich, since Textual measures every strip with them: a row that Rich measures differently is
-cropped or torn. Nothing here knows rows, styles or widgets.
+Widths are Rich's, with which Textual measures every strip.
 """
 
 import re
@@ -16,8 +15,8 @@ NARROW = (
     "\\x20-\\x7e\\xa0-\\xac\\xae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u1e00-\\u1fff"
     "\\u2010-\\u2027\\u202f-\\u205e\\u20a0-\\u20c0\\u2100-\\u218b\\u2190-\\u2319\\u2460-\\u25fc"
 )
-"""Ranges of characters that always take one cell and stand alone, as a regular expression's class. Spaces at which
-a row may break are not among them, except U+0020."""
+"""Characters of one cell that never join others, as a regular expression's class. Without breaking spaces, except
+U+0020."""
 
 _BEYOND_NARROW = re.compile(f"[^\n{NARROW}]")
 _UNSAFE = re.compile(
@@ -40,7 +39,7 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """`text` with every character that a terminal might obey replaced by a harmless one; the length is unchanged.
+    """Replace every character that a terminal might obey; the length stays the same.
 
     Controls and lone surrogates become U+FFFD, control-like white space a space, direction marks and soft hyphens
     (which terminals disagree about) a word joiner of no width. A zero-width joiner stays between emoji only: Rich
@@ -50,15 +49,12 @@ def clean(text: str) -> str:
 
 
 def is_narrow(text: str) -> bool:
-    """Whether each character of the text (line feeds aside) takes exactly one cell and may be parted from the next."""
+    """Whether every character (except line feeds) takes one cell and joins no other."""
     return text.isascii() or _BEYOND_NARROW.search(text) is None
 
 
 def fit(text: str, start: int, end: int, width: int) -> int:
-    """Index of the end of the longest run of whole glyphs from `start` that takes at most `width` cells.
-
-    At least one glyph is taken even where it is wider than `width`. Time is linear in the run that is taken.
-    """
+    """End of the longest run of whole glyphs from `start` that fits `width` cells; at least one glyph."""
     size = width + 1
     while True:
         stop = min(end, start + size)
@@ -79,7 +75,7 @@ def fit(text: str, start: int, end: int, width: int) -> int:
 
 
 def _fit_joined(text: str, start: int, end: int, width: int) -> int:
-    """`fit` for text in which neighbours make one glyph: joined emoji, variation selectors, flags."""
+    """`fit` for text with glyphs of several characters: joined emoji, variation selectors, flags."""
     size = 4 * width + 32
     while True:
         stop = min(end, start + size)
@@ -89,7 +85,7 @@ def _fit_joined(text: str, start: int, end: int, width: int) -> int:
             if used + cells > width and taken:
                 break
             taken, used = glyph_end, used + cells
-        # A glyph at the window's end may go on behind it.
+        # A glyph at the window's end may continue after it.
         if start + taken < stop or stop == end:
             break
         size *= 2
@@ -107,7 +103,7 @@ def _is_flag_letter(character: str) -> bool:
 
 
 def crop(text: str, width: int) -> str:
-    """`text`, cut with an ellipsis where it takes more than `width` cells."""
+    """Cut to `width` cells, with an ellipsis."""
     if width <= 0:
         return ""
     if cell_len(text) <= width:
@@ -119,7 +115,7 @@ def crop(text: str, width: int) -> str:
 
 
 def index_at(text: str, cell: int) -> int:
-    """Index of the character under the cell (from 0) of a drawn text; its length for a cell behind its end."""
+    """Index of the character in a cell (from 0) of a drawn text; its length after the end."""
     if cell <= 0:
         return 0
     if is_narrow(text):

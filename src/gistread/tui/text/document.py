@@ -1,7 +1,4 @@
-"""What a long text is made of: blocks, one a paragraph (or a label, a gist, a message). Data only.
-
-A block knows neither its rows nor its colours: it names a style, and the theme says what that looks like.
-"""
+"""The blocks of a long text: paragraphs, labels, gists, messages. Styles are named; the theme defines them."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -10,56 +7,56 @@ from typing import Literal, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`Block.text[start:end]` drawn in a further style, and perhaps a link."""
+    """`Block.text[start:end]` in an additional style, and perhaps a link."""
 
     start: int
     end: int
     style: str = "link"
     link: Hashable | None = None
-    """Handed back in `LongText.Clicked.link`. Whatever the owner of the block understands."""
+    """Returned in `LongText.Clicked.link`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph as it is shown. All of it is text: nothing in it is read as markup or as a control."""
+    """One paragraph as it is shown. Nothing in it is read as markup or as a control character."""
 
     text: str
     key: Hashable = None
-    """Names the block to its owner. Neighbours with the same key are one for the block cursor."""
+    """Identifies the block. Neighbours with the same key are one for the block cursor."""
     start: int | None = None
-    """Offset in the book of `text[0]`; None where the text is not the book's. Such text equals the book's there."""
+    """Offset of `text` in the book; None for other text."""
     style: str = "text"
-    """A style of `LongText.COMPONENT_CLASSES` without its prefix; one that is unknown there is drawn as text."""
+    """One of `stylesheet.STYLES`; unknown styles are drawn as text."""
     level: int = 0
-    """Of a heading: 1 is the highest. It chooses `heading-1` … `heading-4` on top of `heading`."""
+    """Of a heading, from 1; adds the style `heading-1` … `heading-4`."""
     indent: int = 0
     """Cells between the rail and the text."""
     first_indent: int = 0
-    """Further cells before the first row: the book's way to start a paragraph."""
+    """Additional cells before the first row of a paragraph."""
     turnover: int = 0
-    """Further cells before a row that continues a line: the book's way to wrap verse."""
+    """Additional cells before a row that continues a line, as in verse."""
     hanging: str = ""
-    """A label drawn in the indent of the first row, such as ` 11 ▾`. Where it is wider, the first row starts later."""
+    """A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that row."""
     rail: str = ""
-    """Drawn at the left of each row, such as `╎ `."""
+    """At the left of each row, such as `╎ `."""
     tail: str = ""
-    """Muted words behind the last row at the right edge, such as `(410 w)`; in a row of their own if need be."""
+    """Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary."""
     blank_before: int = 1
     """Empty rows above."""
     align: Literal["left", "center", "justify"] = "left"
-    """`left` is the right for a script that runs from there."""
+    """`left` means right for a right-to-left script."""
     language: str = ""
-    """BCP 47: by the rules of which words may be parted at the end of a row. Empty: they are not."""
+    """BCP 47, for hyphenation; empty: no hyphenation."""
     foreign: tuple[tuple[int, int, str], ...] = ()
-    """Parts `[start, end)` of the text in another language than that."""
+    """(start, end, language) of parts in another language."""
     max_width: int = 0
-    """Most cells of a row of the text; 0 for what the widget has."""
+    """Maximum cells of a row of text; 0: no limit."""
     spans: tuple[Span, ...] = ()
     """Later ones are drawn over earlier ones."""
 
 
 class BlockSource(Protocol):
-    """Blocks by index. They may be made when asked for; asked twice, equal ones must come."""
+    """Blocks by index, perhaps made on demand; the same index gives equal blocks."""
 
     def __len__(self) -> int: ...
 
@@ -68,8 +65,8 @@ class BlockSource(Protocol):
 
 @runtime_checkable
 class Countable(Protocol):
-    """A source that can make a block faster when only its rows are to be counted."""
+    """A source that makes a block faster when only its rows are counted."""
 
     def bare(self, index: int, /) -> Block:
-        """The block without what changes nothing about its rows: its spans."""
+        """The block without its spans."""
         ...

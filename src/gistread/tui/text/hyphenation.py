@@ -1,8 +1,4 @@
-"""Where a word may be parted at the end of a row, by the rules of its language.
-
-The dictionaries are those of LibreOffice, read by pyphen when the first word of a language is to be parted. What is
-found is only drawn: a hyphen is never part of a text. Nothing here knows rows or how wide a character is.
-"""
+"""Hyphenation by the rules of a language, with LibreOffice's dictionaries (pyphen), loaded on first use."""
 
 import re
 from collections.abc import Callable
@@ -15,25 +11,24 @@ if TYPE_CHECKING:
 Foreign = tuple[int, int, str]
 """`text[start:end]` is in this language (BCP 47)."""
 Breaker = Callable[[str, int, int], int]
-"""`(text, start, limit)`: the last place in `(start, limit]` of the words at `start` behind which a hyphen may be
-drawn, or 0. No white space stands in between."""
+"""`(text, start, limit)`: the last place in `(start, limit]` after which a hyphen may be drawn, or 0."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
 _LEFT, _RIGHT = 3, 3
-"""Least letters before and behind a hyphen."""
+"""Minimum letters before and after a hyphen."""
 _PASSAGE = 60
-"""Characters from which words in another language are a passage, parted by its own rules. A few stay whole: a
-dictionary of their language would take longer to read than the whole book to lay out."""
+"""Minimum characters of a passage in another language that is hyphenated: loading a dictionary takes longer than
+laying out a book."""
 _LONGEST = 64
-"""Letters of a word that may follow the edge of a row."""
+"""Maximum letters of a word after the edge of a row."""
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
 
 @lru_cache(maxsize=256)
 def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker:
-    """What parts the words of a text in `language` (BCP 47); where nothing is known of it, none are parted."""
+    """Hyphenation for a text in `language` (BCP 47); none for an unknown one."""
 
     def last(text: str, start: int, limit: int) -> int:
         for begin, end, inner in reversed(foreign):
@@ -52,10 +47,10 @@ def _last(language: str, text: str, start: int, limit: int) -> int:
             break
     else:
         return 0
-    # A compound has its own hyphens, an address none, and a name is known by its shape.
+    # Compounds, addresses and names are not hyphenated.
     if (
         first >= limit
-        or end == bound  # what goes on so long is no word
+        or end == bound
         or end - first < _LEAST_LETTERS
         or (first and text[first - 1] in _JOINTS)
         or text[end : end + 1] in _JOINTS
@@ -70,11 +65,11 @@ def _last(language: str, text: str, start: int, limit: int) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def places(language: str, word: str) -> tuple[int, ...]:
-    """Places inside a word in small letters where it may be parted."""
+    """Places inside a lower-case word where it may be hyphenated."""
     dictionary = _dictionary(language)
     if dictionary is None:
         return ()
-    # A place with data is one where the spelling changes, as in Swedish: more than a hyphen would have to be drawn.
+    # At a place with data the spelling would change, as in Swedish.
     return tuple(int(place) for place in dictionary.positions(word) if place.data is None)
 
 

@@ -1,8 +1,7 @@
-"""One block at one width: its rows, and where each thing stands in them. Pure.
+"""The layout of one block at one width: its rows, and what stands where in them.
 
-From left to right a row is: rail, indent (with the label in the first row), text, and the tail at the right edge
-of the last. Rows are counted from the first empty one above the text. Nothing here knows the block's neighbours,
-nor what is drawn for a row of text (`setting`).
+From left to right a row is: rail, indent (with the label in the first row), text, and in the last row the tail at the
+right edge. Rows are counted from the first empty one above the text.
 """
 
 import re
@@ -17,90 +16,89 @@ from gistread.tui.text.hyphenation import breaker
 from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
 
 _LEAST_TEXT = 12
-"""Cells that rail and indent leave to the text, as long as there are as many."""
+"""Cells that rail and indent leave to the text, if there are as many."""
 _WIDEST_GAP = 2
-"""Cells by which spaces are made wider on average, at most: a row with few words rather stays ragged."""
+"""Maximum average cells added to a space; a row with few words stays ragged instead."""
 _NARROW = 46
-"""Cells below which words are parted also where rows are ragged; a wider edge bears a short row."""
+"""Cells below which words are hyphenated even in ragged text."""
 _SLACK = 12
-"""What part of a row may be left empty before a word is parted."""
+"""A row may be left empty by one of so many parts before a word is hyphenated."""
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
-class Manner(NamedTuple):
-    """How every block of a document is laid out."""
+class LayoutOptions(NamedTuple):
+    """Options for every block of a document."""
 
     spacing: int = 0
-    """Empty rows above each row of text, beside those above the block."""
+    """Empty rows above each row of text, in addition to those above the block."""
     reorder: bool = True
-    """Whether words that run from right to left are put in the order of the screen here, and not by the terminal."""
+    """Whether right-to-left text is ordered here rather than by the terminal."""
 
 
-PLAIN = Manner()
+PLAIN = LayoutOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A block broken into rows of `width` cells."""
+    """A block laid out in rows of `width` cells."""
 
     block: Block
     shown: str
-    """The block's text with nothing in it that a terminal would obey; same length."""
+    """The block's text without control characters; same length."""
     spans: list[tuple[int, int]]
-    """Of each row of text: what it shows of `shown`."""
+    """The range of `shown` in each row of text."""
     width: int
     """Cells of the whole row."""
     left: int
     """Cells of rail and indent."""
     first: int
-    """Further cells before the text of the first row."""
+    """Additional cells before the first row of text."""
     turnover: int
-    """Further cells before the text of a row that continues a line."""
+    """Additional cells before a row that continues a line."""
     tail_apart: bool
     """Whether the tail has a row of its own."""
-    manner: Manner = PLAIN
+    options: LayoutOptions = PLAIN
     parted: frozenset[int] = frozenset()
-    """Ends of rows behind which a hyphen is drawn."""
+    """Ends of rows that are drawn with a hyphen."""
     columns: tuple[int, ...] = ()
-    """Of a table whose columns fit: the cells of each, negative where it is set flush right."""
+    """Widths of a table's columns, negative if right-aligned; empty if they do not fit."""
     right_to_left: bool = False
-    """Whether the block is in a script that runs from right to left."""
+    """Whether the block's script runs from right to left."""
 
     @property
     def above(self) -> int:
         """Empty rows above the text."""
-        return self.block.blank_before + self.manner.spacing
+        return self.block.blank_before + self.options.spacing
 
     @property
     def rows(self) -> int:
         """All rows: empty ones above and between, text, tail."""
-        return self.block.blank_before + len(self.spans) * (1 + self.manner.spacing) + self.tail_apart
+        return self.block.blank_before + len(self.spans) * (1 + self.options.spacing) + self.tail_apart
 
     @property
     def reorder(self) -> bool:
-        """Whether words that run from right to left are put in the order of the screen."""
-        return self.manner.reorder
+        return self.options.reorder
 
     def row_of(self, offset: int) -> int:
-        """The row that shows the character at `offset` in the block, or the white space behind which it was broken."""
+        """The row that shows the block's character at `offset`, or the space before which it was broken."""
         found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
         return self.row_of_line(max(0, found))
 
     def row_of_line(self, line: int) -> int:
-        """The row of the line of text of this number."""
-        return self.above + line * (1 + self.manner.spacing)
+        """The row of a line of text."""
+        return self.above + line * (1 + self.options.spacing)
 
     def line_of(self, row: int) -> int:
-        """The number of the line of text in a row or nearest above it; of those above the text, the first."""
-        return min(max(0, (row - self.above) // (1 + self.manner.spacing)), len(self.spans) - 1)
+        """The line of text in a row, or else the nearest above it, or else the first."""
+        return min(max(0, (row - self.above) // (1 + self.options.spacing)), len(self.spans) - 1)
 
     def span(self, row: int) -> tuple[int, int] | None:
-        """What the row shows of the text; None for an empty row and for a tail's own."""
-        line, between = divmod(row - self.above, 1 + self.manner.spacing)
+        """The range of the text in a row; None for a row without text."""
+        line, between = divmod(row - self.above, 1 + self.options.spacing)
         return self.spans[line] if not between and 0 <= line < len(self.spans) else None
 
     def spare(self, row: int) -> int:
-        """Cells by which the spaces of the row are made wider, all together, so that it ends at the right edge."""
+        """Cells added to the spaces of a row in total, so that it ends at the right edge."""
         if self.block.align != "justify":
             return 0
         line = self.line_of(row)
@@ -110,13 +108,13 @@ class Layout:
         text = self.shown[start:end]
         room = text_cells(self.block, self.width, self.left) - self._shift(line)
         spare = room - cell_len(text) - (end in self.parted)
-        # Ideographs stand on a grid of their own, which is worth more than an even edge.
+        # Keep the grid of ideographs rather than an even edge.
         if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
             return 0
         return spare
 
     def is_table_head(self, row: int) -> bool:
-        """Whether the row is the first of a record or, above figures, the names of the columns of a table."""
+        """Whether the row starts a record, or names the columns above figures."""
         line = self.line_of(row)
         if self.columns:
             return not line and any(width < 0 for width in self.columns)
@@ -124,7 +122,7 @@ class Layout:
         return is_records and (not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]])
 
     def row_cells(self, row: int) -> int:
-        """Cells of what is drawn of the row's text."""
+        """Cells of the drawn text of a row."""
         span = self.span(row)
         if span is None:
             return 0
@@ -138,20 +136,20 @@ class Layout:
         return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
 
     def text_cell(self, row: int) -> int:
-        """The cell at which the text of the row starts, seen from the left."""
+        """The cell at which the text of a row starts."""
         shift = self._shift(self.line_of(row))
         if self.block.align == "center":
             spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
             return self.left + shift + max(0, spare // 2)
         if self.right_to_left and not self.columns:
-            # What stands further in, does so from the right.
+            # Indents are on the right.
             indent = 0 if self.block.rail or self.block.hanging else self.left
             spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
             return self.left - indent + max(0, spare)
         return self.left + shift
 
     def _shift(self, line: int) -> int:
-        """Cells by which a line of text stands further in than the block."""
+        """Cells by which a line of text is indented within the block."""
         if line == 0:
             return self.first
         between = self.shown[self.spans[line - 1][1] : self.spans[line][0]]
@@ -159,13 +157,13 @@ class Layout:
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
-    """The most cells that a row of the block's text may take."""
+    """Maximum cells of a row of the block's text."""
     room = max(1, width - left)
     return min(room, block.max_width) if block.max_width > 0 else room
 
 
-def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
-    """Break a block into rows of `width` cells (at least 1)."""
+def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
+    """Lay out a block in rows of `width` cells (at least 1)."""
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)
@@ -196,9 +194,11 @@ def lay_out(block: Block, width: int, manner: Manner = PLAIN) -> Layout:
         used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
         tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
     parted = frozenset(hyphens.parted) if hyphens is not None else frozenset[int]()
-    return Layout(block, shown, spans, width, left, first, turnover, tail_apart, manner, parted, columns, right_to_left)
+    return Layout(
+        block, shown, spans, width, left, first, turnover, tail_apart, options, parted, columns, right_to_left
+    )
 
 
 def label_of(layout: Layout) -> str:
-    """The block's label, as much of it as there is room for before the first row of the text."""
+    """The block's label, cropped to the space before the first row of text."""
     return crop(clean(layout.block.hanging), layout.left + layout.first - cell_len(layout.block.rail))

@@ -1,7 +1,6 @@
-"""Ranges of the book that are shown in a style of their own for a while: a search hit, a cited quotation.
+"""Ranges of the book drawn in a style of their own: a search hit, a cited quotation.
 
-Marks lie over blocks without being part of them, so that finding a word does not remake the document. Nothing
-here knows rows or colours.
+Marks are not part of blocks, so that setting them does not rebuild the document.
 """
 
 from bisect import bisect_left
@@ -29,10 +28,7 @@ class MarkIndex:
         self._longest = max((mark.end - mark.start for _, _, mark in self._marks), default=0)
 
     def between(self, start: int, end: int) -> list[Mark]:
-        """Marks that share at least one character with `[start, end)`, in the order in which they were given.
-
-        The last is drawn on top.
-        """
+        """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
         found = [(order, mark) for _, order, mark in self._marks[first:last] if mark.end > start]

@@ -48,19 +48,3 @@ class Clicked(About, namespace="long_text"):
         """The same in the book; None where that is not the book's text."""
         self.link = link
         """`Span.link` of the topmost span there that has one."""
-
-
-class Activated(About, namespace="long_text"):
-    """The cursor's block was activated."""
-
-    def __init__(self, long_text: Widget, key: Hashable) -> None:
-        super().__init__(long_text)
-        self.key = key
-
-
-class CursorMoved(About, namespace="long_text"):
-    """The cursor moved to another key."""
-
-    def __init__(self, long_text: Widget, key: Hashable) -> None:
-        super().__init__(long_text)
-        self.key = key

@@ -1,8 +1,4 @@
-"""One row of a laid-out block as a strip of segments.
-
-The painter decides what stands where and in which style by name; what the names look like is the stylesheet's
-affair, and what is scrolled where the widget's. Text reaches a segment as it is, never as markup.
-"""
+"""Paints one row of a laid-out block as segments. Text is never read as markup."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -19,11 +15,11 @@ from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
 _LOWEST_LEVEL = 4
-"""Headings below it look like those of it."""
+"""Lower headings look like this level."""
 
 
 class Palette:
-    """What the names of styles look like in the widget as it stands now."""
+    """The widget's current styles by name."""
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
@@ -35,9 +31,9 @@ class Palette:
 
     @property
     def selection(self) -> Style:
-        """What selecting changes."""
+        """What a selection changes about the style under it."""
         if self._selection is None:
-            # Without colours nothing but attributes can tell what is selected.
+            # Without colours only attributes show a selection.
             no_color = self._widget.app.no_color
             self._selection = Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
         return self._selection
@@ -83,10 +79,10 @@ def paint_row(
     """The row from the rail to the end of the text or of the tail (at most `layout.width` cells).
 
     Args:
-        marked: what is drawn over the block's own style and spans, the topmost last.
+        marked: drawn over the block's own style and spans, the topmost last.
         selected: the part `[start, end)` of the block's text that is selected.
-        joined: whether the block goes on from the one before, so that its rail runs through the empty rows between.
-        at: the row's number in the document. Textual is told it, with the number of each character in the row's text.
+        joined: whether the block continues the one before, so that its rail runs through the empty rows between.
+        at: the row's number in the document, which Textual needs for selections.
     """
     block = layout.block
     base = palette.block(block.style, block.level)
@@ -116,7 +112,7 @@ def paint_row(
 
 
 def located(text: str, style: Style, character: int, row: int) -> Segment:
-    """A segment of which Textual knows that it begins with this character of the row's text."""
+    """A segment that tells Textual which character of the row's text it begins with."""
     return Segment(text, style + Style.from_meta({"offset": (character, row)}))
 
 
@@ -134,7 +130,7 @@ def _pieces(
     selected: tuple[int, int] | None,
     at: int,
 ) -> list[Segment]:
-    """The row's text, cut where its style changes."""
+    """The row's text, split where its style changes."""
     runs = set_row(layout, row)
     if not runs:
         return []
@@ -164,8 +160,7 @@ def _pieces(
                     text = text.translate(table)
             segments.append(located(text, style, left - start, at))
         if not run.plain:
-            # What is drawn without being text looks like the character before it; under the mouse each cell of it is
-            # that character and no other.
+            # What is not text looks like, and under the mouse is, the character before it.
             style = _style(base, layers, run.start, max(run.start + 1, run.end))
             segments.extend(located(character, style, run.start - start, at) for character in run.text)
     return segments

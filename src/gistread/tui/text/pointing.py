@@ -1,7 +1,4 @@
-"""From a cell of a row to the character under it, and from a character to the one so many rows below.
-
-Pure: rows of an index, cells from the left edge of a row. Views, columns and the mouse are the widget's affair.
-"""
+"""From a cell of a row to the character in it, and from a character to the one some rows below."""
 
 from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex
@@ -9,7 +6,7 @@ from gistread.tui.text.setting import offset_at, set_row
 
 
 def character_at(index: RowIndex, row: int, cell: int) -> int | None:
-    """The character of the block's text in a cell of a row of the document; None beside the text."""
+    """Index in the block's text of the character in a cell of a row; None beside the text."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     if layout.span(inner) is None:
@@ -19,9 +16,9 @@ def character_at(index: RowIndex, row: int, cell: int) -> int | None:
 
 
 def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
-    """The book's character so many rows below the one at `offset` (above: negative), near to its cell.
+    """The book's character so many rows below the one at `offset` (negative: above), near its cell.
 
-    Rows without text of the book are passed over. None where there are no such rows.
+    Rows without text of the book are skipped; None past the ends.
     """
     place = index.find_offset(offset)
     if place is None:
@@ -47,7 +44,7 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
 
 
 def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
-    """The book's character at a cell of a row, or the nearest in it; None in a row without text of the book."""
+    """The book's character in a row nearest to a cell; None in a row without text of the book."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)

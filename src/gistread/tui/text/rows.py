@@ -1,7 +1,7 @@
-"""Which row shows what: an index of all rows of a document at one width.
+"""An index of all rows of a document at one width.
 
-It holds a few numbers for each block; the rows themselves are made when a block comes into view and forgotten
-again. War and Peace (12,170 paragraphs) is counted in about a tenth of a second. Nothing here knows the screen.
+It holds a few numbers for each block; rows are laid out when a block comes into view. War and Peace (12,170
+paragraphs) is indexed in about a tenth of a second.
 """
 
 from array import array
@@ -14,45 +14,42 @@ from typing import NamedTuple
 from textual.cache import LRUCache
 
 from gistread.tui.text.document import Block, BlockSource, Countable
-from gistread.tui.text.layout import PLAIN, Layout, Manner, lay_out
+from gistread.tui.text.layout import PLAIN, Layout, LayoutOptions, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
 _COSTLY = 20_000
-"""Characters from which a block's rows are worth keeping when they were only to be counted."""
+"""Characters above which a block's layout is cached even when its rows are only counted."""
 
 
-class Place(NamedTuple):
-    """A row, named by what stands in it, so that it survives another width."""
+class RowPlace(NamedTuple):
+    """A row, identified by its text, so that it can be found at another width."""
 
     block: int
     offset: int
     """A character of the block that the row shows."""
     shift: int = 0
-    """Rows from the one of `offset`: negative for the empty rows above the text, positive for those below a row."""
+    """Rows below the one of `offset`; negative for the empty rows above the text."""
 
 
 class Landmark(NamedTuple):
-    """What is known of a place, to find it again in another document."""
+    """A place that can be found again in another document."""
 
-    place: Place
+    place: RowPlace
     offset: int | None
-    """Offset in the book; None where the place is not of the book."""
+    """Offset in the book; None outside the book's text."""
     key: Hashable
 
 
 class RowIndex:
-    """The rows of `source`, each `width` cells wide. Rows, blocks and offsets are counted from 0.
+    """The rows of `source`, each `width` cells wide. Counted lazily, when a row is first needed."""
 
-    Counting waits until a row is asked for, so that a book is not counted for a width that nobody will see.
-    """
-
-    def __init__(self, source: BlockSource, width: int, manner: Manner = PLAIN) -> None:
-        # A list may change under its owner's hands before the splice that tells of it.
+    def __init__(self, source: BlockSource, width: int, options: LayoutOptions = PLAIN) -> None:
+        # A list may be changed by its owner before `splice` is called.
         self._source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
         self._width = width
-        self._manner = manner
+        self._options = options
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
         self._by_offset: list[tuple[int, int]] | None = None
@@ -65,12 +62,12 @@ class RowIndex:
         return self._table
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
-        """Of each block, the first of which is the document's block `at`: its rows, and its offset in the book."""
+        """Row counts and book offsets of blocks, the first of which is the document's block `at`."""
         counts, offsets = array("L"), array("q")
         bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
-            layout = lay_out(block, self._width, self._manner)
+            layout = lay_out(block, self._width, self._options)
             if len(block.text) > _COSTLY:
                 self._layouts[at + number] = replace(layout, block=blocks[number])
             counts.append(layout.rows)
@@ -79,7 +76,6 @@ class RowIndex:
 
     @property
     def source(self) -> BlockSource:
-        """The blocks."""
         return self._source
 
     @property
@@ -89,34 +85,27 @@ class RowIndex:
 
     @property
     def height(self) -> int:
-        """Rows in all."""
         return self._rows.firsts[-1]
 
     def __len__(self) -> int:
-        """Blocks in all."""
         return len(self._source)
 
     def block(self, index: int) -> Block:
-        """The block itself."""
         return self._source[index]
 
     def layout(self, index: int) -> Layout:
-        """The block broken into rows."""
+        """The block, laid out."""
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(self._source[index], self._width, self._manner)
+            layout = self._layouts[index] = lay_out(self._source[index], self._width, self._options)
         return layout
 
     def first_row(self, index: int) -> int:
-        """The block's first row, which may be an empty one above its text. Of `len(self)`: the height."""
+        """The block's first row, which may be empty; for `len(self)`, the height."""
         return self._rows.firsts[index]
 
     def locate(self, row: int) -> tuple[int, int]:
-        """The block that the row belongs to, and the row's number within it. Rows outside are the nearest inside.
-
-        Raises:
-            IndexError: the document is empty.
-        """
+        """(block, row within it) of a row, clamped to the document. Raises IndexError if that is empty."""
         if not len(self):
             raise IndexError("an empty document has no rows")
         row = min(max(0, row), self.height - 1)
@@ -124,15 +113,15 @@ class RowIndex:
         index = bisect_right(firsts, row) - 1
         return index, row - firsts[index]
 
-    def place_of(self, row: int) -> Place:
-        """What stands in the row. Raises IndexError as `locate` does."""
+    def place_of(self, row: int) -> RowPlace:
+        """Raises IndexError if the document is empty."""
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        return Place(index, layout.spans[line][0] if line else 0, inner - layout.row_of_line(line))
+        return RowPlace(index, layout.spans[line][0] if line else 0, inner - layout.row_of_line(line))
 
-    def row_of(self, place: Place) -> int:
-        """The row that shows the place; of a place past the end, the nearest."""
+    def row_of(self, place: RowPlace) -> int:
+        """The row that shows the place, or the nearest one."""
         if not len(self):
             return 0
         index = min(max(0, place.block), len(self) - 1)
@@ -140,11 +129,10 @@ class RowIndex:
         inner = min(max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1)
         return self._rows.firsts[index] + inner
 
-    def find_offset(self, offset: int) -> Place | None:
-        """Where the book's character at `offset` stands, or the nearest text of the book before it.
+    def find_offset(self, offset: int) -> RowPlace | None:
+        """The place of the book's character at `offset`, or else of the nearest text before it, or the first.
 
-        Before the first, the first. None where nothing of the book is shown. Where a piece of the book is shown
-        twice, the later one.
+        The later one if that text is shown twice; None if nothing of the book is shown.
         """
         if self._by_offset is None:
             self._by_offset = sorted(
@@ -154,7 +142,7 @@ class RowIndex:
             return None
         found = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
         start, index = self._by_offset[found]
-        return Place(index, min(max(0, offset - start), len(self.block(index).text)))
+        return RowPlace(index, min(max(0, offset - start), len(self.block(index).text)))
 
     def find_key(self, key: Hashable) -> int | None:
         """Index of the first block with this key."""
@@ -164,11 +152,8 @@ class RowIndex:
                 self._by_key.setdefault(self.block(index).key, index)
         return self._by_key.get(key)
 
-    def book_offset(self, place: Place) -> int | None:
-        """Offset in the book of the place or, where it is not of the book, of the next text of the book.
-
-        At the end: of the end of the last. None where nothing of the book is shown.
-        """
+    def book_offset(self, place: RowPlace) -> int | None:
+        """Offset in the book of the place, or of the book's next text, or of its last end; None without any."""
         offsets = self._rows.offsets
         for index in range(place.block, len(self)):
             if (start := offsets[index]) != _NO_OFFSET:
@@ -178,13 +163,12 @@ class RowIndex:
                 return start + len(self.block(index).text)
         return None
 
-    def landmark(self, place: Place) -> Landmark:
-        """What is known of a place of this document."""
+    def landmark(self, place: RowPlace) -> Landmark:
         block = self.block(place.block)
         return Landmark(place, None if block.start is None else block.start + place.offset, block.key)
 
-    def recall(self, landmark: Landmark, among: range) -> Place | None:
-        """Where the blocks `among` show a landmark: by its offset in the book, else by its key."""
+    def recall(self, landmark: Landmark, among: range) -> RowPlace | None:
+        """The landmark's place among some blocks: by its offset in the book, or else by its key."""
         known = landmark.place
         if landmark.offset is not None:
             found = self.find_offset(landmark.offset)
@@ -197,7 +181,7 @@ class RowIndex:
         return None
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
-        """Put `blocks` in the place of `removed` ones. Only they are broken into rows."""
+        """Replace `removed` blocks from index `at`. Only the new ones are laid out."""
         if self._own is None:
             self._own = [self.block(number) for number in range(len(self))]
             self._source = self._own
@@ -215,21 +199,20 @@ class RowIndex:
             self._table = _Table(self._table.counts, self._table.offsets)
 
     @property
-    def manner(self) -> Manner:
-        """How blocks are laid out."""
-        return self._manner
+    def options(self) -> LayoutOptions:
+        return self._options
 
-    def resize(self, width: int, manner: Manner | None = None) -> None:
-        """Break everything into rows of another width, or in another manner."""
-        manner = self._manner if manner is None else manner
-        if (width, manner) != (self._width, self._manner):
-            self._width, self._manner = width, manner
+    def resize(self, width: int, options: LayoutOptions | None = None) -> None:
+        """Lay out everything at another width or with other options."""
+        options = self._options if options is None else options
+        if (width, options) != (self._width, self._options):
+            self._width, self._options = width, options
             self._layouts.clear()
             self._table = None
 
 
 class _Table:
-    """The numbers of a document at one width: of each block its rows, its offset, its first row; then the height."""
+    """Per block: its row count, offset and first row; `firsts` ends with the height."""
 
     __slots__ = ("counts", "firsts", "offsets")
 

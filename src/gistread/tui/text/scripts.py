@@ -1,13 +1,12 @@
-"""Superscripts and subscripts as a terminal can show them: in Unicode's own raised and lowered characters.
+"""Superscripts and subscripts in Unicode's raised and lowered characters.
 
-What has no such character stays as it is, all of it, since `ⁿd` reads worse than `nd`. Each character becomes one
-character of one cell, so rows and offsets do not change. Nothing here knows rows or styles.
+A text is converted only as a whole, since `ⁿd` reads worse than `nd`. Widths and offsets do not change.
 """
 
 _RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
 _LOWERED = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 TABLES = {"superscript": _RAISED, "subscript": _LOWERED}
-"""Style to what its characters become."""
+"""Translation table by style."""
 
 
 def can_shift(text: str, style: str) -> bool:

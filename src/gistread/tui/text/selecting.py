@@ -1,7 +1,7 @@
 """Text selected with the mouse, as ranges of blocks.
 
-Textual names a selected character by its row and its place in the row's drawn text. Here that becomes blocks and
-offsets, so that what is copied are the paragraphs themselves, without margins, labels and broken lines.
+Textual identifies a character by its row and index in the row's drawn text. Converted to blocks and offsets, whole
+paragraphs are copied, without margins, labels and line breaks.
 """
 
 import re
@@ -16,14 +16,14 @@ _WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
 
 
 class Point(NamedTuple):
-    """A place between two characters: `offset` in the text of the block."""
+    """A place between two characters of a block's text."""
 
     block: int
     offset: int
 
 
 def point_at(index: RowIndex, row: int, character: int) -> Point:
-    """The point at a character of a row's text; of a row without text, the nearest point of the block."""
+    """The point at a character of a row's text; in a row without text, the nearest of its block."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
@@ -34,7 +34,7 @@ def point_at(index: RowIndex, row: int, character: int) -> Point:
 
 
 def offset_of(index: RowIndex, point: Point) -> Offset:
-    """Where Textual sees the point: `(character of the row's text, row)`."""
+    """The point as Textual has it: (character of the row's text, row)."""
     layout = index.layout(point.block)
     inner = layout.row_of(point.offset)
     span = layout.span(inner)
@@ -45,8 +45,8 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
     """First and last point of a selection.
 
-    One that runs in from or on to another widget ends at the rows `top` and `bottom`, which are in view: a book is
-    not copied whole because the mouse left it. One that has neither end is of everything.
+    One that continues in another widget ends at the rows `top` and `bottom` in view, so that a book is not copied
+    whole because the mouse left it. One without ends covers everything.
     """
     if not len(index):
         return None
@@ -72,7 +72,7 @@ def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
 
 
 def text_between(index: RowIndex, first: Point, last: Point) -> str:
-    """The selected text: paragraphs, an empty line between each two that are shown with one between them."""
+    """The selected text, with an empty line between paragraphs that are shown with one."""
     pieces: list[str] = []
     for number in range(first.block, last.block + 1):
         block = index.block(number)
@@ -85,7 +85,7 @@ def text_between(index: RowIndex, first: Point, last: Point) -> str:
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
-    """Bounds of the word at an offset, or of the one character there if it is no word."""
+    """Bounds of the word at an offset, or of the single character there."""
     for match in _WORD.finditer(text, max(0, offset - 64), offset + 64):
         if match.start() <= offset < match.end():
             return match.span()

@@ -1,7 +1,6 @@
-"""One row as it is set: its words, and what is drawn between and behind them without being part of the text.
+"""Typesets one row: justified spaces, hyphen, table columns, right-to-left order.
 
-Wider spaces of a justified row, a hyphen, the columns of a table, words that run from right to left. Rows are set
-when they are drawn and not when they are counted; where each of them begins and ends is known before (`layout`).
+Done when a row is drawn, not when rows are counted.
 """
 
 from collections.abc import Iterator
@@ -15,11 +14,11 @@ from gistread.tui.text.layout import Layout
 
 HYPHEN = "-"
 _LONGEST_ORDERED = 20_000
-"""Characters of a paragraph that is put in order as a whole; of a longer one each row is by itself."""
+"""Characters above which a paragraph is ordered row by row instead of as a whole."""
 
 
 class Run(NamedTuple):
-    """What stands in a row for `shown[start:end]` of its block: those characters one by one, or something else."""
+    """What is drawn in a row for `shown[start:end]` of its block."""
 
     text: str
     start: int
@@ -27,12 +26,12 @@ class Run(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether each character stands for one of the text, so that the run may be cut between them."""
+        """Whether each character is one of the text, so that the run may be split between them."""
         return len(self.text) == self.end - self.start
 
 
 def set_row(layout: Layout, row: int) -> list[Run]:
-    """The row's text from left to right; nothing for a row without text. All of it takes `layout.row_cells(row)`."""
+    """The row's text from left to right, `layout.row_cells(row)` cells in total; empty for a row without text."""
     span = layout.span(row)
     if span is None or span[0] == span[1]:
         return []
@@ -52,7 +51,7 @@ def set_row(layout: Layout, row: int) -> list[Run]:
 
 
 def offset_at(runs: list[Run], cell: int) -> int | None:
-    """The character of the text in a cell (from 0) of a row; None beside it."""
+    """Index of the text's character in a cell (from 0) of a row; None beside the text."""
     if cell < 0:
         return None
     for run in runs:
@@ -64,10 +63,9 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 
 
 def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
-    """The row with its spaces made wider by `spare` cells in all.
+    """Add `spare` cells to the spaces of a row, as evenly as possible.
 
-    As evenly as whole cells allow; neighbouring rows begin at different ends, so that the wide spaces do not run
-    down the page in one line.
+    Neighbouring rows start at different ends, so that wide spaces do not form a river down the page.
     """
     gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
     at = start
@@ -83,7 +81,7 @@ def _justified(text: str, start: int, end: int, spare: int, from_right: bool) ->
 
 
 def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
-    """The cells of a table's line, each as wide as its column."""
+    """A line of a table, each cell padded to its column."""
     text, at, behind = layout.shown, start, 0
     for width, (first, last) in zip(layout.columns, tables.cells_of(text, start, end), strict=False):
         spare = abs(width) - cell_len(text[first:last])
@@ -97,7 +95,7 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
 
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
-    """The runs in the order of the screen."""
+    """The runs in visual order."""
     if len(text) <= _LONGEST_ORDERED:
         levels, before = bidi.levels_of(text, base), 0
     else:

@@ -1,24 +1,11 @@
-"""What the styles of a long text look like, in the variables of the theme alone.
+"""The styles of a long text, in variables of the theme.
 
-Whatever a colour says, bold, italics or an underline says too, for terminals and eyes without colours.
+Where a colour matters, bold, italics or an underline repeats it, for terminals and eyes without colours.
 """
 
 STYLES = (
-    *(
-        "text",
-        "heading",
-        "heading-1",
-        "heading-2",
-        "heading-3",
-        "heading-4",
-        "verse",
-        "quote",
-        "list",
-        "table",
-        "note",
-        "break",
-    ),
-    *("code", "image"),
+    *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
+    *("verse", "quote", "list", "table", "note", "break", "code", "image"),
     *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
     *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),

@@ -1,7 +1,6 @@
-"""A table of text, one line a row and ` | ` between its cells: in columns where they fit, as records where not.
+"""Tables as text, one line a row with ` | ` between cells: shown in columns, or as records if those do not fit.
 
-A record has each of its cells in a row of its own, the first as a heading of the others. Nothing here knows how a
-row is drawn.
+A record has each cell in a row of its own, under the first.
 """
 
 import re
@@ -14,11 +13,11 @@ DRAWN_SEPARATOR = " │ "
 RECORD_INDENT = 2
 _FIGURE = re.compile(r"[-+−–]?[$€£¥]?\s?\d[\d\s.,:/]*(?:\s?[%‰°]|[a-z]{1,2})?|[-–—]?")
 _MOST_LINES = 2_000
-"""A longer table is not measured as a whole before its first row can be shown."""
+"""Longer tables are shown as records: measuring them would take too long."""
 
 
 def cells_of(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The cells of a line `[start, end)`, without the separators."""
+    """Bounds of the cells of a line `[start, end)`."""
     cells, at = [], start
     while (found := text.find(SEPARATOR, at, end)) >= 0:
         cells.append((at, found))
@@ -27,7 +26,7 @@ def cells_of(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def lines_of(text: str) -> list[tuple[int, int]]:
-    """The lines of a table."""
+    """Bounds of the lines of a table."""
     lines, at = [], 0
     while (found := text.find("\n", at)) >= 0:
         lines.append((at, found))
@@ -36,7 +35,7 @@ def lines_of(text: str) -> list[tuple[int, int]]:
 
 
 def column_widths(text: str, room: int) -> tuple[int, ...]:
-    """Cells of each column, negative where it holds figures and is set flush right; empty where they do not fit."""
+    """Width of each column in cells, negative for right-aligned figures; empty if they do not fit."""
     lines = lines_of(text)
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
@@ -61,7 +60,7 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
 
 
 def record_rows(text: str, room: int) -> list[tuple[int, int]]:
-    """Rows of a table whose columns do not fit: spans of the text, as `wrap` gives them."""
+    """Rows of a table whose columns do not fit, as `wrap` returns them."""
     rows: list[tuple[int, int]] = []
     for line in lines_of(text):
         of_line: list[tuple[int, int]] = []

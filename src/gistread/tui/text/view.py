@@ -1,7 +1,6 @@
-"""A scrolled document that keeps its place: the half of `LongText` that knows rows but not what they look like.
+"""A scrolled document that keeps its place: the half of `LongText` that handles rows but not their look.
 
-A place is kept by the words that stand there, not by a row's number. So neither another width nor a page that
-opens above moves what a person looks at.
+The place is a position in the text, not a row number, so that neither another width nor a page opened above moves it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -14,30 +13,30 @@ from textual.selection import Selection
 from gistread.tui.text import messages, pointing, selecting
 from gistread.tui.text.columns import Columns, fit_columns
 from gistread.tui.text.document import Block, BlockSource
-from gistread.tui.text.layout import Manner
-from gistread.tui.text.rows import Place, RowIndex
+from gistread.tui.text.layout import LayoutOptions
+from gistread.tui.text.rows import RowIndex, RowPlace
 
-_BEGINNING = Place(0, 0, -(1 << 30))
+_BEGINNING = RowPlace(0, 0, -(1 << 30))
 
 
 class TextView(ScrollView, inherit_bindings=False):
     """Rows of a document, scrolled, spliced and selected. `LongText` draws them."""
 
     text_width: reactive[int] = reactive(0, init=False)
-    """Most cells of a row; the text is centred in what there is. 0: as wide as the widget."""
+    """Maximum cells of a row; the text is centred. 0: as wide as the widget."""
     side_margin: reactive[int] = reactive(2, init=False)
-    """Least empty cells at each side, where the widget is wide enough to spare them."""
+    """Empty cells at each side, if the widget is wide enough."""
     line_spacing: reactive[int] = reactive(0, init=False)
     """Empty rows above each row of text."""
     columns: reactive[int] = reactive(1, init=False)
-    """Columns side by side, where there is room: the rows go on from the foot of one at the head of the next."""
+    """Columns side by side, if there is room; rows continue from one column in the next."""
     reorder: reactive[bool] = reactive(True, init=False)
-    """Whether words that run from right to left are put in order here; else the terminal is to do it."""
+    """Whether right-to-left text is ordered here rather than by the terminal."""
     follow: var[bool] = var(False)
-    """Whether the end stays in view when text is added to it and it was in view before."""
+    """Whether the end, if it is in view, stays in view when text is added."""
 
     gutter_cells = 0
-    """Cells kept free before each row."""
+    """Empty cells before each row."""
 
     def __init__(
         self,
@@ -51,25 +50,25 @@ class TextView(ScrollView, inherit_bindings=False):
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._index = RowIndex(source, 0)
         self._anchor = _BEGINNING
-        """What stands in the top row, by the words a person scrolled to: no chain of widths wears it off."""
+        """The place a person scrolled to, for the top row: exact after any number of resizes."""
         self._columns = Columns()
         self._fitted: tuple[object, ...] = ()
         """What the rows were last fitted to."""
         self._fitted_height = 0
-        """Height of the widget, in rows, when the document was last fitted to it."""
+        """Height of the widget, in rows, at the last fit."""
         self._settling = False
         self._later: Callable[[], object] | None = None
-        """Where to scroll once there is a size."""
+        """Scrolling to be done once there is a size."""
         self._announced: int | None = None
         self._announcing = False
 
-    # What is shown
+    # Content
 
     def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
-        """Show another document. The position is kept by the book's offset at the top, else by the key there."""
+        """Show another document; the position is kept by the book's offset at the top, or else by the key there."""
         keep = keep_position and self._ready and len(self._index) > 0
         landmark = self._index.landmark(self._anchor) if keep else None
-        self._index = RowIndex(source, self._index.width, self._index.manner)
+        self._index = RowIndex(source, self._index.width, self._index.options)
         place = None
         if landmark is not None:
             place = self._index.recall(landmark, range(len(self._index)))
@@ -80,7 +79,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._drop_selection()
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
-        """Put `blocks` in the place of `removed` ones from index `at`. What is at the top of the view stays there."""
+        """Replace `removed` blocks from index `at` by `blocks`. The top of the view stays where it is."""
         at = min(max(0, at), len(self._index))
         removed = min(max(0, removed), len(self._index) - at)
         end = at + removed
@@ -108,7 +107,7 @@ class TextView(ScrollView, inherit_bindings=False):
                 self._select(first, last)
 
     def update_block(self, index: int, block: Block) -> None:
-        """Replace one block. Cheap enough for each word of an answer as it streams in."""
+        """Replace one block; cheap enough for a streaming answer."""
         self.splice(index, 1, (block,))
 
     def append(self, blocks: Iterable[Block]) -> None:
@@ -116,19 +115,12 @@ class TextView(ScrollView, inherit_bindings=False):
         self.splice(len(self._index), 0, tuple(blocks))
 
     def block(self, index: int) -> Block:
-        """The block of this index. Raises IndexError."""
+        """Raises IndexError."""
         return self._index.block(index)
-
-    def block_at(self, row: int) -> tuple[int, Block] | None:
-        """Index and block of a row of the document; None outside, and before there is a size."""
-        if not self._ready or not 0 <= row < self._index.height:
-            return None
-        index, _ = self._index.locate(row)
-        return index, self._index.block(index)
 
     @property
     def row_count(self) -> int:
-        """Rows in all, at the width as it is."""
+        """All rows at the current width."""
         return self._index.height if self._ready else 0
 
     @property
@@ -139,7 +131,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def rows_shown(self) -> int:
-        """Rows that the view has room for, in all its columns."""
+        """Rows that fit the view, in all columns."""
         return self.size.height * self._columns.count
 
     @property
@@ -149,14 +141,14 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def column_count(self) -> int:
-        """Columns side by side that there are."""
+        """Columns side by side."""
         return self._columns.count
 
-    # Where one is
+    # Position
 
     @property
     def reading_offset(self) -> int | None:
-        """Offset in the book of the first of its characters in view; None where nothing of the book is shown."""
+        """Offset in the book of its first character in view; None if nothing of the book is shown."""
         if not self._ready or not len(self._index):
             return None
         top = self.scroll_offset.y
@@ -165,16 +157,16 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def visible_range(self) -> tuple[int, int] | None:
-        """`[start, end)` of the book from the first to the last of its characters in view."""
+        """`[start, end)` of the book in view."""
         start = self.reading_offset
         if start is None:
             return None
         below = self.scroll_offset.y + self.rows_shown
-        after = Place(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
+        after = RowPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0, animate: bool = False) -> None:
-        """Bring the book's character at `offset` into view, `top` (0 to 1) of the height below the upper edge."""
+        """Scroll to the book's character at `offset`, `top` (0 to 1) of the height below the upper edge."""
         if not self._ready:
             self._later = lambda: self.scroll_to_offset(offset, top=top)
             return
@@ -188,9 +180,9 @@ class TextView(ScrollView, inherit_bindings=False):
             self._announce_soon()
 
     def scroll_to_key(self, key: Hashable, *, top: float | None = None, animate: bool = False) -> bool:
-        """Bring the blocks with this key into view, moving as little as possible, or to `top` of the height.
+        """Scroll as little as possible to the blocks with this key, or so that they start at `top` (0 to 1).
 
-        Of more than fits, the beginning. Returns whether the key is known.
+        Returns whether the key is known.
         """
         found = self._index.find_key(key)
         if found is None:
@@ -213,7 +205,7 @@ class TextView(ScrollView, inherit_bindings=False):
         return True
 
     def bring_into_view(self, offset: int) -> None:
-        """Scroll as little as possible so that the book's character at `offset` is seen, and a row beyond it."""
+        """Scroll as little as possible to the book's character at `offset`, with a row to spare."""
         place = self._index.find_offset(offset) if self._ready else None
         if place is None:
             return
@@ -225,11 +217,11 @@ class TextView(ScrollView, inherit_bindings=False):
             self._scroll_row(row - height + 1 + spare)
 
     def offset_below(self, offset: int, rows: int) -> int | None:
-        """The book's character so many rows below the one at `offset` (above: negative); None where there is none."""
+        """The book's character so many rows below the one at `offset` (negative: above), if any."""
         return pointing.offset_below(self._index, offset, rows) if self._ready else None
 
     def _run(self, index: int) -> tuple[int, int]:
-        """Bounds of the neighbours that share the key of a block."""
+        """Bounds of the run of blocks that share a block's key."""
         key = self._index.block(index).key
         start, end = index, index + 1
         while start > 0 and self._index.block(start - 1).key == key:
@@ -246,7 +238,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _page(self) -> int:
-        """Rows that a page scrolls: all but one or two, which show the eye where it was. A spread is turned whole."""
+        """Rows a page scrolls: all but one or two, for orientation; all of two columns."""
         height = self.size.height
         if self._columns.count > 1:
             return self.rows_shown
@@ -256,39 +248,31 @@ class TextView(ScrollView, inherit_bindings=False):
         self.scroll_to(y=row, animate=animate, force=True)
 
     def action_line_down(self, count: int = 1) -> None:
-        """Scroll `count` rows on."""
         self._scroll_row(self.scroll_offset.y + count)
 
     def action_line_up(self, count: int = 1) -> None:
-        """Scroll `count` rows back."""
         self.action_line_down(-count)
 
     def action_page_down(self) -> None:
-        """Scroll a page on; one or two rows stay in view."""
         self.action_line_down(self._page)
 
     def action_page_up(self) -> None:
-        """Scroll a page back."""
         self.action_line_down(-self._page)
 
     def action_half_page_down(self) -> None:
-        """Scroll half a page on."""
         self.action_line_down(max(1, self.size.height // 2))
 
     def action_half_page_up(self) -> None:
-        """Scroll half a page back."""
         self.action_line_down(-max(1, self.size.height // 2))
 
     def action_top(self) -> None:
-        """Scroll to the beginning."""
         self._scroll_row(0)
 
     def action_bottom(self) -> None:
-        """Scroll to the end."""
         self._scroll_row(self.max_scroll_y)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Take note of what stands at the top, unless it was not a person who scrolled."""
+        """Remember the place at the top, if it was a person who scrolled."""
         super().watch_scroll_y(old_value, new_value)
         if self._settling or not self._ready or round(old_value) == round(new_value):
             return
@@ -308,7 +292,7 @@ class TextView(ScrollView, inherit_bindings=False):
             self._announced = offset
             self.post_message(messages.OffsetChanged(self, offset))
 
-    # Fitting rows to the widget
+    # Layout
 
     @property
     def _ready(self) -> bool:
@@ -317,12 +301,11 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _room(self) -> int:
-        """Cells of the widget's width that the scroll bar leaves; 0 for a widget without a size."""
+        """Cells of the width without the scroll bar; 0 before there is a size."""
         width = self.size.width
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _columns_in(self, width: int) -> Columns:
-        """The columns of a widget this wide."""
         return fit_columns(
             width,
             wanted=self.columns,
@@ -332,15 +315,14 @@ class TextView(ScrollView, inherit_bindings=False):
         )
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Rows at a width: what `height: auto` takes."""
         column = self._columns_in(width - self.scrollbar_size_vertical).width
-        if (column, self._manner) == (self._index.width, self._index.manner):
+        if (column, self._options) == (self._index.width, self._index.options):
             return self._index.height
-        return RowIndex(self._index.source, column, self._manner).height
+        return RowIndex(self._index.source, column, self._options).height
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # Textual clips the scroll position to the new size before a Resize event could arrive. Neither that clipping
-        # nor rows of the old width may be seen, so the rows are fitted here.
+        # Textual clips the scroll position to the new size before a Resize event. The rows are fitted here, so that
+        # neither the clipping nor rows of the old width are seen.
         self._settling = True
         try:
             changed = super()._size_updated(size, virtual_size, container_size, layout)
@@ -350,12 +332,12 @@ class TextView(ScrollView, inherit_bindings=False):
         return changed
 
     def _fit(self) -> None:
-        """Break the document into rows that fit the widget, if they do not."""
+        """Lay out the document for the current size, if that has changed."""
         width = self._room
         if not width:
             return
         columns = self._columns_in(width)
-        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self._manner)
+        fitted = (width, self.size.height if columns.count > 1 else 0, columns, self._options)
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
@@ -363,7 +345,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted = fitted
         selected = self._selected()
         self._columns = columns
-        self._index.resize(columns.width, self._manner)
+        self._index.resize(columns.width, self._options)
         self._refit()
         if selected is not None:
             self._select(*selected)
@@ -372,11 +354,11 @@ class TextView(ScrollView, inherit_bindings=False):
             later()
 
     def _refit(self) -> None:
-        """After a change of the rows: the size of the whole, the position, the picture."""
+        """Update size, position and picture after the rows have changed."""
         self._forget_rows()
         if not self._ready:
             return
-        # The last spread shows the end in its last column: so far can be scrolled, and no further.
+        # With two columns, scrolling ends when the last column shows the end.
         height = self._index.height
         if (count := self._columns.count) > 1:
             height = max(self.size.height, height - (count - 1) * self.size.height)
@@ -386,10 +368,10 @@ class TextView(ScrollView, inherit_bindings=False):
         self.refresh()
 
     def _settle(self) -> None:
-        """Put the anchor into the top row."""
+        """Scroll the anchor into the top row."""
         row = self._index.row_of(self._anchor)
         if row == self.scroll_offset.y:
-            return  # a scroll that is under way is left alone
+            return  # leave a running scroll alone
         self._settling = True
         try:
             self._scroll_row(row)
@@ -397,30 +379,30 @@ class TextView(ScrollView, inherit_bindings=False):
             self._settling = False
 
     def _forget_rows(self) -> None:
-        """Rows changed: whatever was drawn is out of date."""
+        """Drop what was drawn of the old rows."""
 
-    def _fit_anew(self) -> None:
+    def _layout_changed(self) -> None:
         self._fit()
 
-    watch_text_width = watch_side_margin = watch_line_spacing = watch_columns = watch_reorder = _fit_anew
+    watch_text_width = watch_side_margin = watch_line_spacing = watch_columns = watch_reorder = _layout_changed
 
     @property
-    def _manner(self) -> Manner:
-        return Manner(self.line_spacing, self.reorder)
+    def _options(self) -> LayoutOptions:
+        return LayoutOptions(self.line_spacing, self.reorder)
 
     # Selecting
 
     @property
     def selected_range(self) -> tuple[int, int] | None:
-        """`[start, end)` of the book that is selected; None where nothing is, or nothing of the book."""
+        """`[start, end)` of the book that is selected, or None."""
         selected = self._selected()
         if selected is None:
             return None
-        start, end = (self._index.book_offset(Place(*point)) for point in selected)
+        start, end = (self._index.book_offset(RowPlace(*point)) for point in selected)
         return (start, end) if start is not None and end is not None and start < end else None
 
     def select_range(self, start: int, end: int) -> None:
-        """Select `[start, end)` of the book, or as much of it as is shown; an empty range drops the selection."""
+        """Select `[start, end)` of the book; an empty range clears the selection."""
         first, last = self._index.find_offset(start), self._index.find_offset(end)
         if start >= end or first is None or last is None:
             self._drop_selection()
@@ -428,7 +410,6 @@ class TextView(ScrollView, inherit_bindings=False):
             self._select(selecting.Point(*first[:2]), selecting.Point(*last[:2]))
 
     def _selected(self) -> tuple[selecting.Point, selecting.Point] | None:
-        """First and last point of what is selected."""
         if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
             return None
         return selecting.selected_between(self._index, selection, *self.rows_in_view)
@@ -444,6 +425,6 @@ class TextView(ScrollView, inherit_bindings=False):
             }
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected paragraphs, as Textual's copying wants them: text, and what stands after it."""
+        """The selected paragraphs, as Textual copies them: (text, ending)."""
         ends = selecting.selected_between(self._index, selection, *self.rows_in_view)
         return None if ends is None else (selecting.text_between(self._index, *ends), "\n")

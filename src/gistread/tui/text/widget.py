@@ -1,7 +1,6 @@
-"""The widget that draws every long text: the book, the gist memory, an answer (design D11).
+"""The widget that draws every long text: the book, the gist memory, an answer.
 
-It draws the rows in view and nothing else, keeps what it drew, and says what was clicked. It knows blocks and
-offsets; books, memories and what a key means are the affair of whoever owns it.
+It draws only the rows in view, caches them, and reports what was clicked.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -30,27 +29,18 @@ _CURSOR = "▌"
 
 
 class LongText(TextView, can_focus=True, inherit_bindings=False):
-    """Blocks of text, scrolled by rows.
-
-    It binds no keys: the app binds its own to the actions here: `line_down`, `line_up`, `page_down`, `page_up`,
-    `half_page_down`, `half_page_up`, `top`, `bottom`, `cursor_down`, `cursor_up`, `activate`.
-    """
+    """Blocks of text, scrolled by rows. It has actions but binds no keys."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in STYLES}
     DEFAULT_CSS = DEFAULT_CSS
 
     OffsetChanged = messages.OffsetChanged
     Clicked = messages.Clicked
-    Activated = messages.Activated
-    CursorMoved = messages.CursorMoved
 
     cursor: reactive[bool] = reactive(False, init=False)
-    """Whether one block (or a run of blocks with one key) is the current one, marked at its left."""
+    """Whether there is a block cursor: one block, or a run of blocks with one key, is marked at its left."""
     marks: reactive[tuple[Mark, ...]] = reactive((), init=False)
-    """Ranges of the book drawn in a style of their own: `(start, end, style)` each."""
-
-    current_link: reactive[Hashable | None] = reactive(None, init=False)
-    """`Span.link` of the link that Enter would follow; drawn so that it can be told from the others."""
+    """Ranges of the book drawn in a style of their own."""
 
     def __init__(
         self,
@@ -92,7 +82,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             self._cursor_index = self._nearest_keyed(cursor) if found is None else found
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # Where there is a cursor, it is what a person looks at, rather than the top row.
+        # A person looks at the cursor rather than at the top row.
         current = self._cursor_at() if self._ready else None
         watched = current is not None and self._in_view(current, self._fitted_height * self._columns.count)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
@@ -102,64 +92,24 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     # Marks
 
-    def mark(self, start: int, end: int, style: str = "mark", *, seconds: float | None = None) -> None:
-        """Show `[start, end)` of the book in a style, for so many seconds or until `unmark`."""
-        mark = Mark(start, end, style)
-        self.marks = (*self.marks, mark)
-        if seconds is not None:
-            self.set_timer(seconds, lambda: self._unmark_one(mark))
-
-    def unmark(self, style: str | None = None) -> None:
-        """Take away all marks, or those of one style."""
-        self.marks = () if style is None else tuple(mark for mark in self.marks if mark.style != style)
-
-    def _unmark_one(self, gone: Mark) -> None:
-        self.marks = tuple(mark for mark in self.marks if mark is not gone)
-
     def validate_marks(self, marks: Iterable[tuple[int, int, str]]) -> tuple[Mark, ...]:
         """Accept any `(start, end, style)`, with or without a sign."""
         return tuple(mark if isinstance(mark, Mark) else Mark(*mark) for mark in marks)
 
     def watch_marks(self) -> None:
-        """Draw again."""
         self._mark_index = MarkIndex(self.marks)
-        self._repaint()
-
-    # Links
-
-    @property
-    def links_in_view(self) -> tuple[Hashable, ...]:
-        """`Span.link` of every link of which a character is in view, in the order of the text."""
-        if not self._ready or not len(self._index):
-            return ()
-        first, last = self.rows_in_view
-        links: dict[Hashable, None] = {}
-        for index in range(self._index.locate(first)[0], self._index.locate(last)[0] + 1):
-            layout = self._index.layout(index)
-            above = self._index.first_row(index)
-            for span in sorted(layout.block.spans, key=lambda one: one.start):
-                if (
-                    span.link is not None
-                    and first <= above + layout.row_of(span.end - 1)
-                    and above + layout.row_of(span.start) <= last
-                ):
-                    links[span.link] = None
-        return tuple(links)
-
-    def watch_current_link(self) -> None:
-        """Draw again."""
         self._repaint()
 
     # The block cursor
 
     @property
     def cursor_key(self) -> Hashable:
-        """Key of the current block; None without a cursor, or where no block has a key."""
+        """Key of the current block; None without a cursor or without keys."""
         index = self._cursor_at()
         return None if index is None else self._index.block(index).key
 
     def move_cursor(self, step: int) -> None:
-        """Move the cursor by so many keys, and bring it into view. From out of view it comes back into view first."""
+        """Move the cursor by so many keys and scroll to it. A cursor out of view first comes back into view."""
         index = self._cursor_at()
         if index is None or not self._ready:
             return
@@ -183,35 +133,19 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index = self._index.find_key(key)
         if index is None or key is None:
             return False
-        moved = index != self._cursor_index
         self._cursor_index = index
         self._repaint()
         if scroll:
             self.scroll_to_key(key)
-        if moved:
-            self.post_message(messages.CursorMoved(self, key))
         return True
 
-    def action_cursor_down(self, count: int = 1) -> None:
-        """Move the cursor to the next key."""
-        self.move_cursor(count)
-
-    def action_cursor_up(self, count: int = 1) -> None:
-        """Move the cursor to the key before."""
-        self.move_cursor(-count)
-
-    def action_activate(self) -> None:
-        """Say that the cursor's block is wanted."""
-        if self.cursor and (key := self.cursor_key) is not None:
-            self.post_message(messages.Activated(self, key))
-
     def watch_cursor(self, cursor: bool) -> None:
-        """Make or take back the room for the mark."""
+        """Make room for the cursor's mark."""
         self.gutter_cells = int(cursor)
         self._fit()
 
     def _cursor_at(self) -> int | None:
-        """Index of the cursor's first block: where it was put, or else the first block with a key."""
+        """Index of the cursor's first block; at first, the first block with a key."""
         if not self.cursor:
             return None
         if self._cursor_index is None:
@@ -221,7 +155,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _nearest_keyed(self, index: int) -> int | None:
-        """First block of the run with a key that is nearest to where one stood: there, before, behind."""
+        """First block of the nearest run with a key: at the index, before it, or after it."""
         count = len(self._index)
         numbers = (*range(min(index, count - 1), -1, -1), *range(index + 1, count))
         found = next((number for number in numbers if self._index.block(number).key is not None), None)
@@ -241,7 +175,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return next((number for number in numbers if self._index.block(number).key is not None), None)
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
-        """First block of the next run with another key than the one at `index`."""
+        """First block of the next run with another key."""
         start, end = self._run(index)
         numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
         found = next((number for number in numbers if self._index.block(number).key is not None), None)
@@ -257,17 +191,17 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """The theme, the focus or a class changed."""
+        """Called when the theme, the focus or a class changed."""
         super().notify_style_update()
         self._palette = None
         self._strips.clear()
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Draw what is selected; those rows are not kept."""
+        """Redraw the selection; selected rows are not cached."""
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The strip at `y` rows below the top of the view; of a spread, what stands there in each column."""
+        """The strip `y` rows below the top of the view, across all columns."""
         if self._palette is None:
             self._palette = Palette(self)
         selected = self._selected()
@@ -281,7 +215,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _strip(
         self, row: int, margin: int, width: int, selected: tuple[selecting.Point, selecting.Point] | None
     ) -> Strip:
-        """One row of the document, `width` cells wide, its text behind a margin."""
+        """One row of the document, `width` cells wide, with a margin before its text."""
         assert self._palette is not None
         if not self._ready or not 0 <= row < self._index.height:
             return Strip.blank(width, self._palette.ground)
@@ -311,7 +245,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return Strip(line).adjust_cell_length(width, palette.ground)
 
     def _paint_margin(self, layout: Layout, row: int, margin: int, palette: Palette, at: int) -> list[Segment]:
-        """The cells left of a row, with the sign of the mark that begins in the row: of several, the last's."""
+        """The cells left of a row, with the sign of the last mark that begins in it."""
         if not margin:
             return []
         sign, start, span = "", layout.block.start, layout.span(row)
@@ -327,13 +261,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return [*line, before_text(sign, palette.block("sign"), at), before_text(" " * after, palette.ground, at)]
 
     def _marked(self, block: Block) -> list[Span]:
-        """Marks on a block and its current link, as parts of its text."""
+        """Marks on a block, as spans of its text."""
         spans: list[Span] = []
         if (start := block.start) is not None and self.marks:
             marks = self._mark_index.between(start, start + len(block.text))
             spans += (Span(mark.start - start, mark.end - start, mark.style) for mark in marks)
-        if (link := self.current_link) is not None:
-            spans += (Span(span.start, span.end, "current-link") for span in block.spans if span.link == link)
         return spans
 
     def _is_current(self, index: int) -> bool:
@@ -346,11 +278,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remember where, to tell a click from a selection."""
+        """Remember where, to distinguish a click from a selection."""
         self._pressed = event.screen_offset
 
     def on_click(self, event: events.Click) -> None:
-        """One click says what is there, two select the word, three the paragraph."""
+        """One click reports what is there, two select the word, three the paragraph."""
         event.prevent_default()  # Textual would select the whole book at two
         position = event.get_content_offset(self)
         if position is None or self._pressed != event.screen_offset:

@@ -1,15 +1,9 @@
-"""One paragraph broken into rows of the screen.
+"""Breaks a paragraph into rows, greedily and in linear time.
 
-Greedy, since a reader's eye forgives a ragged edge sooner than a slow one. Text of one-cell characters goes by
-`str.rfind`; the rest is measured glyph by glyph. Both take time linear in the text. Nothing here knows where the
-paragraph comes from or how it is drawn.
-
-Where words may be parted (`hyphens`), one is only where the row would end far from the edge without it, never in two
-rows one after the other and never at the end of a line of the text.
-
-Where a row may end: at white space; behind an em or en dash and behind a hyphen between letters; between two
-characters of Chinese or Japanese, except that no closing punctuation starts a row and no opening bracket ends one
-(the core of kinsoku shori, JIS X 4051). A word wider than the row is cut between glyphs.
+A row may end at white space; after an em or en dash, or a hyphen between letters; between two characters of Chinese or
+Japanese, except that no closing punctuation starts a row and no opening bracket ends one (the core of kinsoku shori,
+JIS X 4051). A word wider than the row is cut between glyphs. Words are hyphenated only where a row would otherwise end
+far from the edge, never in two consecutive rows and never in the last row of a line.
 """
 
 import re
@@ -37,13 +31,13 @@ _ENDS_NO_ROW = frozenset("‘“（〔［｛〈《「『【〖〘｢([{«‹")
 
 @dataclass(frozen=True, slots=True)
 class Hyphens:
-    """How words are parted in one text, and where it was done."""
+    """Hyphenation of one text, and where it was applied."""
 
     last: Breaker
     slack: int
-    """Cells that a row may leave empty before a word is parted to fill it."""
+    """Cells that a row may leave empty before a word is hyphenated."""
     parted: set[int] = field(default_factory=set)
-    """Filled by `wrap`: the ends of rows behind which a hyphen is to be drawn."""
+    """Filled by `wrap`: ends of rows that get a hyphen."""
 
 
 def wrap(
@@ -55,13 +49,15 @@ def wrap(
     hyphens: Hyphens | None = None,
     narrow: bool | None = None,
 ) -> list[tuple[int, int]]:
-    """Rows of `text` as spans `(start, end)`, in order, white space at their breaks left out; never empty.
+    """Rows of `text` as `(start, end)`, without white space at breaks; at least one.
 
-    No row takes more than `width` cells, except that a glyph wider than the row stands in one alone. A line feed
-    ends a row always; white space that follows one is kept, for verse. The very first row is `first` cells
-    narrower (an indent, a label), and rows that continue a line are `turnover` cells narrower. A row that ends in
-    a parted word leaves a cell for the hyphen; `hyphens.parted` tells which those are.
-    `narrow` is what `is_narrow(text)` says, where that is known already.
+    No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space after it is kept, for
+    verse.
+
+    Args:
+        first: cells by which the first row is narrower (an indent, a label).
+        turnover: cells by which rows that continue a line are narrower.
+        narrow: `is_narrow(text)`, if known.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []
@@ -78,14 +74,14 @@ def wrap(
 
 
 def is_ideographic(text: str) -> bool:
-    """Whether there is a character of Chinese or Japanese in the text, between which a row may end."""
+    """Whether the text has Chinese or Japanese characters, between which a row may end."""
     return not text.isascii() and _IDEOGRAPHIC.search(text) is not None
 
 
 def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, slack: int, hyphens: Hyphens) -> int:
-    """Where to part the word at `after`, so that the row from `start` does not end at `stop`; 0: not at all.
+    """Where to hyphenate the word at `after` instead of ending the row at `stop`; 0: not at all.
 
-    `limit` is where the hyphen would have to stand at the latest, `slack` how much of the row would be empty.
+    `limit` is the last place for the hyphen, `slack` how many cells would stay empty.
     """
     if stop == after:  # a word wider than the row
         return hyphens.last(text, start, limit)
@@ -95,7 +91,7 @@ def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, sl
 
 
 def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
-    """Bounds of a line without white space that cannot be shown, and where its first word starts."""
+    """Bounds of a line without white space that does not fit, and the start of its first word."""
     while end > start and text[end - 1] in _SPACES:
         end -= 1
     word = start
@@ -139,7 +135,7 @@ def _break_narrow(
 
 
 def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str]) -> int:
-    """The last place in `(start, limit]` behind a dash where a row may end, or 0."""
+    """The last place in `(start, limit]` after a dash where a row may end, or 0."""
     stop = limit
     while (found := max(text.rfind(dash, start, stop) for dash in dashes)) >= 0:
         if _ends_in_dash(text, found + 1, end):
@@ -149,7 +145,7 @@ def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str
 
 
 def _ends_in_dash(text: str, place: int, end: int) -> bool:
-    """Whether a row may end at `place`, which is behind a dash."""
+    """Whether a row may end at `place`, after a dash."""
     match = _DASH.match(text, place - 1, min(end, place + 1))
     return match is not None and match.end() == place
 

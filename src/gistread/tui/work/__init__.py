@@ -1,1 +1,1 @@
-"""A reader at work, as lines that one can follow: a module for each thing that readers do. None knows a widget."""
+"""The steps of readers as lines that can be followed: one module for each kind of reader."""

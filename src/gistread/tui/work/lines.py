@@ -1,4 +1,4 @@
-"""A line of a reader's work, and where it leads. Data, and the words for places of the book."""
+"""Lines of a reader's steps and their targets, and the words for places of the book."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _PAGES_LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class ToPage:
-    """Leads to a page, by its number."""
+    """A page, by its number."""
 
     page: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToPlace:
-    """Leads to `book.text[start:end]`."""
+    """`book.text[start:end]`."""
 
     start: int
     end: int
@@ -31,25 +31,25 @@ Goal = ToPage | ToPlace
 
 @dataclass(frozen=True, slots=True)
 class WorkLine:
-    """One thing that a reader did or found."""
+    """One thing a reader did or found."""
 
     key: Hashable
-    """Names the line among those of its question; the same however much is added."""
+    """Stable key of the line within its question."""
     text: str
     sign: str = ""
-    """Stands before the text: what became of it, for the eye."""
+    """Result as a sign before the text."""
     depth: int = 0
     goal: Goal | None = None
-    """Where the line leads."""
+    """Target of the line."""
     tail: str = ""
-    """What became of it, in words."""
+    """Result in words."""
     style: str = "step"
     spans: tuple[Span, ...] = ()
-    """Links inside the line lead elsewhere than the line: `Span.link` is a `Goal`."""
+    """Links inside the line have targets of their own: `Span.link` is a `Goal`."""
 
 
 class Places:
-    """The words for places of one book: pages, where the model has read; shares of the book, where it has not."""
+    """Names places of a book: by page where the model has read, otherwise by percentage."""
 
     def __init__(self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None) -> None:
         self._length = max(1, length)
@@ -71,11 +71,11 @@ class Places:
         return f"{low}–{high}%" if high > low else f"{low}%"
 
     def share(self, places: Iterable[tuple[int, int]]) -> float:
-        """How much of the book these are, from 0 to 1."""
+        """Share of the book that these places cover, from 0 to 1."""
         return min(1.0, sum(end - start for start, end in places) / self._length)
 
     def map(self, places: Iterable[tuple[int, int]]) -> list[tuple[int, int] | None]:
-        """The book in cells of equal length; of each the first of these places in it, or None."""
+        """The book in cells of equal length: the first of these places in each, or None."""
         cells: list[tuple[int, int] | None] = [None] * _MAP_CELLS
         for start, end in places:
             first, last = start * _MAP_CELLS // self._length, max(start, end - 1) * _MAP_CELLS // self._length
@@ -90,7 +90,7 @@ def pages_words(first: int, last: int) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """These numbers, in order, neighbours put together: first and last of each run."""
+    """(first, last) of each run of consecutive numbers, sorted."""
     runs: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:
@@ -117,13 +117,13 @@ def short(text: str, limit: int) -> str:
 
 
 def bar(done: int, total: int, cells: int = 24) -> str:
-    """`━━━━──── `: how much is done, drawn without colours."""
+    """A progress bar: `━━━━────`."""
     filled = round(cells * done / max(1, total))
     return "━" * filled + "─" * (cells - filled)
 
 
 class Linked:
-    """A text made of pieces, some of which lead somewhere."""
+    """A text with links, built piece by piece."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -136,7 +136,7 @@ class Linked:
         return self
 
     def pages(self, numbers: Iterable[int]) -> "Linked":
-        """`3, 5–7`, each number a link to its page; of very many the first."""
+        """`3, 5–7`, each number a link to its page; only the first of very many."""
         runs = ranges(numbers)
         for index, (first, last) in enumerate(runs[:_PAGES_LISTED]):
             self.add(", " if index else "").add(str(first), ToPage(first))

@@ -1,4 +1,4 @@
-"""A book read part by part with notes (the reader `notes`): what each part gave, and how far the reading is."""
+"""The reader `notes`: the note on each part of the book, and the progress."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, coun
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What was read, and the note that came of it; empty where nothing was new."""
+class NotedPart:
+    """A part of the book and its note; empty if there was nothing new."""
 
     start: int
     end: int
@@ -20,7 +20,7 @@ class Part:
 class Notebook:
     """Everything read so far."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[NotedPart, ...] = ()
     read: int = 0
     total: int = 0
     """0: not known yet."""
@@ -29,10 +29,10 @@ class Notebook:
     def after(self, event: ReaderEvent) -> "Notebook":
         match event:
             case Noted(text=text, start=start, end=end):
-                return replace(self, parts=(*self.parts, Part(start, end, text)))
+                return replace(self, parts=(*self.parts, NotedPart(start, end, text)))
             case PartRead(number=number, total=total, start=start, end=end):
                 noted = bool(self.parts) and (self.parts[-1].start, self.parts[-1].end) == (start, end)
-                parts = self.parts if noted else (*self.parts, Part(start, end, ""))
+                parts = self.parts if noted else (*self.parts, NotedPart(start, end, ""))
                 return replace(self, parts=parts, read=number, total=total)
             case Stopped():
                 return replace(self, over=True)
@@ -44,13 +44,13 @@ class Notebook:
         return ("progress",)
 
     def summary(self) -> str:
-        """All of it in a line."""
+        """One line."""
         notes = sum(bool(part.note) for part in self.parts)
         of = f" of {self.total}" if self.read < self.total else ""
         return f"{self.read}{of} {'part' if self.read == 1 and not of else 'parts'} read · {counted(notes, 'note')}"
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """A line for each note, one for each run of parts that gave none, and the progress."""
+        """A line for each note, one for each run of parts without, and the progress."""
         lines = list(self._parts(places))
         if not self.over:
             said = f"{bar(self.read, self.total)} part {self.read} of {self.total}" if self.total else "reading part 1"

@@ -1,4 +1,4 @@
-"""The book's own text before the model (bm25, dos, full, dense): where in the book it stands."""
+"""The passages given to the model (bm25, dos, full, dense), and where they are in the book."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from gistread.readers.events import Shown
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted
 
 _LISTED = 60
-"""Places named one by one."""
+"""Maximum places listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """What stands before the model."""
+    """Places of the passages given to the model."""
 
     places: tuple[tuple[int, int], ...]
 
@@ -25,12 +25,12 @@ class Passages:
         return ("places",)
 
     def summary(self, places: Places) -> str:
-        """All of it in a line."""
+        """One line."""
         share = places.share(self.places)
         if not self.places:
-            return "nothing of the book before the model"
+            return "no passages given to the model"
         said = f"{share:.0%} of the book" if share >= 0.01 else "under 1% of the book"
-        return f"{counted(len(self.places), 'passage')} before the model, {said}"
+        return f"{counted(len(self.places), 'passage')} given to the model, {said}"
 
     def lines(self, places: Places) -> list[WorkLine]:
         """The book as a strip, and each place by its page."""

@@ -1,4 +1,4 @@
-"""Paths through a graph of key elements (GraphReader): where each is, its notebook, and the vote at the end."""
+"""GraphReader's paths through the graph of key elements: position, notebook, and final vote."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ class Trail:
     """One path."""
 
     elements: tuple[str, ...]
-    """Where it has been; the first before it has begun."""
+    """Visited elements; before it starts, the first one."""
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
     read: tuple[int, ...] = ()
@@ -26,7 +26,7 @@ class Trail:
         if self.ended:
             return f"done: {counted(len(self.notes), 'note')}"
         if not self.begun:
-            return "waits for its turn"
+            return "waiting"
         return f"at {self.elements[-1]}"
 
 
@@ -65,7 +65,7 @@ class Paths:
         return self
 
     def summary(self) -> str:
-        """All of it in a line."""
+        """One line."""
         notes = sum(len(trail.notes) for trail in self.trails.values())
         pages = len({page for trail in self.trails.values() for page in trail.read})
         said = [counted(len(self.trails), "path"), counted(notes, "note"), f"{counted(pages, 'page')} read"]

@@ -1,4 +1,4 @@
-"""A leader and its members (LongAgent): who has read which part, what each said, how they came to agree."""
+"""LongAgent's leader and members: who has read which chunk, what each reported, how conflicts were settled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ class Round:
 
     question: str
     reports: dict[int, Reported] = field(default_factory=dict)
-    """By member, those that do not tell included."""
+    """By member, including those without an answer."""
     agreed: tuple[Agreed, ...] = ()
     shared: tuple[Shared, ...] = ()
 
@@ -33,7 +33,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """All members of a question."""
+    """All members and rounds of a question."""
 
     parts: tuple[tuple[int, int], ...]
     rounds: tuple[Round, ...] = ()
@@ -66,11 +66,11 @@ class Team:
         return self
 
     def summary(self) -> str:
-        """All of it in a line."""
+        """One line."""
         said = [counted(len(self.parts), "member")]
         if self.rounds:
             telling = {report.member for one in self.rounds for report in one.telling}
-            said.append(f"{len(telling)} had something to say")
+            said.append(f"{len(telling)} had an answer")
         conflicts = sum(len(one.shared) for one in self.rounds)
         if conflicts:
             said.append(f"{counted(conflicts, 'conflict')} settled")
@@ -79,7 +79,7 @@ class Team:
         return " · ".join(said)
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """Each round: who has read, who says what, conflicts; the verdict at the end."""
+        """Each round: who has read, who says what, conflicts; finally the verdict."""
         lines: list[WorkLine] = []
         for number, one in enumerate(self.rounds, start=1):
             lines += self._of_round(number, one, places)
@@ -118,7 +118,7 @@ class Team:
             yield WorkLine(("shared", number, index), said.text, "⇄", goal=self._goal(shared.kept), spans=said.spans)
 
     def _members(self, one: Round) -> Linked:
-        """A sign for each member, which leads to its part."""
+        """A sign for each member, linked to its chunk."""
         said = Linked().add(f"members 1–{len(self.parts)}  " if len(self.parts) > 1 else "member 1  ")
         for member, (start, end) in enumerate(self.parts, start=1):
             report = one.reports.get(member)
@@ -134,7 +134,7 @@ class Team:
     def _verdict(self, last: Round) -> WorkLine:
         standing = last.standing
         if not standing:
-            return WorkLine(("verdict",), "verdict: no part tells it", "⚑", style="answer")
+            return WorkLine(("verdict",), "verdict: not found in any chunk", "⚑", style="answer")
         by = ranges_words(member for agreed in standing for member in agreed.by)
         answers = " / ".join(short(agreed.answer, 60) for agreed in standing)
         goal = self._goal(standing[0].by[0])

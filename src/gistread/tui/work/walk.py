@@ -1,4 +1,4 @@
-"""The tree that is walked (MemWalker): from the whole book down to a page, with what was left on the way."""
+"""MemWalker's walk down the tree from the whole book to pages, with the branches it left."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,21 +11,21 @@ Node = tuple[int, int, int]
 """Level, first and last page."""
 _TOP: Node = (-1, 0, 0)
 _SUMMARY = 54
-"""Characters of a summary that stand beside its part."""
+"""Characters of a summary that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far a walk has come."""
+    """The state of a walk."""
 
     parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)
-    """Of each node that was stood at, what it is made of."""
+    """The branches of each visited node."""
     path: tuple[Node, ...] = (_TOP,)
-    """From the top to where the walk is."""
+    """From the top to the current node."""
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
     unfit: dict[int, float] = field(default_factory=dict)
-    """Of pages that were gone to and do not fit the window, how much of their beginning was read."""
+    """Share that was read of pages that do not fit the window."""
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Walk":
@@ -51,7 +51,7 @@ class Walk:
         return self.path[-1]
 
     def summary(self) -> str:
-        """All of it in a line."""
+        """One line."""
         pages = sum(node[0] == 0 and self.unfit.get(node[1], 1.0) > 0 for node in self.walked)
         left = sum(node[0] > 0 for node in self.left)
         way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
@@ -60,7 +60,7 @@ class Walk:
         return " · ".join([*said, *([f"{counted(left, 'part')} left again"] if left else [])])
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """The tree, as far as it was walked."""
+        """The visited part of the tree."""
         top = self.parts.get(_TOP, ())
         pages = pages_words(top[0].first, top[-1].last) if top else ""
         here = "" if self.over or self.path != (_TOP,) else "here: choosing a part"
@@ -90,7 +90,7 @@ class Walk:
         return WorkLine(key, text, sign, depth, ToPage(part.first), spans=spans)
 
     def _state(self, key: Node) -> tuple[str, str]:
-        """Sign and words for what became of a part."""
+        """Sign and words for the result of a branch."""
         is_page = key[0] == 0
         shown = self.unfit.get(key[1], 1.0) if is_page else 1.0
         if not shown:

@@ -1,7 +1,4 @@
-"""All that a reader does for one question, whichever reader it is: what begins with which event, in one list.
-
-What shows the work of one kind of reader is imported when such a reader first says something.
-"""
+"""All steps of any reader for one question. The module for a kind of reader is imported on its first event."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -35,16 +32,16 @@ if TYPE_CHECKING:
     Section = Walk | Paths | Team | Notebook
 
 ENDED = {
-    StopReason.LIMIT: "ended: as many steps as are allowed",
-    StopReason.WINDOW: "ended: no more fits the model's window",
+    StopReason.LIMIT: "ended: step limit reached",
+    StopReason.WINDOW: "ended: the model's window is full",
     StopReason.PERSON: "ended: stopped by you",
 }
-"""What is worth saying of an end; that there was enough goes without saying."""
+"""Endings that are worth a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is known of it so far; falsy while there is nothing to show."""
+    """The steps so far; falsy while there is nothing to show."""
 
     section: "Section | None" = None
     passages: "Passages | None" = None
@@ -66,7 +63,7 @@ class Work:
         return replace(self, section=section.after(event), ended=ended)
 
     def tells(self, event: ReaderEvent) -> bool:
-        """Whether a line of the work says this, so that nothing else need."""
+        """Whether a line already shows this event."""
         match event:
             case Unfit():
                 return self._is_walk
@@ -95,12 +92,12 @@ class Work:
         return isinstance(self.section, Notebook)
 
     def summary(self, places: Places) -> str:
-        """All of it in a line."""
+        """One line."""
         said = [self.section.summary()] if self.section else []
         return " · ".join([*said, *([self.passages.summary(places)] if self.passages else [])])
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """Everything that was done, in lines."""
+        """Every step."""
         lines = self.section.lines(places) if self.section else []
         if self.passages is not None:
             lines += self.passages.lines(places)
@@ -115,7 +112,7 @@ class Work:
 
 
 def _begun(event: ReaderEvent) -> "Section | None":
-    """What begins with this event, if anything does."""
+    """The kind of work that starts with this event, if any."""
     match event:
         case Branched():
             from gistread.tui.work.walk import Walk
