@@ -42,7 +42,7 @@ def marks(tmp_path: Path) -> MarkStore:
 def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     """Store marks, a position and a question of the old text; returns the words of the marks."""
     text = OLD.text
-    user_data.opened(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
+    user_data.record_opening(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
     user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
     quote = text[3000:3050]
     user_data.add_question(OLD.sha256, SavedQuestion("Who?", "He.", True, (SavedCitation(2, 3000, 3050, quote),)))
@@ -110,7 +110,7 @@ def test_what_cannot_be_placed_is_kept_and_called_lost(user_data: UserData, mark
     lost = [mark for mark in marks.marks(half.sha256) if mark.lost]
     assert [mark.place.exact for mark in lost] == [words for words in kept if words not in half.text]
     # A later text with the words again places the marks again.
-    user_data.opened(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
+    user_data.record_opening(half.sha256, title="", authors=(), length=len(half.text), path=PATH, file=FILE)
     migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     assert not [mark for mark in marks.marks(NEW.sha256) if mark.lost]
 
@@ -130,16 +130,16 @@ def test_a_book_never_opened_in_any_version_has_nothing_to_carry(user_data: User
 
 def test_the_library_shows_a_file_once_whatever_text_was_taken_from_it(user_data: UserData, kept: list[str]) -> None:
     facts = {"title": NEW.title, "authors": NEW.authors, "length": len(NEW.text), "path": PATH, "file": FILE}
-    user_data.opened(NEW.sha256, **facts)
+    user_data.record_opening(NEW.sha256, **facts)
     assert [book.sha256 for book in user_data.recent()] == [NEW.sha256]
-    assert {book.sha256 for book in user_data.every()} == {OLD.sha256, NEW.sha256}
+    assert {book.sha256 for book in user_data.all_texts()} == {OLD.sha256, NEW.sha256}
 
 
 def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(user_data: UserData, marks: MarkStore) -> None:
     second, third = (as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three"))
     before, after = join_books("Saga", (), [OLD, second]), join_books("Saga", (), [OLD, third, second])
     path = Path("/books/saga.series")
-    user_data.opened(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
+    user_data.record_opening(before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64)
     here = before.volumes[1].start + 200
     user_data.set_position(before.sha256, 7000, quote_at(before.text, 7000))
     user_data.add_question(before.sha256, SavedQuestion("Who?", "He.", True))

@@ -36,7 +36,7 @@ def user_data(tmp_path: Path) -> UserData:
 def put(
     user_data: UserData, sha256: str = BOOK, title: str = "The Door", path: Path | None = Path("/books/door.txt")
 ) -> None:
-    user_data.opened(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
+    user_data.record_opening(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
 
 
 def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(user_data: UserData, tmp_path: Path) -> None:

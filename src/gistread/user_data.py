@@ -94,7 +94,7 @@ class UserData:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def opened(
+    def record_opening(
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
     ) -> None:
         """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
@@ -125,7 +125,7 @@ class UserData:
     def set_zoom(self, sha256: str, level: str) -> None:
         self._append(sha256, {"kind": "zoom", "level": level})
 
-    def knows(self, sha256: str) -> bool:
+    def was_opened(self, sha256: str) -> bool:
         """Whether the book was opened before."""
         return any(record["kind"] == "opened" for record in self._read(sha256))
 
@@ -153,13 +153,13 @@ class UserData:
         """Opened books, the last first, without unreadable ones; of several texts from one file, the latest."""
         seen: set[str] = set()
         books = []
-        for book in self.every():
+        for book in self.all_texts():
             if not book.file or book.file not in seen:
                 books.append(book)
             seen.add(book.file)
         return books
 
-    def every(self) -> list[OpenedBook]:
+    def all_texts(self) -> list[OpenedBook]:
         """`recent` with every text from a file."""
         books = []
         try:

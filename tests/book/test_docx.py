@@ -195,7 +195,7 @@ class TestWords:
     def test_other_languages_are_kept(self) -> None:
         book = read(p(r("It rained and rained. ", '<w:lang w:val="en-GB"/>') + r("Pluie", '<w:lang w:val="fr-FR"/>')))
         assert book.language == "en-GB"
-        assert [(f.language, book.text[f.start : f.end]) for f in book.foreign] == [("fr-FR", "Pluie")]
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr-FR", "Pluie")]
 
     def test_a_language_that_was_never_set_is_not_believed(self) -> None:
         assert read(p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))).language == ""

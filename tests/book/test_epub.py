@@ -153,7 +153,7 @@ class TestMetadata:
         for language, foreign in (("en", ["de x"]), ("fr", [])):
             metadata = f"<dc:language>{language}</dc:language>"
             book = open_bytes(epub(files, package(list(files), metadata=metadata)), "x")
-            assert [book.text[f.start : f.end] for f in book.foreign] == foreign
+            assert [book.text[f.start : f.end] for f in book.language_spans] == foreign
 
 
 class TestParagraphs:

@@ -142,7 +142,7 @@ class TestText:
 
     def test_a_language_inside_is_kept(self) -> None:
         book = read('<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>')
-        assert [(f.language, book.text[f.start : f.end]) for f in book.foreign] == [("fr", "pluie")]
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr", "pluie")]
 
 
 class TestNotes:

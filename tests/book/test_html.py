@@ -135,7 +135,10 @@ class TestText:
         book = open_bytes(
             b'<html lang="en"><p>He said <i lang="fr">pluie</i> and <i xml:lang="de">Regen</i>.', "x.html"
         )
-        assert [(f.language, book.text[f.start : f.end]) for f in book.foreign] == [("fr", "pluie"), ("de", "Regen")]
+        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
+            ("fr", "pluie"),
+            ("de", "Regen"),
+        ]
 
     def test_pictures_are_called_by_their_words_or_caption(self) -> None:
         book = read(

@@ -57,7 +57,7 @@ def test_emphasis_and_foreign_words_are_those_of_the_source() -> None:
     plain = [unescape(words).replace("\u2060", "") for words in italic]
     assert len(plain) > 300
     assert not {" ".join(each.split()) for each in plain} - {" ".join(each.split()) for each in read}
-    assert {foreign.language for foreign in book.foreign} >= {"fr", "de", "la"}
+    assert {foreign.language for foreign in book.language_spans} >= {"fr", "de", "la"}
 
 
 def test_every_reference_of_war_and_peace_opens_its_note() -> None:

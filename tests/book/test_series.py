@@ -133,7 +133,7 @@ def test_a_volume_in_another_language_is_foreign(series: Write, tmp_path: Path, 
     (tmp_path / "regen.epub").write_bytes(epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf))
     whole = open_book(series("one.epub", "regen.epub"))
     assert whole.language == "en"
-    assert [(cut(whole, one.start, one.end), one.language) for one in whole.foreign] == [
+    assert [(cut(whole, one.start, one.end), one.language) for one in whole.language_spans] == [
         ("Regen", "de"),
         ("Es regnete.", "de"),
     ]

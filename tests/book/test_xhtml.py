@@ -159,14 +159,14 @@ class TestLanguages:
 
     def test_words_in_another_language_are_known(self) -> None:
         book = read('<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p lang="en-US">Dry.</p>')
-        assert [(book.text[f.start : f.end], f.language) for f in book.foreign] == [
+        assert [(book.text[f.start : f.end], f.language) for f in book.language_spans] == [
             ("pluie", "fr"),
             ("Es regnete.", "de"),
         ]
         assert styled(book) == [(Style.EMPHASIS, "pluie")]
 
     def test_what_is_no_language_is_none(self) -> None:
-        assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').foreign == ()
+        assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').language_spans == ()
 
 
 class TestHidden:

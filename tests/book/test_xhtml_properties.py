@@ -68,7 +68,7 @@ def test_every_letter_is_there_in_order_under_marks_that_fit(parts: list[str]) -
     book = builder.build(title="T", source_format="html", resolve=resolve)
     assert_keeps_promises(book)
     assert letters(book.text) == source
-    for marks in (book.spans, book.links, book.foreign, book.images):
+    for marks in (book.spans, book.links, book.language_spans, book.images):
         for mark in marks:
             around = book.paragraphs[book.paragraph_index(mark.start)]
             assert around.start <= mark.start < mark.end <= around.end

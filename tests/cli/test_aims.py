@@ -162,7 +162,7 @@ def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Pat
 
 def test_the_library_says_for_what_a_book_was_read(run: Run, book: Path, engine: FakeEngine) -> None:
     text, paths = open_book(book), default_paths()
-    UserData(paths.books).opened(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
+    UserData(paths.books).record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
     Catalogue(paths.library).add([book_file_of(book, text)])
     run("index", book, *SIZE, "--task", TASK)
     assert f"fake read all as fiction or other prose, to find out: {TASK}" in run("books").out

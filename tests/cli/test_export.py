@@ -24,7 +24,7 @@ def marked(book: Path) -> Path:
         opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look.")
     )
     user_data = UserData(default_paths().books)
-    user_data.opened(opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book)
+    user_data.record_opening(opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book)
     user_data.add_question(opened.sha256, SavedQuestion("Who?", "Nobody.", True))
     return book
 

@@ -32,7 +32,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def read(path: Path) -> None:
     paths = default_paths()
     book = open_book(path)
-    UserData(paths.books).opened(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
+    UserData(paths.books).record_opening(book.sha256, title=book.title, authors=(), length=len(book.text), path=path)
     Catalogue(paths.library).add([book_file_of(path, book)])
     time.sleep(0.01)
 

@@ -24,7 +24,9 @@ class Books:
         """Open a book as the screen does; returns the SHA-256 of its text."""
         book = open_book(path)
         self.catalogue.add([book_file_of(path, book)])
-        self.user_data.opened(book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path)
+        self.user_data.record_opening(
+            book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path
+        )
         self.user_data.set_position(book.sha256, position)
         return book.sha256
 

@@ -97,7 +97,7 @@ async def test_pages_follow_one_another_and_a_volume_begins_with_a_page_of_its_t
     assert [page.number for page in pages] == list(range(1, len(pages) + 1))
     assert all(a.end == b.start for a, b in itertools.pairwise(pages))
     assert (pages[0].start, pages[-1].end) == (0, len(SAGA.text))
-    titles = [entry for entry in memory.entries if SAGA.is_title(entry.page.start)]
+    titles = [entry for entry in memory.entries if SAGA.is_volume_heading(entry.page.start)]
     assert [(entry.gist.text, entry.gist.source) for entry in titles] == [
         ("Volume 1", GistSource.VERBATIM),
         ("Volume 2", GistSource.VERBATIM),
@@ -177,7 +177,7 @@ async def test_every_page_is_told_once_and_its_number_is_known_when_it_is_found(
     gisted = [event.entry.page for event in events if isinstance(event, PageGisted)]
     found = [event.page for event in events if isinstance(event, PageFound)]
     assert gisted == [entry.page for entry in kept.memory.entries]
-    assert found == [page for page in gisted if not SAGA.is_title(page.start)]
+    assert found == [page for page in gisted if not SAGA.is_volume_heading(page.start)]
 
 
 async def test_chapters_of_several_volumes_may_be_read_at_once(store: MemoryStore, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monke
     cached_ranker.cache_clear()
     for _ in range(3):
         # Other string objects with the same words.
-        assert Relevance(["".join(page) for page in PAGES]).scores("the prince").telling
+        assert Relevance(["".join(page) for page in PAGES]).scores("the prince").has_matches
         assert cached_ranker(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
     assert made == [len(PAGES)]
 

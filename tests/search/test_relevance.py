@@ -34,11 +34,11 @@ def test_words_that_only_ask_find_nothing() -> None:
     ],
 )
 def test_a_question_that_names_nothing_tells_nothing(language: str, question: str) -> None:
-    assert not Relevance(["Was er sagte, a dit il, what was said"], language).scores(question).telling
+    assert not Relevance(["Was er sagte, a dit il, what was said"], language).scores(question).has_matches
 
 
 def test_in_a_language_without_such_a_list_every_word_counts() -> None:
-    assert Relevance(["kdo to byl", "nikdo"], "cs").scores("kdo").telling
+    assert Relevance(["kdo to byl", "nikdo"], "cs").scores("kdo").has_matches
 
 
 def test_of_passages_with_the_same_words_the_one_in_good_company_comes_first() -> None:
@@ -73,7 +73,7 @@ def test_help_comes_from_both_sides_alike_and_fades() -> None:
 
 def test_nothing_is_near_in_no_text() -> None:
     assert Relevance([]).scores("Who?").order == []
-    assert not Relevance(["", " "]).scores("lighthouse").telling
+    assert not Relevance(["", " "]).scores("lighthouse").has_matches
 
 
 def test_choices_decide_between_what_is_equal_and_no_more() -> None:
@@ -85,4 +85,4 @@ def test_choices_decide_between_what_is_equal_and_no_more() -> None:
     )
     scores = relevance.scores("Who stole the stolen tarts?", ["the queen", "the queen who baked"])
     assert scores.alone[1] > scores.alone[0]
-    assert relevance.scores("Which is it?", ["the knave", "the hatter"]).telling
+    assert relevance.scores("Which is it?", ["the knave", "the hatter"]).has_matches

@@ -147,7 +147,7 @@ class BookBuilder:
             spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),
             links=tuple(_link(start, end, mark, resolve(mark)) for start, end, mark in self._inline if mark.href),
             images=tuple(Image(start, end, mark.image) for start, end, mark in self._inline if mark.image),
-            foreign=tuple(
+            language_spans=tuple(
                 LanguageSpan(start, end, mark.language) for start, end, mark in self._inline if mark.language
             ),
             identifiers=_clean_lines(identifiers),

@@ -110,7 +110,7 @@ def _to_record(book: Book) -> list[Any]:
         [[span.start, span.end, _STYLES.index(span.style)] for span in book.spans],
         [[link.start, link.end, link.target, link.target_end, link.address] for link in book.links],
         [[image.start, image.end, image.source] for image in book.images],
-        [[words.start, words.end, words.language] for words in book.foreign],
+        [[words.start, words.end, words.language] for words in book.language_spans],
         book.identifiers,
         book.cover,
     ]
@@ -118,7 +118,7 @@ def _to_record(book: Book) -> list[Any]:
 
 def _from_record(record: list[Any]) -> Book:
     text, title, authors, language, source_format, notices, columns, chapters, *inside = record
-    spans, links, images, foreign, identifiers, cover = inside
+    spans, links, images, language_spans, identifiers, cover = inside
     starts, ends, kinds, levels = columns
     return Book(
         text=text,
@@ -132,7 +132,7 @@ def _from_record(record: list[Any]) -> Book:
         spans=tuple(Span(start, end, _STYLES[style]) for start, end, style in spans),
         links=tuple(Link(*link) for link in links),
         images=tuple(Image(*image) for image in images),
-        foreign=tuple(LanguageSpan(*words) for words in foreign),
+        language_spans=tuple(LanguageSpan(*words) for words in language_spans),
         identifiers=tuple(identifiers),
         cover=cover,
     )

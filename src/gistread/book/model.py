@@ -137,7 +137,7 @@ class Book:
     """By start, outer before inner; likewise links, images and foreign words."""
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
-    foreign: tuple[LanguageSpan, ...] = ()
+    language_spans: tuple[LanguageSpan, ...] = ()
     identifiers: tuple[str, ...] = ()
     """Such as `isbn:9780140439182` or `urn:uuid:…`."""
     cover: str = ""
@@ -195,11 +195,11 @@ class Book:
         """Index of the volume at `offset`, its heading included. Requires volumes."""
         return max(0, bisect_right(self.volumes, offset, key=lambda volume: volume.heading) - 1)
 
-    def volume_ends(self, index: int) -> int:
+    def volume_end(self, index: int) -> int:
         """End of a volume, including the empty line after it."""
         return self.volumes[index + 1].heading if index + 1 < len(self.volumes) else len(self.text)
 
-    def is_title(self, offset: int) -> bool:
+    def is_volume_heading(self, offset: int) -> bool:
         """Whether a volume's heading starts at `offset`."""
         return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
 

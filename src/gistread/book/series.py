@@ -162,7 +162,7 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     spans: list[Span] = []
     links: list[Link] = []
     images: list[Image] = []
-    foreign: list[LanguageSpan] = []
+    language_spans: list[LanguageSpan] = []
     paragraphs: list[Paragraph] = []
     chapters: list[Chapter] = []
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
@@ -174,7 +174,7 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         spans += [Span(one.start + by, one.end + by, one.style) for one in book.spans]
         links += [_link(one, by) for one in book.links]
         images += [Image(one.start + by, one.end + by, f"{number}/{one.source}") for one in book.images]
-        foreign += _foreign(book, by, language)
+        language_spans += _language_spans(book, by, language)
     texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
@@ -189,7 +189,7 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         spans=tuple(spans),
         links=tuple(links),
         images=tuple(images),
-        foreign=tuple(foreign),
+        language_spans=tuple(language_spans),
         cover=next(covers, ""),
         volumes=volumes,
     )
@@ -231,9 +231,9 @@ def _link(link: Link, by: int) -> Link:
     return Link(link.start + by, link.end + by, link.target + by, target_end, link.address)
 
 
-def _foreign(book: Book, by: int, language: str) -> list[LanguageSpan]:
+def _language_spans(book: Book, by: int, language: str) -> list[LanguageSpan]:
     """Ranges in another language than the series: whole volumes, and foreign words inside volumes."""
     whole = book.paragraphs if book.language not in ("", language) else ()
     words = [LanguageSpan(p.start + by, p.end + by, book.language) for p in whole]
-    words += [LanguageSpan(one.start + by, one.end + by, one.language) for one in book.foreign]
+    words += [LanguageSpan(one.start + by, one.end + by, one.language) for one in book.language_spans]
     return sorted(words, key=lambda one: (one.start, -one.end))

@@ -208,7 +208,7 @@ def _book_until(book: Book, offset: int) -> Book:
 def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:
     """The entry, with the gist of a volume's title page replaced by the text that is left of it."""
     page = entry.page
-    if not book.is_title(page.start):
+    if not book.is_volume_heading(page.start):
         return entry
     text = book.text[page.start : page.end].strip()
     return replace(entry, gist=replace(entry.gist, text=text, words=count_words(text)))

@@ -193,7 +193,7 @@ def _label(number: int) -> str:
 
 def chapter_end(book: Book, start: int) -> int:
     """End of the chapter at `start`, at most that of its volume. A heading without text joins the next chapter."""
-    last = book.volume_ends(book.volume_index(start)) if book.volumes else len(book.text)
+    last = book.volume_end(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end
         if end >= last:

@@ -92,7 +92,7 @@ def sections(book: Book) -> Iterator[tuple[int, int]]:
     """
     start = 0
     while start < len(book.text):
-        if book.is_title(start):
+        if book.is_volume_heading(start):
             start = book.volumes[book.volume_index(start)].start
         end = chapter_end(book, start)
         yield start, end
@@ -157,7 +157,7 @@ class _Reading:
             page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
             if start <= self._next_start():
                 self._pending += 1
-                number = len(memory.entries) + self._pending + memory.book.is_title(memory.read_until)
+                number = len(memory.entries) + self._pending + memory.book.is_volume_heading(memory.read_until)
                 self._emit(PageFound(replace(page, number=number)))
             tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
@@ -176,7 +176,7 @@ class _Reading:
     def _next_start(self) -> int:
         """Start of the text to read next, behind the title of a volume."""
         book, at = self._memory.book, self._memory.read_until
-        return book.volumes[book.volume_index(at)].start if book.is_title(at) else at
+        return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
 
     async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory, size = self._memory, self._writer.size_at(start)

@@ -71,7 +71,7 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
             break
         pages += 1 + part.pages
         volume = book.volumes[index]
-        read_until = book.volume_ends(index) if part.complete else volume.start + part.read_until
+        read_until = book.volume_end(index) if part.complete else volume.start + part.read_until
         if not part.complete:
             break
     return replace(
@@ -167,7 +167,7 @@ def _to_series(book: Book, index: int, entry: MemoryEntry) -> MemoryEntry:
     """A page of a volume by its offsets in the series; the last one includes the empty line behind the volume."""
     volume, page = book.volumes[index], entry.page
     end = page.end + volume.start
-    end = book.volume_ends(index) if end >= volume.end else end
+    end = book.volume_end(index) if end >= volume.end else end
     return replace(entry, page=replace(page, number=0, start=page.start + volume.start, end=end))
 
 

@@ -84,7 +84,7 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
     return Ranked(
         tuple(found[index] for index in scores.order),
         tuple(dict.fromkeys(page.number for page in near if page)),
-        scores.telling,
+        scores.has_matches,
     )
 
 

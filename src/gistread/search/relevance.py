@@ -34,7 +34,7 @@ class Scores:
     """Including neighbours."""
 
     @property
-    def telling(self) -> bool:
+    def has_matches(self) -> bool:
         """Whether the text has any word of the question besides stop words."""
         return any(self.alone)
 

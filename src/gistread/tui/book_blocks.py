@@ -134,7 +134,7 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
     """Of each paragraph, by its index, the parts of its text in another language than the book's."""
     parts: dict[int, tuple[Foreign, ...]] = {}
-    for one in book.foreign:
+    for one in book.language_spans:
         index = book.paragraph_index(one.start)
         start, end = book.paragraphs[index].start, book.paragraphs[index].end
         parts[index] = (*parts.get(index, ()), (one.start - start, min(one.end, end) - start, one.language))

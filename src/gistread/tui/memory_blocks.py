@@ -87,7 +87,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     number = entry.page.number
     blocks: list[Block] = []
     in_text = view.zoom is Zoom.TEXT
-    if memory.book.is_title(entry.page.start) and number not in view.opened and not in_text:
+    if memory.book.is_volume_heading(entry.page.start) and number not in view.opened and not in_text:
         return [_title_block(memory, entry, view)]
     if not in_text and (title := _chapter_that_begins(memory, number)):
         blocks.append(Block(title, key=None, style="heading", level=3, indent=_gutter(memory)))
@@ -167,7 +167,7 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
     """What stands for a stretch of pages: the title of its chapter, or of the book, and its gist."""
     start = memory.entry(part.first).page.start
     key = ("part", part.first)
-    if part.first == part.last and memory.book.is_title(start):
+    if part.first == part.last and memory.book.is_volume_heading(start):
         return [Block(part.summary.text, key=key, style="heading", level=2)]
     match view.zoom:
         case Zoom.BOOK:

@@ -38,7 +38,7 @@ def read_book(
         book = open_cached(wanted, texts, cancelled)
     _ = book.words
     try:
-        notice = "" if user_data.knows(book.sha256) else _carry(book, wanted, user_data, marks)
+        notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, user_data, marks)
         return book, user_data.position(book.sha256), notice
     except StorageError as error:
         return book, 0, f"Your place and marks in this book are not known: {error}"

@@ -41,7 +41,7 @@ class UserDataWriter:
 
         def write() -> None:
             file = _file(path, book) if path else None
-            self._user_data.opened(
+            self._user_data.record_opening(
                 book.sha256,
                 title=book.title,
                 authors=book.authors,
