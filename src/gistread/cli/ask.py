@@ -47,7 +47,8 @@ from gistread.readers.events import (
 )
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, unsupported
-from gistread.user_data import SavedCitation, SavedQuestion, UserData, mark_unsupported
+from gistread.session.answer import saved_question
+from gistread.user_data import UserData, mark_unsupported
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -129,7 +130,14 @@ async def _ask(
                 memory = memory.until(until)
             if arguments.json:
                 write_json(ask_document(reader, info, memory, steps, answered))
-            _keep(arguments, book, answered, info.name, memory.model_name if memory.entries else "")
+            made_by_model = memory.model_name if memory.entries else ""
+            question = saved_question(
+                arguments.question, answered, reader=arguments.reader, model=info.name, memory=made_by_model
+            )
+            try:
+                UserData(default_paths().books).add_question(book.sha256, question)
+            except StorageError as error:
+                say(f"Note: the question could not be saved: {error.message}")
 
 
 def offset_of(bound: Bound, memory: GistMemory) -> int:
@@ -226,22 +234,3 @@ class _StreamedAnswer:
             place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
             where = " · ".join(filter(None, place))
             write(f"{f'[{where}] ' if where else ''}“{' '.join(citation.quote.split())}”")
-
-
-def _keep(arguments: argparse.Namespace, book: Book, answered: Answered, model: str, memory: str) -> None:
-    """A question is the person's own: it is kept, and a disk that refuses is told of."""
-    question = SavedQuestion(
-        question=arguments.question,
-        answer=answered.answer,
-        found=answered.found,
-        citations=tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
-        lookups=answered.lookups,
-        reader=arguments.reader,
-        model=model,
-        memory=memory,
-        unsupported=unsupported(answered.statements),
-    )
-    try:
-        UserData(default_paths().books).add_question(book.sha256, question)
-    except StorageError as error:
-        say(f"Note: the question could not be kept: {error.message}")

@@ -1,9 +1,11 @@
-"""What a question comes to, for programs."""
+"""The answer to a question, for programs and for the user's data."""
 
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo, Usage
 from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Started, Statement
+from gistread.readers.text import unsupported
+from gistread.user_data import SavedCitation, SavedQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +52,19 @@ def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) 
         usage=answered.usage,
         reader=next(event.reader for event in events if isinstance(event, Started)),
         model=model,
+    )
+
+
+def saved_question(question: str, answered: Answered, *, reader: str, model: str, memory: str) -> SavedQuestion:
+    """What the user's data keep of a question. `model` answered, `memory` names the model that had read the book."""
+    return SavedQuestion(
+        question=question,
+        answer=answered.answer,
+        found=answered.found,
+        citations=tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
+        lookups=answered.lookups,
+        reader=reader,
+        model=model,
+        memory=memory,
+        unsupported=unsupported(answered.statements),
     )

@@ -369,18 +369,14 @@ class GistreadApp(App[None]):
         return themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
 
     def _new_engine(self, model: str) -> "Engine":
-        from gistread.engine.model_source import find_source, new_engine
+        from gistread.session.models import engine_maker
 
-        return new_engine(find_source(model), self.settings.config, self.paths)
+        return engine_maker(self.settings.config, self.paths)(model)
 
     def _new_embedder(self) -> "Embedder":
-        """For one book. Its model is looked up when it is first needed."""
-        from gistread.engine.llama.embedder import LlamaEmbedder
-        from gistread.engine.models import find_embedding_model
+        from gistread.session.models import lazy_embedder
 
-        return LlamaEmbedder(
-            lambda: find_embedding_model(self.settings.config.embedding_model, "dense"), log=self.paths.worker_log
-        )
+        return lazy_embedder(self.settings.config, self.paths)
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual would print the traceback over the person's terminal. It shows an error with `__rich__` as that

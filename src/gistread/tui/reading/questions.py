@@ -1,8 +1,8 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
-from gistread.readers.text import unsupported
 from gistread.session import events
+from gistread.session.answer import saved_question
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.layout import Pane
@@ -10,7 +10,6 @@ from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.widgets.question_input import QuestionInput
-from gistread.user_data import SavedCitation, SavedQuestion
 
 
 class QuestionController:
@@ -122,15 +121,11 @@ class QuestionController:
         session = self._context.session
         assert session is not None
         self._context.user_data.save_question(
-            SavedQuestion(
+            saved_question(
                 self._context.answers_pane.exchanges[-1].question,
-                answered.answer,
-                answered.found,
-                tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
-                answered.lookups,
-                session.reader,
-                self._put.model,
-                self._put.memory,
-                unsupported=unsupported(answered.statements),
+                answered,
+                reader=session.reader,
+                model=self._put.model,
+                memory=self._put.memory,
             )
         )

@@ -1,0 +1,90 @@
+"""The session's loop: commands and jobs one after another, whatever fails."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from gistread.session.actor import Actor
+from gistread.session.machine import Job
+
+
+class Work:
+    """Jobs that say when they begin and end, and run until they are stopped."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.wanted: frozenset[Job] = frozenset()
+        self.crashes: list[Exception] = []
+        self.told = asyncio.Event()
+        jobs = {job: lambda job=job: self._run(job) for job in Job}
+        self.actor = Actor(jobs, lambda: self.wanted, self._ended, self.crashes.append)
+
+    async def _run(self, job: Job) -> None:
+        self.log.append(f"{job} begins")
+        try:
+            if job is Job.CHECK:
+                raise ValueError
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            self.log.append(f"{job} ends")
+
+    def _ended(self, job: Job, error: Exception | None) -> None:
+        self.wanted -= {job}
+        self.log.append(f"{job}: {type(error).__name__}")
+        self.told.set()
+
+    async def want(self, *jobs: Job) -> None:
+        await self.actor.do(lambda: setattr(self, "wanted", frozenset(jobs)))
+        await asyncio.sleep(0)
+
+
+@pytest_asyncio.fixture
+async def work() -> AsyncIterator[Work]:
+    work = Work()
+    yield work
+    await work.want()
+    await work.actor.close()
+
+
+async def test_a_job_has_ended_before_another_begins(work: Work) -> None:
+    await work.want(Job.READ)
+    await work.want(Job.ANSWER)
+    assert work.log == ["read begins", "read ends", "answer begins"]
+    assert (work.actor.runs(Job.READ), work.actor.runs(Job.ANSWER)) == (False, True)
+
+
+async def test_a_job_that_fails_is_told_and_does_not_begin_again(work: Work) -> None:
+    await work.want(Job.CHECK)
+    await work.told.wait()
+    assert work.log == ["check begins", "check ends", "check: ValueError"]
+
+
+async def test_an_error_goes_to_whoever_awaits_the_command_and_the_next_one_runs(work: Work) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    work.actor.post(fail)
+    with pytest.raises(ZeroDivisionError):
+        await work.actor.do(fail)
+    assert [type(error) for error in work.crashes] == [ZeroDivisionError]
+    await work.want(Job.READ)
+    assert work.actor.runs(Job.READ)
+
+
+async def test_commands_never_overlap_even_where_nobody_waits_any_more(work: Work) -> None:
+    order: list[str] = []
+
+    async def command(name: str) -> None:
+        order.append(f"{name} begins")
+        await asyncio.sleep(0)
+        order.append(f"{name} ends")
+
+    first = asyncio.create_task(work.actor.do(lambda: command("first")))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(work.actor.do(lambda: command("second")))
+    first.cancel()
+    await second
+    assert order == ["first begins", "first ends", "second begins", "second ends"]
