@@ -96,7 +96,7 @@ async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await pilot.press("<")
-        await until(pilot, lambda: "20 of 20 are told in sentences" in text_of(app))
+        await until(pilot, lambda: "20 of 20 are put together from sentences" in text_of(app))
         assert "from its gists" in text_of(app)
         engine.stop_after = len(engine.calls) + 3
         await pilot.press("c")
