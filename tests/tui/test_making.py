@@ -31,7 +31,7 @@ async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_p
         await until(pilot, lambda: re.search(r"making facts: [56] of \d+", text_of(app)))
         assert re.search(r"making facts: \d+ of \d+ · .*left", text_of(app))
         await pilot.press("escape")
-        await until(pilot, lambda: re.search(r"paused: facts: \d+ of \d+ · r to go on", text_of(app)))
+        await until(pilot, lambda: re.search(r"paused: facts: \d+ of \d+ · r to resume", text_of(app)))
         assert "r resume" in text_of(app)
         engine.gate.set()
         await pilot.press("r")
@@ -58,7 +58,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: session.activity.artifact is None and session.reader == "graphreader", 60)
         await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
-        await until(pilot, lambda: "facts are there" in text_of(app))
+        await until(pilot, lambda: "facts are ready" in text_of(app))
 
 
 async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         assert session.build_artifacts("members") is None
         await until(pilot, lambda: re.search(r"making members: 2 of \d+ · .*left", text_of(app)))
         await pilot.press("escape")
-        await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to go on", text_of(app)))
+        await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to resume", text_of(app)))
         engine.gate.set()
         await pilot.press("r")
         await until(pilot, lambda: session.activity.artifact is None)
@@ -91,8 +91,8 @@ def test_needs_in_words() -> None:
     assert need_words("facts", None, None) == "needs facts"
     assert need_words("facts", RemainingWork(0, 46, 60_000, 1_200), measured) == "needs facts: about 12 min"
     assert need_words("facts", RemainingWork(12, 46, 60_000, 1_200), measured) == (
-        "facts: 12 of 46 are there, about 12 min more"
+        "facts: 12 of 46 ready, about 12 min more"
     )
     assert need_words("facts", RemainingWork(0, 46, 100, 10), measured) == "needs facts: about 2 s"
-    assert need_words("facts", RemainingWork(46, 46), None) == "facts are there"
+    assert need_words("facts", RemainingWork(46, 46), None) == "facts are ready"
     assert need_words("vectors", RemainingWork(0, 0), None) == "needs vectors"

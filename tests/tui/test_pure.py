@@ -50,7 +50,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         (activity(), "idle · SmolLM2 · CPU"),
         (
             activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
-            "paused after page 3 of ~9 · r to go on · SmolLM2 · CPU",
+            "paused after page 3 of ~9 · r to resume · SmolLM2 · CPU",
         ),
         (
             activity(reading=ReadingState.DONE, pages_read=9, pages_total=9),
@@ -58,16 +58,16 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         ),
         (
             activity(Phase.FAILED, notice="it ended twice"),
-            "stopped: it ended twice · r to go on · SmolLM2 · CPU",
+            "stopped: it ended twice · r to resume · SmolLM2 · CPU",
         ),
         (
             activity(reading=ReadingState.FAILED, problem="The disk is full."),
-            "stopped: The disk is full. · r to go on · m another model",
+            "stopped: The disk is full. · r to resume · m for another model",
         ),
     ],
 )
 def test_the_status_line_tells_the_truth(now: Activity, said: str) -> None:
-    assert " · ".join(status_of(now).said) == said
+    assert " · ".join(status_of(now, "r", "m").said) == said
 
 
 def test_no_two_commands_have_one_key() -> None:

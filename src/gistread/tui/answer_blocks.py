@@ -1,8 +1,4 @@
-"""Questions, the agent's steps and answers as blocks of long text. Pure.
-
-What a reader does on its way beside opening pages is told by `work/`; here it becomes blocks, and each block that leads
-somewhere has a goal.
-"""
+"""Questions, the agent's steps and answers as blocks of long text."""
 
 import re
 from collections.abc import Hashable
@@ -35,10 +31,10 @@ _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
 _WIDTH = 92
-"""Columns of an answer at most, as in a book a little wider than the book's own."""
+"""Maximum columns of an answer: a little more than of the book."""
 _INDENT = 3
 _STEP = 2
-"""By which a line of the work stands further in than what it belongs to."""
+"""Indent of a step under its parent."""
 
 STOPPED = {
     StopReason.ENOUGH: "enough",
@@ -51,14 +47,14 @@ STOPPED = {
 
 @dataclass(frozen=True, slots=True)
 class ToSource:
-    """Leads to a source of the answer, by its index from 0."""
+    """A source of the answer, by index from 0."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unfold:
-    """Shows or hides the work."""
+    """Shows or hides the steps."""
 
 
 Leads = Goal | ToSource | Unfold
@@ -66,32 +62,32 @@ Leads = Goal | ToSource | Unfold
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question and what has come of it so far."""
+    """One question with its steps and answer so far."""
 
     question: str
     put: str = ""
-    """Who answers, over whose memory, where these are two."""
+    """The answering model and that of the memory, if they differ."""
     scope: str = ""
-    """Over how much of the book, when not over all of it."""
+    """How much of the book is covered, unless all of it."""
     making: tuple[str, int, int] | None = None
-    """What the reader needs and is being made: its name, how many there are, of how many."""
+    """Artifact being built for the reader: (name, done, total)."""
     steps: tuple[str, ...] = ()
     work: Work = field(default=Work())
     unfolded: bool | None = None
-    """Whether all lines of the work are shown; None: while it goes on."""
+    """Whether all steps are shown; None: while the question runs."""
     answer: str = ""
     citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()
     found: bool = True
     unsupported: tuple[tuple[int, int], ...] = ()
-    """(start, end) in the answer of what the text does not support."""
+    """(start, end) in the answer of unsupported statements."""
     problem: str = ""
     running: bool = False
     notes: tuple[str, ...] = field(default=())
 
     @property
     def shows_work(self) -> bool:
-        """Whether every line of the work stands on the screen."""
+        """Whether every step is shown."""
         return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
 
 
@@ -107,7 +103,7 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
         case Started():
             return replace(exchange, scope=scope_of(event))
         case Shown() if not any("page\u00a0" in step for step in exchange.steps):
-            # Where it looked nothing up, why it looked no further says nothing.
+            # Without look-ups the reason to stop says nothing.
             return replace(exchange, steps=())
         case LookedUp(page=page, step=step, reason=reason):
             because = f", {reason}" if reason else ""
@@ -141,12 +137,12 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
 
 
 def put_to(model: str, memory: str) -> str:
-    """In words, where one model answers over the memory of another."""
+    """Names both models if one answers over the memory of another."""
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
 
 def scope_of(started: Started) -> str:
-    """What part of the book and of the memory the question is asked over, in words; empty when all of both."""
+    """The part of the book and memory that a question covers, in words; empty for everything."""
     said = [started.choice] if started.choice else []
     if not started.complete and started.share_shown is None:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
@@ -158,7 +154,7 @@ def scope_of(started: Started) -> str:
 
 @dataclass(slots=True)
 class Drawn:
-    """The blocks of one exchange, and where those lead that lead somewhere, by their keys."""
+    """The blocks of one exchange, and link targets by block key."""
 
     blocks: list[Block] = field(default_factory=list)
     goals: dict[Hashable, Leads] = field(default_factory=dict)
@@ -196,7 +192,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
     for index, citation in enumerate(exchange.citations[:9]):
-        # A quotation that stands for the answer is not shortened.
+        # A quotation that is the whole answer is not shortened.
         quote = shortened(citation.quote) if exchange.found else " ".join(citation.quote.split())
         text = f"{places.source(citation.page, citation.start)}  “{quote}”"
         links = (Span(0, len(text), "link", ToSource(index)),)
@@ -220,7 +216,7 @@ def _said(
 
 
 def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> None:
-    """One line for all of it, and below it, where it is unfolded, every line."""
+    """A summary line and, if unfolded, every step."""
     shown = exchange.shows_work
     head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
     drawn.add(head, Unfold())
@@ -229,7 +225,7 @@ def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> 
 
 
 def line_key(number: int, line: object) -> Hashable:
-    """Key of the block that shows the line of this key, in the `number`th exchange."""
+    """Key of the block for a step of the `number`th exchange."""
     return "line", number, line
 
 
@@ -249,13 +245,13 @@ def _work_block(line: WorkLine, number: int) -> Block:
 
 
 def page_links(answer: str) -> tuple[Span, ...]:
-    """A link for every page number in brackets."""
+    """Links for page numbers in brackets."""
     found = _PAGE_NUMBER.finditer(answer)
     return tuple(Span(match.start(), match.end(), "link", ToPage(int(match[1]))) for match in found)
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]:
-    """The exchange in this many lines, for a screen with one pane: the newest counts."""
+    """The latest of an exchange in so many lines, for a screen with one pane."""
     said = [f"? {exchange.question}"]
     steps = list(exchange.steps)
     if exchange.making:
@@ -275,7 +271,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]
 
 
 def _newest(work: Work, places: Places) -> list[str]:
-    """All of the work in a line, and the line that changed last."""
+    """The summary, and the step that changed last."""
     current = next((line for line in work.lines(places) if line.key == work.current), None)
     line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
     return list(filter(None, (work.summary(places), line)))

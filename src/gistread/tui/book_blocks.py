@@ -1,8 +1,4 @@
-"""A book as blocks of long text: one a paragraph, made when it is drawn. Pure.
-
-Here a paragraph gets its place on the page (indents, space above, alignment) and its words their styles and links.
-How rows are broken and what a style looks like is the affair of `text`.
-"""
+"""A book as blocks of long text: one per paragraph, created when drawn."""
 
 import re
 from bisect import bisect_left
@@ -18,26 +14,26 @@ from gistread.tui.text.scripts import can_shift
 
 FIRST_INDENT = 2
 _PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}
-"""Prose: its words may be parted and its lines justified."""
+"""Hyphenated and justified."""
 _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
-"""Of these, one after another is told apart by its indent, where the person wants it so."""
+"""Separated by indents, if the person prefers that."""
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
 """A chapter's heading of so few characters is a number, and is set as one of this level."""
 _LOWEST_CENTRED = 3
-"""Level of the lowest headings that are centred; those below stand at the left, as the text they belong to."""
+"""Lowest level of headings that are centred; lower ones are left-aligned."""
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
 )
 _TURNOVER = 4
 _STYLES = {Style.CODE: "inline-code"}
-"""Names in `text` of the styles that are called otherwise there; a block of code has the name `code`."""
+"""Styles with another name in `text`; code blocks are `code`."""
 
 
 class PageStyle(NamedTuple):
-    """What the person chooses of how paragraphs are set."""
+    """Paragraph settings chosen by the person."""
 
     indent: bool = False
-    """Paragraphs are told apart by an indented first line, else by an empty row."""
+    """Whether paragraphs are separated by an indent rather than an empty row."""
     justify: bool = False
     hyphenate: bool = False
 
@@ -71,7 +67,7 @@ class BookBlocks(Sequence[Block]):
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
         if kind is ParagraphKind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
-            # However deep in its parts a chapter lies, where it begins is to be seen.
+            # A chapter's beginning is visible at any depth of parts.
             level = _NUMBER_LEVEL if len(text) <= _LONGEST_NUMBER else min(paragraph.level, _LOWEST_CENTRED)
             paragraph = replace(paragraph, level=level)
         before = book.paragraphs[index - 1] if index else None
@@ -85,7 +81,7 @@ class BookBlocks(Sequence[Block]):
             style=kind.value,
             level=paragraph.level,
             indent=_indent(paragraph),
-            # The first paragraph of a section needs no sign that it begins.
+            # The first paragraph of a section is not indented.
             first_indent=FIRST_INDENT if style.indent and goes_on else 0,
             turnover=turnover(kind, text),
             hanging="▧" if pictured else "",  # a caption may belong to a table or a listing
@@ -99,7 +95,7 @@ class BookBlocks(Sequence[Block]):
 
 
 def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
-    """Styles and links of `book.text[start:end]`, as parts of it. `Span.link` is the index in `book.links`."""
+    """Styles and links of `book.text[start:end]` as spans; `Span.link` is an index in `book.links`."""
     spans = [
         Span(max(one.start, start) - start, min(one.end, end) - start, _STYLES.get(one.style, one.style.value))
         for one in book.spans_between(start, end)
@@ -115,14 +111,14 @@ def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
 def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
     if not book.links:
         return
-    paragraph = book.paragraphs[book.paragraph_index(start)].start  # no link reaches over the end of its paragraph
+    paragraph = book.paragraphs[book.paragraph_index(start)].start  # links do not cross paragraphs
     first = bisect_left(book.links, paragraph, key=lambda one: one.start)
     for index, link in enumerate(islice(book.links, first, None), first):
         if link.start >= end:
             return
         if link.end <= start:
             continue
-        # A raised number shows by itself that it leads somewhere; anything else is underlined, as other links are.
+        # Raised numbers are not underlined like other links.
         raised = link.target_end is not None and any(
             one.style is Style.SUPERSCRIPT and can_shift(book.text[one.start : one.end], "superscript")
             for one in book.spans_between(link.start, link.end)
@@ -132,7 +128,7 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
 
 
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
-    """Of each paragraph, by its index, the parts of its text in another language than the book's."""
+    """Parts in another language than the book's, by paragraph index."""
     parts: dict[int, tuple[Foreign, ...]] = {}
     for one in book.language_spans:
         index = book.paragraph_index(one.start)
@@ -158,7 +154,7 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
             return 1
         return 3 if paragraph.level == 1 else 2
     if kind is before.kind is ParagraphKind.LIST:
-        # Items stand together; what goes on in an item, or is named by it, stands apart from the one before.
+        # Items stand together; continuations of an item are set apart.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
     return 0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
 
@@ -178,7 +174,7 @@ def _indent(paragraph: Paragraph) -> int:
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:
-    """Cells by which a row that goes on from the one before stands further in."""
+    """Indent of rows that continue a line, in cells."""
     if kind is ParagraphKind.VERSE:
         return _TURNOVER
     if kind in (ParagraphKind.LIST, ParagraphKind.NOTE):

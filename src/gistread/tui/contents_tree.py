@@ -1,4 +1,4 @@
-"""The contents of a book as a tree: which chapter stands under which, what is folded, how far each is read. Pure."""
+"""The contents of a book as a tree: hierarchy, folding, and progress of each chapter."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
 
 _ALL_OPEN = 60
-"""A book with more chapters begins with its parts folded, but for those one is in."""
+"""A book with more chapters starts folded, except for the current part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +19,21 @@ class Node:
     index: int
     """Of the chapter."""
     depth: int
-    """How many chapters it stands under."""
+    """Number of ancestors."""
     has_children: bool
     is_folded: bool
 
 
 @dataclass
 class ContentsTree:
-    """Of one book, for as long as it is open."""
+    """The tree of one book."""
 
     book: Book
     folded: set[int] = field(default_factory=set)
 
     @cached_property
     def parents(self) -> list[int | None]:
-        """Of each chapter the one it stands under: the last before it of a higher level."""
+        """Parent of each chapter: the last one before it of a higher level."""
         parents: list[int | None] = []
         above: list[int] = []
         for index, chapter in enumerate(self.book.chapters):
@@ -53,7 +53,7 @@ class ContentsTree:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Of each chapter the index behind the last that stands under it."""
+        """End index of the descendants of each chapter."""
         ends = list(range(1, len(self.parents) + 1))
         for index in range(len(self.parents) - 1, -1, -1):
             parent = self.parents[index]
@@ -62,14 +62,14 @@ class ContentsTree:
         return ends
 
     def above(self, index: int) -> Iterator[int]:
-        """The chapters that this one stands under, the nearest first."""
+        """The ancestors of a chapter, from the nearest."""
         parent = self.parents[index]
         while parent is not None:
             yield parent
             parent = self.parents[parent]
 
     def fold_all_but(self, here: int) -> None:
-        """The way a long tree is first shown: only what leads to the chapter `here` is unfolded."""
+        """Fold a long tree, except for the ancestors of the chapter `here`."""
         if len(self.book.chapters) > _ALL_OPEN:
             self.folded = self._with_children - {here, *self.above(here)}
 
@@ -81,7 +81,7 @@ class ContentsTree:
         self.folded = set(self._with_children) if fold else set()
 
     def nodes(self, wanted: str = "") -> list[Node]:
-        """The lines that are shown; with words to filter by, the chapters that have them all and what those are in."""
+        """The visible lines; with a filter, chapters with all its words, and their ancestors."""
         words = _plain(wanted).split()
         chapters = self.book.chapters
         if words:
@@ -100,21 +100,21 @@ class ContentsTree:
         ]
 
     def matches(self, index: int, wanted: str) -> bool:
-        """Whether this chapter itself has the words, rather than one under it."""
+        """Whether the chapter's own title matches."""
         title = _plain(self.book.chapters[index].title)
         return all(word in title for word in _plain(wanted).split())
 
     def words(self, index: int) -> int:
-        """Words of a chapter and of all under it."""
+        """Words of a chapter and its descendants."""
         return sum(self._words[index : self._ends[index]])
 
     def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:
-        """How many of these places lie, at least in part, in a chapter or in one under it."""
+        """Number of places that overlap a chapter or its descendants."""
         start, end = self.book.chapters[index].start, self.book.chapters[self._ends[index] - 1].end
         return sum(first < end and start < last for first, last in places)
 
     def share_read(self, index: int, place: int) -> float:
-        """How much of a chapter, with all under it, lies behind someone who reads at `place`: from 0 to 1."""
+        """Share (0 to 1) of a chapter and its descendants before `place`."""
         start = self.book.chapters[index].start
         end = self.book.chapters[self._ends[index] - 1].end
         return min(1.0, max(0.0, (place - start) / max(1, end - start)))

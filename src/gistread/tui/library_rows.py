@@ -1,4 +1,4 @@
-"""What the library shows of a book, as cells of a row: one line where there is room, two where there is not. Pure."""
+"""A book's row in the library: one line in a wide list, two in a narrow one."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from gistread.memory.progress import BookProgress
 from gistread.tui.text.cells import clean
 
 ONE_LINE = 100
-"""From so many columns on a book takes one line."""
+"""Columns from which a book takes one line."""
 _MARGIN = 2
-"""At the left, where the cursor stands."""
+"""Columns for the cursor at the left."""
 _GAP = 2
 _BAR = 10
 _MOST_TITLE, _MOST_AUTHOR = 72, 40
-"""Columns: on a very wide screen the eye should still find what belongs together."""
+"""Maximum columns, so that rows can be followed on a very wide screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text in exactly its columns; `role` names what it is, and by that its colour."""
+    """Text padded to its columns; `role` selects the colour."""
 
     text: str
     role: str
@@ -32,7 +32,7 @@ class _Column:
     title: str
     columns: int
     from_columns: int
-    """Shown where the list is at least this wide."""
+    """Minimum width of the list to show it."""
 
 
 PROGRESS, LAST, LEFT, MODEL, FORMAT = "Progress", "Last read", "Left", "Model", "Format"
@@ -46,26 +46,26 @@ _COLUMNS = (
 
 
 def heading(width: int) -> str:
-    """The titles of the columns."""
+    """Column titles."""
     title, author, columns = _widths(width)
     cells = [_fit("Title", title), _fit("Author", author), *(_fit(c.title, c.columns) for c in columns)]
     return " " * _MARGIN + (" " * _GAP).join(cells)
 
 
 def lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
-    """The row of a book, each line at most `width` columns wide."""
+    """The lines of a book's row, at most `width` columns each."""
     return _one_line(entry, read, now_s, width) if width >= ONE_LINE else _two_lines(entry, now_s, width)
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
-    """What is known of a book beyond its row, and where its file is."""
+    """(facts that are not in the row, place of the file)."""
     brief = width < ONE_LINE  # the row says the rest in two lines
     facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
     if entry.words:
         facts.append(f"{entry.words:,} words")
     if entry.was_opened:
         facts.append("" if brief else f"opened {relative_time(entry.opened_at, now_s)}")
-        facts.append("read to its end" if entry.finished else f"{percent(entry.share)} read")
+        facts.append("finished" if entry.finished else f"{percent(entry.share)} read")
     else:
         facts.append("not opened yet")
     if entry.time_left and not brief:
@@ -126,7 +126,7 @@ def _two_lines(entry: LibraryEntry, now_s: float, width: int) -> tuple[tuple[Cel
 
 
 def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
-    """Columns of title and author, and the other columns that there is room for."""
+    """Widths of title and author, and the other columns that fit."""
     shown = tuple(column for column in _COLUMNS if width >= column.from_columns)
     room = width - _MARGIN - sum(column.columns + _GAP for column in shown) - _GAP
     author = min(_MOST_AUTHOR, room * 2 // 5)
@@ -151,7 +151,7 @@ def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 
 def _fit(text: str, columns: int, before: int = 0) -> str:
-    """Exactly so many columns, with an ellipsis where the text is cut; `before`: empty columns in front of it, more."""
+    """Pad or cut to so many columns; `before`: additional empty columns in front."""
     text = clean(text)
     if cell_len(text) > columns:
         text = set_cell_size(text, max(0, columns - 1)).rstrip() + "…" if columns else ""

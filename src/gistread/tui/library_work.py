@@ -1,7 +1,4 @@
-"""What the library's screen has done in threads: nothing here touches a widget.
-
-Every method that writes raises StorageError.
-"""
+"""The library screen's work in threads. Methods that write raise StorageError."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -21,11 +18,11 @@ from gistread.reading_speed import ReadingSpeedFile
 from gistread.user_data import UserData
 
 _FEW = 3
-"""With no more books than these the sample is offered beside them."""
+"""Up to so many books, the sample is offered too."""
 
 
 class Books:
-    """Shelf, catalogue and memories of one person."""
+    """The person's books."""
 
     def __init__(self, paths: Paths) -> None:
         self._user_data = UserData(paths.books)
@@ -34,10 +31,10 @@ class Books:
         self._memories = paths.memories
         self._texts = paths.texts
         self.read_by: Mapping[str, BookProgress] = {}
-        """The memory of each book that got furthest, by the SHA-256 of its text."""
+        """The longest memory of each book, by the SHA-256 of its text."""
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
-        """Every book, with the sample where there are few, and what could not be read of the list."""
+        """(entries, problem): every book, with the sample if there are few."""
         from gistread.sample import story_path
 
         entries, problem = list_entries(self._user_data, self._catalogue, self._pace.words_per_minute)
@@ -50,7 +47,7 @@ class Books:
         self.read_by = furthest_memories(self._memories)
 
     def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
-        """A folder or a file. Raises FolderError, BookError."""
+        """Add a folder or a file. Raises FolderError, BookError."""
         return adding.add(self._catalogue, path, stopped, tell)
 
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
@@ -71,14 +68,14 @@ class Books:
         self._catalogue.restore(entry.ids)
 
     def find(self, entry: LibraryEntry) -> Path | None:
-        """Where the file of this book is now, if it is somewhere near; remembered."""
+        """Look for the moved file of a book nearby, and remember its new place."""
         found = finding.find_moved(entry, self._catalogue.read().folders)
         if found is None:
             return None
         return self._moved(entry, found.path)
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
-        """The same of a path that the person names; None where another book is there. Raises BookError."""
+        """Remember a path named by the person; None if another book is there. Raises BookError."""
         return self._moved(entry, path) if finding.is_this_book(entry, path) else None
 
     def _moved(self, entry: LibraryEntry, path: Path) -> Path:

@@ -1,8 +1,4 @@
-"""A gist memory as blocks of long text: what the memory pane shows, as a function of what is known. Pure.
-
-Every state of a page is said in words: opened by whom and why, pinned, refused, extractive, verbatim, being
-read, not read yet. Colour only repeats it.
-"""
+"""A gist memory as blocks of long text, for the memory pane."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,43 +15,43 @@ if TYPE_CHECKING:
     from gistread.memory.tree import Node
 
 PageKey = tuple[str, int]
-"""("page", number) of every block of a page, ("rest", number) of what stands for pages not read yet; zoomed out,
-("part", number of its first page) of what stands for a stretch of pages."""
+"""("page", number) for blocks of a page, ("rest", number) for pages not read yet; zoomed out,
+("part", number of its first page) for a stretch of pages."""
 
 
 class Zoom(StrEnum):
-    """From how far away one looks at the memory, the farthest first."""
+    """Zoom levels of the memory, from the farthest."""
 
     BOOK = "book"
     VOLUME = "volume"
-    """Of a series alone."""
+    """Only in a series."""
     CHAPTER = "chapter"
     PAGE = "page"
     TEXT = "text"
 
     @property
     def coarse(self) -> bool:
-        """Whether one piece stands for many pages."""
+        """Whether one block represents many pages."""
         return self in (Zoom.BOOK, Zoom.VOLUME, Zoom.CHAPTER)
 
     def said(self, book: Book) -> str:
-        """What this level of the book's memory is called."""
+        """The label of this level."""
         return "series" if self is Zoom.BOOK and book.volumes else self.value
 
     def step(self, by: int, book: Book) -> "Zoom":
-        """So many steps nearer, as far as there are any."""
+        """The level so many steps nearer, or the last one."""
         levels = levels_of(book)
         return levels[max(0, min(len(levels) - 1, levels.index(self) + by))]
 
 
 def levels_of(book: Book) -> list[Zoom]:
-    """From how far away one can look at the memory of this book, the farthest first."""
+    """The zoom levels of this book's memory, from the farthest."""
     return [zoom for zoom in Zoom if book.volumes or zoom is not Zoom.VOLUME]
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Who opened a page and what for."""
+    """Who opened a page, and why."""
 
     by: OpenedBy
     reason: str = ""
@@ -63,19 +59,19 @@ class Opening:
 
 @dataclass(slots=True)
 class View:
-    """What the person and the agent have done to the memory on screen; nothing of it is in the memory."""
+    """The state of the view: what person and agent opened, pinned and refused."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
     here: int | None = None
-    """The page where the person reads."""
+    """The page the person is reading."""
     unread_at: int | None = None
-    """Offset where they read, when the model has not been there yet."""
+    """Offset the person is reading at, if the model has not read that far."""
     begun: Page | None = None
-    """The page the model is shortening."""
+    """The page whose gist is being made."""
     reading: bool = False
-    """The model is reading the book."""
+    """Whether the model is reading the book."""
     zoom: Zoom = Zoom.PAGE
 
 
@@ -164,7 +160,7 @@ def _title_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
 
 
 def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
-    """What stands for a stretch of pages: the title of its chapter, or of the book, and its gist."""
+    """Blocks for a stretch of pages: title of its chapter or book, and gist."""
     start = memory.entry(part.first).page.start
     key = ("part", part.first)
     if part.first == part.last and memory.book.is_volume_heading(start):
@@ -185,7 +181,7 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
 
 
 def offer_blocks(offer: str) -> list[Block]:
-    """A line above the parts that says what the model could still do for them."""
+    """A line above the parts that offers to summarise them."""
     return (
         [Block(offer, key=("offer", 0), style="muted", spans=(Span(0, len(offer), "link", "offer"),))] if offer else []
     )
@@ -203,7 +199,7 @@ def _part_tail(part: "Node", view: View) -> str:
 
 
 def empty_blocks(view: View) -> list[Block]:
-    """What stands where there is no memory yet."""
+    """Blocks of an empty memory."""
     if view.reading:
         return [Block("The model is reading the first page.", key=("rest", 1), style="muted")]
     return [
@@ -217,7 +213,7 @@ def empty_blocks(view: View) -> list[Block]:
 
 
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
-    """What stands after the last page that has been read: the page in work, and what is to come."""
+    """Blocks after the last page: the page being read, and those to come."""
     if memory.complete:
         return []
     blocks = []
@@ -254,7 +250,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
 
 
 def _work_ends(memory: GistMemory, begun: Page | None) -> int:
-    """Offset where the page in work ends, as far as can be told."""
+    """Estimated offset at which the page being read ends."""
     return begun.end if begun else memory.read_until + len(memory.book.text) // memory.estimated_pages
 
 
@@ -282,7 +278,7 @@ def _opened_by(opening: Opening) -> str:
 
 
 def _chapter_that_begins(memory: GistMemory, number: int) -> str:
-    """Title of the chapter that begins on this page or, on page 1, holds it; empty when none does."""
+    """Title of the chapter that begins on this page (page 1: contains it), or empty."""
     book = memory.book
     if len(book.chapters) < 2:
         return ""
@@ -293,7 +289,7 @@ def _chapter_that_begins(memory: GistMemory, number: int) -> str:
 
 
 def _titles_that_begin(memory: GistMemory, number: int) -> str:
-    """Title of the chapter that begins on this page, behind those of the parts that begin with it."""
+    """Title of the chapter that begins on this page, after those of parts that begin with it."""
     book = memory.book
     page = memory.entry(number).page
     chapter = chapter_of(book, page)

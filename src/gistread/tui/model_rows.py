@@ -81,7 +81,7 @@ _WITHOUT = {
 
 
 def without(role: Role, current: str) -> Section:
-    """To choose no model of its own for this."""
+    """The row for no model in this role."""
     name, about = _WITHOUT[role]
     return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
 
@@ -94,7 +94,7 @@ def sections(
     role: Role = Role.READING,
     tried: Mapping[Path, CheckResult] | None = None,
 ) -> list[Section]:
-    """What was found, sorted. `current`: what the settings have, a path or a name. Empty sections are left out.
+    """Models sorted into sections, without empty ones. `current`: path or name in the settings.
 
     `tried`: what models were found to be good for. One that was found good for nothing can be chosen all the same.
     """
@@ -113,7 +113,7 @@ def sections(
 
 
 def matching(found: Sequence[Section], typed: str) -> list[Section]:
-    """The rows in whose words all that was typed stands."""
+    """The rows that contain every typed word."""
     wanted = typed.casefold().split()
 
     def holds(row: ModelRow) -> bool:
@@ -135,7 +135,7 @@ def _row(model: ModelFile, fit: MemoryFit | None, current: str, *, is_starter: b
         about = f"cannot be used: {model.problem}"
     refusal = ""
     if model.embeds and role is not Role.EMBEDDING:
-        refusal = f"{model.name} writes nothing: it is for search by meaning (Tab)."
+        refusal = f"{model.name} cannot write: it is for search by meaning (Tab)."
     elif not model.embeds and (role is Role.EMBEDDING or not model.usable):
         refusal = f"{model.name} cannot be used: {model.problem}."
     more = " · ".join(other_facts(model))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def read_book(
     wanted: Book | Path, texts: Path, user_data: UserData, marks: Path, cancelled: Callable[[], bool]
 ) -> tuple[Book, int, str]:
-    """The book, with what is slow to know of it, where the person was in it, and a notice. Raises BookError.
+    """(book, saved place, notice). Raises BookError.
 
     `texts` is the folder that keeps what was extracted from books before, `marks` that of the person's marks. What
     is kept of an earlier version of the book's text is carried over. `cancelled` ends a conversion that takes long.
@@ -41,11 +41,11 @@ def read_book(
         notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, user_data, marks)
         return book, user_data.position(book.sha256), notice
     except StorageError as error:
-        return book, 0, f"Your place and marks in this book are not known: {error}"
+        return book, 0, f"Your place and marks in this book cannot be read: {error}"
 
 
 def _carry(book: Book, wanted: Book | Path, user_data: UserData, marks: Path) -> str:
-    """Bring over what is kept of an earlier version of this text; what to say of it. Raises StorageError."""
+    """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
     from gistread.marking.store import MarkStore
     from gistread.migration import migrate_user_data
@@ -66,7 +66,7 @@ def make_session(
     tell: Callable[[SessionEvent], None],
     make_embedder: "Callable[[], Embedder]",
 ) -> "Session":
-    """The session of a book; nothing has begun."""
+    """A session that has not started anything."""
     from gistread.session.session import Session
 
     return Session(
@@ -81,7 +81,7 @@ def make_session(
 
 
 def saved_zoom(book: Book, user_data: UserData) -> str:
-    """From how far away the person looked at the memory of this book; empty where they never chose."""
+    """The zoom level at the last visit; empty without one."""
     try:
         return user_data.zoom(book.sha256)
     except StorageError:
@@ -89,7 +89,7 @@ def saved_zoom(book: Book, user_data: UserData) -> str:
 
 
 def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
-    """What was asked of this book at other times, the last last."""
+    """Saved questions about this book, the latest last."""
     try:
         kept = user_data.questions(book.sha256)
     except StorageError:

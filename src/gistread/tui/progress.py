@@ -1,7 +1,7 @@
-"""How far one is in a book, and how long it will take, in the words of the header line.
+"""Reading progress and time left, in the words of the header line.
 
-The pace is measured while the person reads forward: the words that left the screen at its top, over the time they
-stood there. Jumps, leafing and long pauses measure nothing. Knows no widgets.
+The pace is measured while the person reads forward: the words that left the screen at its top, over time. Jumps,
+skimming and long pauses are not measured.
 """
 
 import time
@@ -15,27 +15,27 @@ from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
 
 _SAMPLE_WORDS = 80
-"""Passed before a time is believed: a row at a time measures the thumb."""
+"""Minimum words of a sample: single rows measure the thumb."""
 _NUMBER_CHARACTERS = 7
-"""`XXXVIII` says little by itself."""
+"""Chapter titles up to this length are hardly more than a number."""
 _AWAY_S = 300.0
-"""Nobody looks at one screen for longer."""
+"""A longer pause is not reading."""
 
 
 class Meter:
-    """Measures one sitting with one book."""
+    """Measures the pace in one session with one book."""
 
     def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
         self._words_per_character = words_per_character
         self._now = now
         self._begun: tuple[int, float] | None = None
-        """Offset and time at which an unbroken stretch of reading began."""
+        """Offset and time at which uninterrupted reading began."""
         self._last = 0, 0.0
         self._view_end = 0
         self.samples: list[SpeedSample] = []
 
     def moved(self, start: int, end: int) -> None:
-        """`[start, end)` of the book is in view now, and the person put it there to read on."""
+        """The person scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
         last_start, last_at = self._last
         reading_on = self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S
@@ -53,12 +53,12 @@ class Meter:
         self._view_end = end
 
     def interrupt(self) -> None:
-        """What moves the book next is not reading."""
+        """The next movement is not reading."""
         self._begun = None
 
 
 class Progress:
-    """The progress in one open book; owns what is measured until it is kept."""
+    """The progress in one open book."""
 
     def __init__(self, book: Book, user_data: ReadingSpeedFile, shown: Iterable[str]) -> None:
         self._book = book
@@ -68,14 +68,14 @@ class Progress:
         self.meter = Meter(book.words / max(1, len(book.text)))
 
     def load(self) -> None:
-        """What is known of this person's pace; for a thread. Without a file that can be read there is none."""
+        """Load the person's pace, if the file can be read; call it in a thread."""
         try:
             self._kept = self._user_data.samples(self._book.language)
         except StorageError:
             self._kept = []
 
     def keep(self) -> None:
-        """Write what was measured; for a thread. Raises StorageError."""
+        """Save what was measured; call it in a thread. Raises StorageError."""
         samples, self.meter.samples = self.meter.samples, []
         if samples:
             self._kept += samples
@@ -86,18 +86,18 @@ class Progress:
         return estimate_speed([*self._kept, *self.meter.samples])
 
     def place(self, offset: int, share: float) -> "PlaceWords":
-        """The words for someone whose first character in view is at `offset`, `share` (0 to 1) of the book behind."""
+        """The header for a view that begins at `offset`, with `share` (0 to 1) of the book read."""
         return place_words(self._book, offset, share, self.words_per_minute, self._shown)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceWords:
-    """What the header line says."""
+    """Content of the header line."""
 
     title: str
     chapter: str
     progress: tuple[str, ...]
-    """From left to right; where there is too little room, the first are left out."""
+    """From left to right; the first are dropped if they do not fit."""
 
 
 def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:

@@ -1,4 +1,4 @@
-"""The status line in words: what the model does at this moment, and how to go on. Pure."""
+"""The status line in words: what the model is doing, and how to continue."""
 
 from dataclasses import dataclass
 
@@ -9,43 +9,43 @@ from gistread.units import format_duration
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`said` in full, `short` where the screen is narrow; `tone` names a colour, which only repeats the words."""
+    """`tone` names a colour, which only repeats the words."""
 
     said: tuple[str, ...]
-    """Parts, the most important first; what does not fit is left out from the end."""
+    """Parts, most important first; the last are dropped if they do not fit."""
     sign: str = "●"
     tone: str = "muted"
 
 
-def status_of(activity: Activity, resume_key: str = "r", model_key: str = "m") -> Status:
-    """The truth about the model. The name comes last: what it does matters more."""
+def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
+    """What the model is doing; its name comes last."""
     state = activity.engine
     if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
-        return Status((f"no model reads: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
+        return Status((f"no reading model: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
     if state is None and activity.problem:
         return Status((f"no model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
-        kept = f"{activity.pages_read} pages from another time" if activity.pages_read else ""
+        kept = f"{activity.pages_read} pages from an earlier session" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
     name = tuple(filter(None, (activity.model, activity.device, answers)))
     if activity.problem and activity.asking is AskingState.IDLE and activity.reading is not ReadingState.RUNNING:
         return Status(
-            (f"stopped: {activity.problem}", f"{resume_key} to go on", f"{model_key} another model"), "✕", "error"
+            (f"stopped: {activity.problem}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error"
         )
     match state.phase:
         case Phase.LOADING:
             return Status((_with_share("loading", state.fraction), *name), "◌", "accent")
         case Phase.FAILED:
             why = state.notice or "the model ended"
-            return Status((f"stopped: {why}", f"{resume_key} to go on", *name), "✕", "error")
+            return Status((f"stopped: {why}", f"{resume_key} to resume", *name), "✕", "error")
         case Phase.STOPPED:
             return Status(("the model is not loaded", f"{resume_key} loads it", *name), "○")
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
     if not _busy(activity):
         return Status((*doing, *notice, *name), "○", "muted")
-    # What is at work and yet idle waits, for a server say, and why is what matters most.
+    # Busy but idle: waiting for something, such as a server. The reason comes first.
     said = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
     return Status((*said, *name), "●", "accent")
 
@@ -77,7 +77,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         case _ if making:
             return (*making, *speed)
         case ReadingState.PAUSED:
-            return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to go on")
+            return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to resume")
         case ReadingState.WAITING:
             return ("the reading goes on after the answer",)
         case ReadingState.OFFERED:
@@ -87,8 +87,8 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
                 if whole
                 else f"{activity.pages_read} of {total} pages"
             )
-            kept = f"read by {activity.read_by}" if activity.read_by else "kept from before"
-            return (f"idle · {memory}, {kept}", f"{resume_key} reads anew")
+            kept = f"read by {activity.read_by}" if activity.read_by else "from an earlier session"
+            return (f"idle · {memory}, {kept}", f"{resume_key} to read again")
         case ReadingState.DONE:
             return ("idle", f"memory complete: {_pages(activity.pages_read)}")
         case _:
@@ -102,7 +102,7 @@ def _pages(count: int) -> str:
 def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:
     of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
     if making.paused:
-        return (f"paused: {of}", f"{resume_key} to go on")
+        return (f"paused: {of}", f"{resume_key} to resume")
     left = (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
     return (f"making {of}", *left)
 

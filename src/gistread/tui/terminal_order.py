@@ -1,7 +1,7 @@
-"""Who puts words that run from right to left in order: gistread, which knows where a pane ends, or the terminal.
+"""Whether gistread or the terminal orders right-to-left text.
 
-A few terminals order every line themselves. They take the rows of two panes for one sentence, so those that can be
-asked to leave the order alone are (ECMA-48, bidirectional support mode), and the others are left to it.
+A few terminals order every line themselves, across panes. Those that can be told not to are (ECMA-48, bidirectional
+support mode); the others are left to it.
 """
 
 import sys
@@ -14,7 +14,7 @@ _AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
-    """Whether gistread is to order the words."""
+    """Whether gistread orders the text."""
     if bidi != "auto":
         return bidi == "on"
     stubborn = "KONSOLE_VERSION" in environ or "MLTERM" in environ or environ.get("TERM_PROGRAM") == "Apple_Terminal"
@@ -23,7 +23,7 @@ def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
 
 @contextmanager
 def asked_to_leave_order(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
-    """For as long as the program is on the screen. A terminal that orders nothing ignores it."""
+    """Tell the terminal not to order text while the program runs. Others ignore it."""
     if not reorders(bidi, environ) or "VTE_VERSION" not in environ:
         yield
         return
