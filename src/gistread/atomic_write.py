@@ -14,14 +14,14 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     Permissions are kept; a new file gets `mode`. Raises OSError.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)
-    beside = Path(name)
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        beside.chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
-        beside.replace(path)
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

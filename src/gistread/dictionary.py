@@ -101,7 +101,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         raise DictionaryError(f"{lookup.program} cannot be run: {reason}.", HOW_TO_SET) from error
     assert process.stdout is not None
     try:
-        said = await asyncio.wait_for(_read(process.stdout), limit_s)
+        output = await asyncio.wait_for(_read(process.stdout), limit_s)
     except TimeoutError:
         raise DictionaryError(f"{lookup.program} did not answer within {limit_s:.0f} seconds.") from None
     finally:
@@ -109,17 +109,17 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
-    text = _ESCAPE.sub("", said.decode("utf-8", "replace")).strip()
+    text = _ESCAPE.sub("", output.decode("utf-8", "replace")).strip()
     # The exit status is no help: wn returns the number of senses.
     return text or f"{lookup.program} has no entry for “{lookup.word}”."
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
     """All of a stream up to the limit."""
-    said = bytearray()
-    while len(said) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(said))):
-        said += more
-    return bytes(said)
+    output = bytearray()
+    while len(output) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(output))):
+        output += more
+    return bytes(output)
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
@@ -136,9 +136,9 @@ def _in_word_list(word: str) -> str:
         try:
             with path.open("rb") as file:
                 sought = {word.encode(), word.lower().encode()}
-                there = any(line.strip() in sought for line in file)
+                is_listed = any(line.strip() in sought for line in file)
         except OSError:
             continue
-        known = "is a word" if there else "is not in the word list"
+        known = "is a word" if is_listed else "is not in the word list"
         return f"“{word}” {known} ({path}).\n\nThe list has no definitions. {HOW_TO_SET}"
     raise DictionaryError(f"No dictionary found to look up “{word}”.", HOW_TO_SET)

@@ -43,10 +43,10 @@ def migrate_user_data(
 
 def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
     """Other texts of probably the same book: by file, then path, then title and authors."""
-    where = path.absolute() if path else None
+    absolute = path.absolute() if path else None
     others = [other for other in user_data.all_texts() if other.sha256 != book.sha256]
     by_file = [other for other in others if file and other.file == file]
-    by_path = [other for other in others if where and other.path == where]
+    by_path = [other for other in others if absolute and other.path == absolute]
     name = (_plain(book.title), sorted(map(_plain, book.authors)))
     by_name = [
         other for other in others if book.authors and (_plain(other.title), sorted(map(_plain, other.authors))) == name

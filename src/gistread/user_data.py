@@ -98,8 +98,8 @@ class UserData:
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
     ) -> None:
         """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
-        where = encode_path(path.absolute()) if path else ""
-        facts = {"title": title, "authors": list(authors), "path": where, "length": length, "file": file}
+        encoded = encode_path(path.absolute()) if path else ""
+        facts = {"title": title, "authors": list(authors), "path": encoded, "length": length, "file": file}
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
     def position(self, sha256: str) -> int:

@@ -34,11 +34,11 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
     """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
-        kept = directory / f"{_digest(stream)}-{EXTRACTION_VERSION}{_SUFFIX}"
-        book = _load(kept)
+        entry = directory / f"{_digest(stream)}-{EXTRACTION_VERSION}{_SUFFIX}"
+        book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
-            _store(kept, book)
+            _store(entry, book)
         return book
 
     return open_book_or_series(read_one, source)
@@ -63,31 +63,31 @@ def _digest(stream: io.BufferedReader) -> str:
     return digest
 
 
-def _load(kept: Path) -> Book | None:
+def _load(entry: Path) -> Book | None:
     try:
-        data = kept.read_bytes()
+        data = entry.read_bytes()
         if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
         book = _from_record(orjson.loads(data[_DIGEST_BYTES:]))
     except (OSError, ValueError, TypeError, IndexError):
         return None
     with contextlib.suppress(OSError):
-        os.utime(kept)
+        os.utime(entry)
     return book
 
 
-def _store(kept: Path, book: Book) -> None:
+def _store(entry: Path, book: Book) -> None:
     payload = orjson.dumps(_to_record(book))
     with contextlib.suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(kept, hashlib.sha256(payload).digest() + payload)
-    _evict_old(kept.parent)
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(entry, hashlib.sha256(payload).digest() + payload)
+    _evict_old(entry.parent)
 
 
 def _evict_old(directory: Path) -> None:
     with contextlib.suppress(OSError):
-        kept = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in kept[_MAX_BOOKS:]:
+        entry = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in entry[_MAX_BOOKS:]:
             path.unlink()
 
 

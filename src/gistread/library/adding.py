@@ -48,11 +48,14 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
 
 
 def add_folder(
-    catalogue: Catalogue, folder: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None] = lambda _: None
+    catalogue: Catalogue,
+    folder: Path,
+    stopped: Callable[[], bool],
+    report: Callable[[AddResult], None] = lambda _: None,
 ) -> AddResult:
     """Add a folder and all books below it. Raises FolderError, StorageError.
 
-    `tell` is called and `stopped` polled for every file. Books found before a stop are kept.
+    `report` is called and `stopped` polled for every file. Books found before a stop are kept.
     """
     folder = absolute(folder)
     known = catalogue.read()
@@ -75,7 +78,7 @@ def add_folder(
                     added.failed.append(step)
                 case ScanCutShort(reason=reason):
                     added.cut = reason
-            tell(added)
+            report(added)
             if len(found) >= _BATCH_SIZE:
                 catalogue.add(found)
                 found = []
@@ -95,10 +98,12 @@ def _count(added: AddResult, file: BookFile, digests: set[str], removed: Mapping
     digests.add(file.digest)
 
 
-def add(catalogue: Catalogue, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
+def add(
+    catalogue: Catalogue, path: Path, stopped: Callable[[], bool], report: Callable[[AddResult], None]
+) -> AddResult:
     """Add a folder or file. Raises FolderError, BookError, StorageError."""
     if is_folder(absolute(path)):
-        return add_folder(catalogue, path, stopped, tell)
+        return add_folder(catalogue, path, stopped, report)
     known = catalogue.read()
     file = add_file(catalogue, path)
     is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed

@@ -112,8 +112,8 @@ def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[
 
 
 def _on_disk(entry: LibraryEntry) -> LibraryEntry:
-    there = entry.path is None or is_file(entry.path)
-    return entry if there else replace(entry, missing=True)
+    exists = entry.path is None or is_file(entry.path)
+    return entry if exists else replace(entry, missing=True)
 
 
 def _title(entry: LibraryEntry) -> str:

@@ -96,11 +96,11 @@ def _agreement(one: str, other: str) -> int:
 def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, int]:
     """Extend a match by the punctuation that the quotation had."""
     before = _edge(exact)
-    behind = _edge(exact[::-1])
+    after = _edge(exact[::-1])
     while before and start and _is_mark(raw[start - 1]):
         start, before = start - 1, before - 1
-    while behind and end < len(raw) and _is_mark(raw[end]):
-        end, behind = end + 1, behind - 1
+    while after and end < len(raw) and _is_mark(raw[end]):
+        end, after = end + 1, after - 1
     return start, end
 
 
@@ -145,18 +145,18 @@ def _most_similar(
     first, last = len(prefix), len(prefix) + len(exact)
     inside = [pair for pair in pairs if first <= pair[0] < last]
     before = [pair for pair in pairs if pair[0] < first]
-    behind = [pair for pair in pairs if pair[0] >= last]
-    around = (len(before) + len(behind)) / max(1, len(prefix) + len(suffix))
-    there = len(inside) / len(exact)
-    if there < _MIN_MATCH and not (len(exact) <= _SEED_WORDS and before and behind and around > _MIN_MATCH):
+    after = [pair for pair in pairs if pair[0] >= last]
+    around = (len(before) + len(after)) / max(1, len(prefix) + len(suffix))
+    matched = len(inside) / len(exact)
+    if matched < _MIN_MATCH and not (len(exact) <= _SEED_WORDS and before and after and around > _MIN_MATCH):
         return None
     if len(inside) < _SEED_WORDS and around < _MIN_MATCH:
         return None
     # If words at an edge changed, the edge lies at the words around it.
     start = inside[0][1] - (inside[0][0] - first) if inside else before[-1][1] + 1
-    end = inside[-1][1] + (last - inside[-1][0]) if inside else behind[0][1]
+    end = inside[-1][1] + (last - inside[-1][0]) if inside else after[0][1]
     start = max(start, before[-1][1] + 1 if before else 0)
-    end = min(end, behind[0][1] if behind else len(words.normal))
+    end = min(end, after[0][1] if after else len(words.normal))
     if not start < end <= start + 2 * len(exact) + _SLACK_WORDS:
         return None
     return words.starts[start], words.ends[end - 1]

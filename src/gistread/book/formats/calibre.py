@@ -40,13 +40,15 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
 
     Raises BookError if the command is missing, fails, takes too long, or `cancelled` returns True.
     """
-    what = f"{name} is {kind.name}"
+    description = f"{name} is {kind.name}"
     stream.seek(0)
     if kind.suffix == ".mobi" and _has_drm(stream):
-        raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+        raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
     command = shutil.which(COMMAND)
     if command is None:
-        raise BookError(f"{what}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL)
+        raise BookError(
+            f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL
+        )
     with _private_directory() as directory:
         source = directory / f"book{_suffix(name, kind)}"
         target = directory / "book.epub"
@@ -54,10 +56,12 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
         try:
             with source.open("wb") as copy:
                 shutil.copyfileobj(stream, copy)
-            _run([command, str(source), str(target)], directory, what, cancelled)
+            _run([command, str(source), str(target)], directory, description, cancelled)
             return io.BytesIO(target.read_bytes())
         except OSError as error:
-            raise BookError(f"{what}; {COMMAND} could not convert it: {error.strerror or error}.", _BY_HAND) from error
+            raise BookError(
+                f"{description}; {COMMAND} could not convert it: {error.strerror or error}.", _BY_HAND
+            ) from error
 
 
 def _suffix(name: str, kind: ConvertibleFormat) -> str:
@@ -87,11 +91,11 @@ def _private_directory() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[], bool]) -> None:
+def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
     """Run the converter to its end. Raises BookError if it produces no book."""
-    said = directory / "said"
+    log = directory / "said"
     environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
-    with said.open("wb") as output:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -102,24 +106,26 @@ def _run(command: list[str], directory: Path, what: str, cancelled: Callable[[],
             start_new_session=True,
         )
         try:
-            _wait(process, what, cancelled)
+            _wait(process, description, cancelled)
         finally:
             _terminate(process)
     if process.returncode or not (directory / "book.epub").is_file():
-        reason = _reason(said.read_bytes(), directory)
+        reason = _reason(log.read_bytes(), directory)
         if "drm" in reason.lower():
-            raise BookError(f"{what} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
-        raise BookError(f"{what}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
+            raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
+        raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
 
 
-def _wait(process: subprocess.Popen[bytes], what: str, cancelled: Callable[[], bool]) -> None:
+def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callable[[], bool]) -> None:
     until = time.monotonic() + LIMIT_SECONDS
     while process.poll() is None:
         if cancelled():
-            raise BookError(f"{what}; the conversion was cancelled.")
+            raise BookError(f"{description}; the conversion was cancelled.")
         if time.monotonic() > until:
             minutes = LIMIT_SECONDS / 60
-            raise BookError(f"{what}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND)
+            raise BookError(
+                f"{description}; {COMMAND} was stopped after {minutes:g} minutes without a result.", _BY_HAND
+            )
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL_SECONDS)
 
@@ -138,8 +144,8 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _reason(said: bytes, directory: Path) -> str:
+def _reason(log: bytes, directory: Path) -> str:
     """The converter's last line of output, without the temporary path."""
-    lines = said.decode("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
+    lines = log.decode("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
     text = one_line(clean(lines[-1])) if lines else ""
     return text[:_LONGEST_REASON].rstrip(". ")

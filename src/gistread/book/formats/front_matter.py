@@ -55,15 +55,15 @@ def _texts(value: object) -> list[str]:
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
-    said = {str(key).lower(): _texts(value) for key, value in fields.items()}
+    values = {str(key).lower(): _texts(value) for key, value in fields.items()}
 
     def first(*names: str) -> str:
-        return next((said[name][0] for name in names if said.get(name)), "")
+        return next((values[name][0] for name in names if values.get(name)), "")
 
     isbn, identifier = first("isbn"), first("identifier", "doi", "id")
     return Metadata(
         title=first("title"),
-        authors=tuple(dict.fromkeys(name for key in ("author", "authors", "creator") for name in said.get(key, ()))),
+        authors=tuple(dict.fromkeys(name for key in ("author", "authors", "creator") for name in values.get(key, ()))),
         language=language_tag(first("lang", "language")),
         identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", identifier))),
         cover=first("cover-image", "cover", "cover_image"),

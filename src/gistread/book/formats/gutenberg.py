@@ -79,8 +79,8 @@ def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
     end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
     if first == end:
         return BookBounds(0, len(paragraphs))
-    said = strip_gutenberg("\n".join(paragraphs[:first]))
-    return BookBounds(first, end, said.title, said.authors, said.language)
+    header = strip_gutenberg("\n".join(paragraphs[:first]))
+    return BookBounds(first, end, header.title, header.authors, header.language)
 
 
 def _after_header(paragraphs: Sequence[str]) -> int | None:

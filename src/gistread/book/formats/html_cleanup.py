@@ -68,9 +68,9 @@ class _Measure:
 def remove_boilerplate(root: etree._Element) -> None:
     """Remove the page's boilerplate from its tree."""
     measured = list(_measured(root))
-    of_page = measured[-1][1].words if measured else 0
+    page_words = measured[-1][1].words if measured else 0
     for element, measure in measured[:-1]:
-        if _is_boilerplate(element, measure, of_page):
+        if _is_boilerplate(element, measure, page_words):
             _remove(element)
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
@@ -102,17 +102,17 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
 def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
     name = local_name(element)
     classes = frozenset((element.get("class") or "").lower().split())
-    much = measure.words > words_of_page * _SHARE_OF_PAGE
+    is_large = measure.words > words_of_page * _SHARE_OF_PAGE
     if name == "a" and _is_permalink(element, classes):
         return True
     if name == "noscript" or (name == "dialog" and element.get("open") is None):
-        return not much
+        return not is_large
     if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
         return measure.words <= _HIDDEN_WORDS and not measure.heading
     if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
-        return not (much or measure.prose)
+        return not (is_large or measure.prose)
     if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
-        return not (much or measure.main_heading) and measure.words <= _MOST_WORDS_OF_CONSENT
+        return not (is_large or measure.main_heading) and measure.words <= _MOST_WORDS_OF_CONSENT
     if name in _BARS:
         return not (measure.heading or measure.prose) and measure.linked > measure.words * _SHARE_OF_LINKS
     return False

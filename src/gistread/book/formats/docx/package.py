@@ -78,14 +78,14 @@ def metadata_of(archive: Archive) -> Metadata:
         return Metadata()
     if root is None:
         return Metadata()
-    said = {local_name(element): plain_text(element) for element in root}
-    title = said.get("title", "")
+    properties = {local_name(element): plain_text(element) for element in root}
+    title = properties.get("title", "")
     return Metadata(
         # Left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
-        authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in said.get("creator", "").split(";"))))),
-        language=language_tag(said.get("language", "")),
-        identifiers=tuple(filter(None, (said.get("identifier", ""),))),
+        authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in properties.get("creator", "").split(";"))))),
+        language=language_tag(properties.get("language", "")),
+        identifiers=tuple(filter(None, (properties.get("identifier", ""),))),
     )
 
 

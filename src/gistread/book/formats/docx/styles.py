@@ -59,9 +59,9 @@ class RunFormat:
 
     def over(self, below: "RunFormat") -> "RunFormat":
         """This look, completed by `below`."""
-        said: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        said = {name: what for name, what in said.items() if what is not None}
-        return replace(below, **{**said, "languages": {**below.languages, **self.languages}})
+        defined: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        defined = {name: what for name, what in defined.items() if what is not None}
+        return replace(below, **{**defined, "languages": {**below.languages, **self.languages}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ def assemble(builder: BookBuilder, linked: LinkedDocuments, chapters: Chapters) 
     last_start = 0
     left = inline.MAX_MARKS_PER_BOOK
     for path, document in linked.documents.items():
-        begins = chapters(path, document)
+        starts = chapters(path, document)
         places[path] = own = []
         for index, paragraph in enumerate(document.paragraphs):
-            for title, level in begins.get(index, ()):
+            for title, level in starts.get(index, ()):
                 builder.chapter(title, level)
             start = builder.next_start
             left -= len(paragraph.marks)

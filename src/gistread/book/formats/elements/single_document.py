@@ -69,15 +69,15 @@ def book_from_tree(
     title = framed.title or metadata.title
     links = resolve_links({name: document}, _locate)
     document = links.documents[name]
-    begins: dict[int, list[tuple[str, int]]] = {}
+    starts: dict[int, list[tuple[str, int]]] = {}
     for chapter in _chapters(document, sections, title, framed.authors or metadata.authors):
-        begins.setdefault(chapter.index, []).append((chapter.title, chapter.level))
+        starts.setdefault(chapter.index, []).append((chapter.title, chapter.level))
     builder = BookBuilder()
-    resolve = assemble(builder, links, lambda path, document: begins)
+    resolve = assemble(builder, links, lambda path, document: starts)
     if not builder.characters:  # its words are controls and spaces
         raise BookError(f"{name} has no readable text.")
     return builder.build(
-        title=title or _title_heading(document.paragraphs, begins) or PurePath(name).stem,
+        title=title or _title_heading(document.paragraphs, starts) or PurePath(name).stem,
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
@@ -140,12 +140,12 @@ def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
         yield ChapterStart(first, _NOTES, 1)
 
 
-def _title_heading(paragraphs: Sequence[ParsedParagraph], begins: Collection[int]) -> str:
+def _title_heading(paragraphs: Sequence[ParsedParagraph], starts: Collection[int]) -> str:
     """The first heading if it is the title of the whole rather than of the first chapter."""
     first = next(
         (index for index, paragraph in enumerate(paragraphs[:3]) if paragraph.kind is ParagraphKind.HEADING), None
     )
-    return paragraphs[first].words if first is not None and (first not in begins or len(begins) == 1) else ""
+    return paragraphs[first].words if first is not None and (first not in starts or len(starts) == 1) else ""
 
 
 # Thousands of unclosed <font> nest; real pages have about twenty levels.

@@ -79,9 +79,9 @@ def read_epub(archive: Archive, name: str) -> Book:
     documents = _mark_other_languages(documents, package.language)
     references = _ReferenceResolver(archive)
     builder = BookBuilder()
-    begins = _chapters(archive, package, documents)
+    starts = _chapters(archive, package, documents)
     resolve = assemble(
-        builder, resolve_links(documents, references.place, references.picture), lambda path, document: begins[path]
+        builder, resolve_links(documents, references.place, references.picture), lambda path, document: starts[path]
     )
     if not builder.characters:  # its words are controls and spaces
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
@@ -166,10 +166,10 @@ def _chapters(
     level = 1
     found = {}
     for path, document in documents.items():
-        begins = dict(_chapter_starts(document, entries.get(path, []), level, has_contents=bool(package.contents)))
-        if begins:
-            level = begins[max(begins)][-1][1]
-        found[path] = begins
+        starts = dict(_chapter_starts(document, entries.get(path, []), level, has_contents=bool(package.contents)))
+        if starts:
+            level = starts[max(starts)][-1][1]
+        found[path] = starts
     return found
 
 

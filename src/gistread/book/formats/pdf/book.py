@@ -104,21 +104,21 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
     ) or by_headings(paragraphs, texts, layout)
-    begins: dict[int, list[tuple[str, int]]] = {}
+    starts: dict[int, list[tuple[str, int]]] = {}
     for chapter in chapters:
-        begins.setdefault(chapter.index, []).append((chapter.title, chapter.level))
+        starts.setdefault(chapter.index, []).append((chapter.title, chapter.level))
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)
     builder = BookBuilder()
     bounds: dict[int, tuple[int, int]] = {}
     level = 1
     for index, block in enumerate(paragraphs):
-        for title, level in begins.get(index, ()):
+        for title, level in starts.get(index, ()):
             builder.chapter(title, level)
         own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
         text, marks = marked_text(block, layout, words, own_areas, _href, notes.href)
         start = builder.next_start
-        kind = ParagraphKind.HEADING if index in begins and len(texts[index]) < 200 else block.kind
+        kind = ParagraphKind.HEADING if index in starts and len(texts[index]) < 200 else block.kind
         if builder.add(text, kind, level if kind is ParagraphKind.HEADING else 0, lines=block.keeps_lines, marks=marks):
             bounds[index] = start, builder.characters
     if not builder.characters:

@@ -106,8 +106,8 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
         )
         for block, text in zip(blocks, texts, strict=True)
     ]
-    told = outline_of_text(as_text)
-    chapters = [ChapterStart(one.index, one.title, one.level) for one in told.headings]
+    text_outline = outline_of_text(as_text)
+    chapters = [ChapterStart(one.index, one.title, one.level) for one in text_outline.headings]
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
     if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= 0.5 * min(

@@ -105,8 +105,8 @@ def _continues(segment: _Segment, run: TextRun) -> bool:
 
 def _on_one_row(baseline: float, size: float, other: float, other_size: float) -> bool:
     """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
-    apart = abs(baseline - other)
-    if apart <= _SAME_ROW_EMS * min(size, other_size):
+    distance = abs(baseline - other)
+    if distance <= _SAME_ROW_EMS * min(size, other_size):
         return True
     if min(size, other_size) > 0.85 * max(size, other_size):
         return False
@@ -149,7 +149,7 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
         letter = row[0]
         text = "".join(run.text for run in letter.runs).strip()
         if len(text) <= 2 and text.isalpha() and len(row) <= 2:
-            beside = [
+            adjacent = [
                 other
                 for other in found
                 if other is not row
@@ -158,15 +158,15 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
                 and 0 <= other[0].left - letter.right < 2 * other[0].size
             ]
             rest = row[1:]
-            first = max((*beside, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
-            if first is not None and beside:
+            first = max((*adjacent, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)
+            if first is not None and adjacent:
                 last = letter.runs[-1]
                 body = first[0]
                 joined = TextRun(
                     last.text.rstrip(), body.left - 1, body.left, body.baseline, body.size, body.runs[0].font
                 )
                 body.runs.insert(0, joined)
-                body.left = min(other[0].left for other in (*beside, first))
+                body.left = min(other[0].left for other in (*adjacent, first))
                 if rest:
                     kept.append(rest)
                 continue

@@ -205,14 +205,14 @@ def _is_short(above: Line, below: Line, right: float) -> bool:
 
 def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool:
     """Whether indented lines nearby continue their paragraph (hanging indent), as in references."""
-    on = anew = 0
+    continuing = starting = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
     for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):
         if 0.6 * line.size < line.left - above.left < 4 * line.size:
             ended = bool(_SENTENCE_END.search(above.text)) or _is_short(above, line, right)
-            anew += ended
-            on += not ended
-    return on > anew
+            starting += ended
+            continuing += not ended
+    return continuing > starting
 
 
 def _starts_item(line: Line) -> bool:

@@ -52,12 +52,12 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     """
     document = PdfDocument()
     with _as_file(stream) as file:
-        ends = time.monotonic() + _TOTAL_S
+        stop_at = time.monotonic() + _TOTAL_S
         opening_s = _OPEN_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
         page = 0
         for _ in range(_MAX_STARTS):
-            page = _run_worker(document, file, page, opening_s, ends, cancelled)
-            if page >= document.page_count or time.monotonic() > ends:
+            page = _run_worker(document, file, page, opening_s, stop_at, cancelled)
+            if page >= document.page_count or time.monotonic() > stop_at:
                 break
             document.unread.append(page)
             page += 1
@@ -87,7 +87,12 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
 
 
 def _run_worker(
-    document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float, ends: float, cancelled: Callable[[], bool]
+    document: PdfDocument,
+    file: BinaryIO,
+    first_page: int,
+    opening_s: float,
+    stop_at: float,
+    cancelled: Callable[[], bool],
 ) -> int:
     """Read from a page until the worker ends; returns the next page."""
     # -P: import nothing from the working directory.
@@ -97,7 +102,7 @@ def _run_worker(
     is_open = False
     fonts: list[Font] = []
     assert process.stdout is not None
-    with _Watchdog(process, ends, cancelled) as watch, process.stdout as output:
+    with _Watchdog(process, stop_at, cancelled) as watch, process.stdout as output:
         watch.expect_within(opening_s)
         for line in output:
             if not line.endswith(b"\n"):
@@ -119,17 +124,17 @@ def _run_worker(
 class _Watchdog:
     """Kills a process that is silent for too long, and on exit."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ends: float, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stop_at: float, cancelled: Callable[[], bool]) -> None:
         self.was_cancelled = False
         self._process = process
         self._cancelled = cancelled
-        self._ends = ends
-        self._deadline = ends
+        self._stop_at = stop_at
+        self._deadline = stop_at
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._wait, name="pdf-watch", daemon=True)
 
     def expect_within(self, seconds: float) -> None:
-        self._deadline = min(self._ends, time.monotonic() + seconds)
+        self._deadline = min(self._stop_at, time.monotonic() + seconds)
 
     def __enter__(self) -> "_Watchdog":
         self._thread.start()
