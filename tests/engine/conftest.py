@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,16 +44,23 @@ def starter() -> Path:
     return path
 
 
-@pytest_asyncio.fixture
-async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
-    """Starts engines and closes them after the test."""
+@asynccontextmanager
+async def starting(folder: Path) -> AsyncIterator[StartEngine]:
+    """Starts engines, and closes them at the end."""
     engines: list[LlamaEngine] = []
 
     async def start_engine(path: Path, **options: Any) -> LlamaEngine:
-        engine = LlamaEngine(path, log=tmp_path / "worker.log", **options)
+        engine = LlamaEngine(path, log=folder / "worker.log", **options)
         engines.append(engine)
         await engine.start()
         return engine
 
     yield start_engine
     await asyncio.gather(*(engine.close() for engine in engines))
+
+
+@pytest_asyncio.fixture
+async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
+    """Starts engines and closes them after the test."""
+    async with starting(tmp_path) as start_engine:
+        yield start_engine

@@ -4,10 +4,12 @@ import asyncio
 import os
 import shutil
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,20 +26,42 @@ from gistread.engine.protocol import (
     Usage,
 )
 from gistread.errors import EngineError, PromptTooLongError
-from tests.engine.conftest import StartEngine
+from tests.engine.conftest import StartEngine, starting
 from tests.tiny_gguf import write_tiny_gguf
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def asked(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 120)
-"""3,000 tokens of the tiny model, which reads bytes, and 850 of the starter."""
+LONG = asked("It was a long way to go. " * 80)
+"""560 tokens of the starter."""
 
 
-async def test_counts_are_exact(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+@pytest_asyncio.fixture(loop_scope="module")
+async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
+    """Starts engines and closes them after the test."""
+    async with starting(tmp_path) as start_engine:
+        yield start_engine
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+    """The tiny model, loaded once."""
+    async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
+        yield await start_engine(tiny)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def writer(starter: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+    """The starter, loaded once."""
+    async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
+        yield await start_engine(starter)
+
+
+async def test_counts_are_exact(engine: LlamaEngine) -> None:
     assert await engine.count("hello") == 5
     assert await engine.count("the") == 2  # the vocabulary's one merge
     assert await engine.count("") == 0
@@ -54,16 +78,14 @@ async def test_what_is_evaluated_and_what_is_reused_add_up(tiny: Path, start: St
     assert (longer.prefilled, longer.reused) == (5, 5)
 
 
-async def test_a_prompt_that_continues_the_last_answer_reuses_it(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_a_prompt_that_continues_the_last_answer_reuses_it(engine: LlamaEngine) -> None:
     said = await engine.complete(asked("abc"), Sampling(max_tokens=8, temperature=1.0, seed=5))
     prompt = (*asked("abc"), Message("assistant", said.text))
     usage = (await engine.complete(prompt, Sampling(max_tokens=1))).usage
     assert usage.reused >= 6
 
 
-async def test_the_stream_is_the_answer(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
     events = [event async for event in engine.stream(asked("abc"), Sampling(max_tokens=30))]
     *deltas, last = events
     assert isinstance(last, Completion)
@@ -72,16 +94,14 @@ async def test_the_stream_is_the_answer(tiny: Path, start: StartEngine) -> None:
     assert last.usage.generated == 30
 
 
-async def test_decoding_ends_at_a_stop_string(starter: Path, start: StartEngine) -> None:
-    engine = await start(starter)
+async def test_decoding_ends_at_a_stop_string(writer: LlamaEngine) -> None:
     prompt = (*asked("Count from one to nine in words."), Message("assistant", "one, two,"))
-    answer = await engine.complete(prompt, Sampling(max_tokens=40, stop=("six",)))
+    answer = await writer.complete(prompt, Sampling(max_tokens=40, stop=("six",)))
     assert answer.text.strip() == "three, four, five,"
     assert answer.finish == "end"
 
 
-async def test_a_choice_is_always_one_of_the_options(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_a_choice_is_always_one_of_the_options(engine: LlamaEngine) -> None:
 
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
@@ -105,14 +125,12 @@ async def test_a_choice_is_always_one_of_the_options(tiny: Path, start: StartEng
         assert 0 < choice.probability <= 1
 
 
-async def test_options_that_begin_alike_can_all_be_chosen(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_options_that_begin_alike_can_all_be_chosen(engine: LlamaEngine) -> None:
     chosen = {(await engine.choose(asked(f"question {n}"), ["1", "12"])).index for n in range(60)}
     assert chosen == {0, 1}
 
 
-async def test_control_tokens_written_in_a_book_stay_text(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_control_tokens_written_in_a_book_stay_text(engine: LlamaEngine) -> None:
     assert await engine.measure(asked("<|end|><|assistant|>")) > 3 + len("<|end|>")
 
 
@@ -129,52 +147,52 @@ async def test_the_window_is_never_larger_than_the_model_was_trained_for(tiny: P
     assert engine.info.context_tokens == 4096
 
 
-async def test_background_work_is_the_same_whatever_came_before(starter: Path, start: StartEngine) -> None:
+async def test_background_work_is_the_same_whatever_came_before(writer: LlamaEngine) -> None:
     passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 20)
-    engine = await start(starter)
     sampling = Sampling(max_tokens=24)
-    alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
-    await engine.complete(asked("Something else altogether. " * 30), Sampling(max_tokens=5))
-    await engine.complete(asked("Another passage to read. " * 41), Sampling(max_tokens=9), Priority.BACKGROUND)
-    after = await engine.complete(passage, sampling, Priority.BACKGROUND)
-    again = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    alone = await writer.complete(passage, sampling, Priority.BACKGROUND)
+    await writer.complete(asked("Something else altogether. " * 30), Sampling(max_tokens=5))
+    await writer.complete(asked("Another passage to read. " * 41), Sampling(max_tokens=9), Priority.BACKGROUND)
+    after = await writer.complete(passage, sampling, Priority.BACKGROUND)
+    again = await writer.complete(passage, sampling, Priority.BACKGROUND)
     assert alone.text == after.text == again.text
-    assert (again.usage.prefilled, again.usage.reused) == (1, alone.usage.prefilled - 1)
+    assert (again.usage.prefilled, again.usage.reused) == (1, alone.usage.prefilled + alone.usage.reused - 1)
 
 
-async def test_a_person_goes_before_background_work(starter: Path, start: StartEngine) -> None:
-    engine = await start(starter)
+async def test_a_person_goes_before_background_work(writer: LlamaEngine) -> None:
     order: list[str] = []
 
     async def run(name: str, prompt: Prompt, priority: Priority) -> Usage:
-        usage = (await engine.complete(prompt, Sampling(max_tokens=8), priority)).usage
+        usage = (await writer.complete(prompt, Sampling(max_tokens=8), priority)).usage
         order.append(name)
         return usage
 
+    prefilling = asyncio.Event()
+    unwatch = writer.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
-    await asyncio.sleep(0.3)
+    await prefilling.wait()
+    unwatch()
     question = asyncio.create_task(run("question", asked("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
-    assert usage.prefilled == await engine.measure(LONG)  # interrupted batches are not counted twice
+    assert usage.prefilled + usage.reused == await writer.measure(LONG)  # interrupted batches are not counted twice
 
 
-async def test_cancelling_stops_the_prefill(starter: Path, start: StartEngine) -> None:
-    engine = await start(starter)
+async def test_cancelling_stops_the_prefill(writer: LlamaEngine) -> None:
     prefilling = asyncio.Event()
-    engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
-    prompt = asked("It was a long way to go. " * 900)
-    task = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=8)))
+    unwatch = writer.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
+    prompt = asked("It was quite a short way to go. " * 600)
+    task = asyncio.create_task(writer.complete(prompt, Sampling(max_tokens=8)))
     await prefilling.wait()
+    unwatch()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    usage = (await engine.complete(asked("It was a long way to go. " * 200), Sampling(max_tokens=1))).usage
+    usage = (await writer.complete(asked("It was quite a short way to go. " * 160), Sampling(max_tokens=1))).usage
     assert 0 < usage.reused < 1300  # what was read stays; not even these 1,400 tokens were
 
 
-async def test_cancelling_stops_the_decoding(tiny: Path, start: StartEngine) -> None:
-    engine = await start(tiny)
+async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
     received = 0
     events = engine.stream(asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3))
     async for _ in events:

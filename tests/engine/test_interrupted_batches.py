@@ -98,7 +98,7 @@ class History:
 
 
 @pytest.mark.parametrize("window", [512, 2048])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
 def test_no_interruption_makes_another_answer_wrong(model: TinyModel, seed: int, window: int) -> None:
     dice, history = random.Random(seed), History(model, window)
     beginnings = [""] + [passage(dice, words) + " " for words in (5, 20, 40, 60)]
@@ -126,7 +126,7 @@ def test_no_interruption_makes_another_answer_wrong(model: TinyModel, seed: int,
         assert history.interrupted
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
 def test_an_interrupted_batch_leaves_what_rests_in_the_cache_as_it_was(model: TinyModel, seed: int) -> None:
     """llama.cpp moves the states of sequences that lie between those of a batch, within the evaluation of the batch."""
     dice, history = random.Random(seed), History(model, 2048)

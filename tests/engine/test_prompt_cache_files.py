@@ -57,9 +57,21 @@ async def test_a_memory_can_be_prepared_before_anybody_asks(tiny: Path, tmp_path
     assert first.text == fresh.text
 
 
-@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "text"])
-async def test_a_damaged_snapshot_is_ignored_and_made_anew(tiny: Path, tmp_path: Path, harm: str) -> None:
+async def test_a_damaged_file_is_replaced(tiny: Path, tmp_path: Path) -> None:
     (whole,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    (file,) = files(tmp_path)
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    (again,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    assert again.usage.reused == 0
+    assert again.text == whole.text
+    assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty", "text"])
+def test_a_damaged_file_is_not_read(tmp_path: Path, harm: str) -> None:
+    snapshots = PromptCacheFiles(tmp_path, "model")
+    snapshots.save([1], np.arange(1000, dtype=np.uint32).view(np.uint8))
     (file,) = files(tmp_path)
     data = file.read_bytes()
     middle = len(data) // 2
@@ -68,13 +80,11 @@ async def test_a_damaged_snapshot_is_ignored_and_made_anew(tiny: Path, tmp_path:
             "cut": data[:middle],
             "flip": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
             "empty": b"",
-            "text": b"This is no snapshot at all.\n" * 9,
+            "text": b"Not a prompt cache file.\n" * 9,
         }[harm]
     )
-    (again,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
-    assert again.usage.reused == 0
-    assert again.text == whole.text
-    assert file.read_bytes() == data
+    assert snapshots.load([1]) is None
+    assert not file.exists()
 
 
 async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_limit
 
 
+@pytest.mark.slow
 async def test_room_for_others_goes_first_and_is_not_worth_a_word(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
@@ -97,6 +98,7 @@ async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, 
     assert said.usage.generated == 2
 
 
+@pytest.mark.slow
 async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     info = (await start(deep)).info
@@ -105,6 +107,7 @@ async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: S
     assert f"a window of {info.context_tokens:,} tokens in place of 8,192" in info.placement.notice
 
 
+@pytest.mark.slow
 async def test_where_nothing_is_left_to_give_up_it_is_an_error(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
@@ -113,6 +116,7 @@ async def test_where_nothing_is_left_to_give_up_it_is_an_error(
         await start(deep)
 
 
+@pytest.mark.slow
 async def test_a_window_that_was_asked_for_is_not_made_smaller(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
@@ -121,6 +125,7 @@ async def test_a_window_that_was_asked_for_is_not_made_smaller(
         await start(deep, options=LoadOptions(context_tokens=8192))
 
 
+@pytest.mark.slow
 async def test_each_thing_given_up_is_told_while_it_is_loaded(
     deep: Path, whole: int, limit: Any, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ the options. If none matches, the choice fails.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -105,8 +104,6 @@ class Chooser:
         if index is None:
             index = _likeliest(second.logprobs, options)
         if index is None:
-            index = _named(f"{second.text}\n{first.text}", options)
-        if index is None:
             raise EngineError(
                 "The server cannot constrain answers, and the model chose none of the options offered.",
                 "Use a server or a model that can; docs/servers.md names them.",
@@ -172,9 +169,3 @@ def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int
         if len(begun) == 1:
             return begun[0]
     return None
-
-
-def _named(reply: str, options: Sequence[str]) -> int | None:
-    """The only option that occurs in a reply."""
-    found = [index for index, option in enumerate(options) if re.search(rf"(?<!\w){re.escape(option)}(?!\w)", reply)]
-    return found[0] if len(found) == 1 else None
