@@ -58,9 +58,9 @@ def test_steps_come_from_a_file_and_from_the_command_line(
     ("content", "task", "status", "says"),
     [
         (SHOP, " ", ExitStatus.USAGE, "The task is empty."),
-        (BARE, TASK, ExitStatus.BOOK, "nothing on page.html to act on"),
+        (BARE, TASK, ExitStatus.BOOK, "page.html has no link"),
         ("", TASK, ExitStatus.BOOK, "page.html is empty"),
-        ("\x00\x01", TASK, ExitStatus.BOOK, "is not a page of HTML"),
+        ("\x00\x01", TASK, ExitStatus.BOOK, "is not an HTML page"),
         (None, TASK, ExitStatus.BOOK, "No such file"),
     ],
 )

@@ -49,11 +49,11 @@ def test_without_a_title_it_is_called_by_its_name(tmp_path: Path) -> None:
     [
         ("mine", "keep = ", "Preset mine.toml: "),
         ("mine", 'keep = "x"', "ask is missing"),
-        ("mine", OWN + "words = 3", "there is no 'words' in a preset; there are title, summary, keep, ask."),
+        ("mine", OWN + "words = 3", "unknown entry 'words'; a preset has title, summary, keep, ask."),
         ("mine", OWN.replace('"a trial"', "3"), "title must be a text in quotes."),
-        ("mine", OWN.replace("Keep", "Keep " * 100), "400 is the most."),
-        ("auto", OWN, "a preset is named by its file"),
-        ("My Preset", OWN, "a preset is named by its file"),
+        ("mine", OWN.replace("Keep", "Keep " * 100), "the limit is 400."),
+        ("auto", OWN, "name the file in lower-case"),
+        ("My Preset", OWN, "name the file in lower-case"),
     ],
 )
 def test_a_file_that_is_no_preset_is_named_with_its_fault(tmp_path: Path, name: str, text: str, said: str) -> None:

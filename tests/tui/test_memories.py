@@ -209,7 +209,7 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
     app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset=name))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
-        said = f"There is no preset '{name}'" if name == "nonsense" else "Preset broken.toml"
+        said = f"Unknown preset '{name}'" if name == "nonsense" else "Preset broken.toml"
         await until(pilot, lambda: said in text_of(app))
         await chooser(pilot, "D", PresetScreen)
         await until(pilot, lambda: "Preset broken.toml" in text_of(app))

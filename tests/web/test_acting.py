@@ -115,7 +115,7 @@ async def test_a_page_larger_than_the_window_is_told_in_part_and_never_beyond_it
 async def test_a_window_too_small_for_one_snippet_is_said_with_both_numbers() -> None:
     engine = choosing("Element 1")
     engine._info = FakeEngine(context_tokens=100).info
-    with pytest.raises(PromptTooLongError, match="window has 100"):
+    with pytest.raises(PromptTooLongError, match="has 100"):
         await events_of(shop(8), engine)
 
 

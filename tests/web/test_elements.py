@@ -116,9 +116,9 @@ def test_a_box_that_can_be_clicked_and_holds_links_is_told_beside_them() -> None
     ("data", "says"),
     [
         (b"", "is empty"),
-        (b"\x00\x01\x02\x03" * 50, "not a page of HTML"),
-        (b"only words", "not a page of HTML"),
-        (BARE.encode(), "nothing on page.html to act on"),
+        (b"\x00\x01\x02\x03" * 50, "not an HTML page"),
+        (b"only words", "not an HTML page"),
+        (BARE.encode(), "page.html has no link"),
         (b" " * (LIMIT_BYTES + 1), "larger than"),
     ],
 )

@@ -12,7 +12,7 @@ def test_every_element_stands_in_one_snippet_in_order() -> None:
         page = read_page(SHOP.encode(), "shop.html", depth)
         assert [index for one in page.snippets for index in one.elements] == [one.index for one in page.elements]
         assert [one.number for one in page.snippets] == list(range(1, len(page.snippets) + 1))
-        assert all(page.element(index).told in one.text for one in page.snippets for index in one.elements)
+        assert all(page.element(index).label in one.text for one in page.snippets for index in one.elements)
 
 
 def test_the_words_of_the_page_are_all_there_at_any_depth() -> None:

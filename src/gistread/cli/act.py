@@ -93,7 +93,7 @@ def _tell(event: ActEvent, arguments: argparse.Namespace, page: WebPage, line: P
 def _say(action: Action, page: WebPage) -> None:
     element = action.element
     value = f" “{action.value}”" if action.value else ""
-    write(f"{action.operation}{value} · {element.told.partition(':')[0] if element.options else element.told}")
+    write(f"{action.operation}{value} · {element.label.partition(':')[0] if element.options else element.label}")
     write(f"  {element.css}")
     if len(action.shown) < len(page.snippets):
         write(f"  Told from {len(action.shown)} of the {len(page.snippets)} parts of the page, nearest to the task.")

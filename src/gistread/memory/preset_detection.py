@@ -50,42 +50,13 @@ _ACT = re.compile(
     r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena|действие|явление|第.{1,3}[幕場])\b",
     re.IGNORECASE,
 )
-_PAPER_HEADINGS = frozenset(
-    (
-        "abstract",
-        "references",
-        "bibliography",
-        "works cited",
-        "zusammenfassung",
-        "kurzfassung",
-        "literatur",
-        "literaturverzeichnis",
-        "résumé",
-        "références",
-        "bibliographie",
-        "resumen",
-        "referencias",
-        "bibliografía",
-        "riassunto",
-        "sommario",
-        "riferimenti bibliografici",
-        "bibliografia",
-        "resumo",
-        "referências",
-        "samenvatting",
-        "literatuur",
-        "аннотация",
-        "литература",
-        "список литературы",
-        "摘要",
-        "概要",
-        "要旨",
-        "参考文献",
-        "參考文獻",
-        "초록",
-        "참고문헌",
-    )
+_HEADINGS_OF_PAPERS = (
+    "abstract; references; bibliography; works cited; zusammenfassung; kurzfassung; literatur; "
+    "literaturverzeichnis; résumé; références; bibliographie; resumen; referencias; bibliografía; riassunto; "
+    "sommario; riferimenti bibliografici; bibliografia; resumo; referências; samenvatting; literatuur; "
+    "аннотация; литература; список литературы; 摘要; 概要; 要旨; 参考文献; 參考文獻; 초록; 참고문헌"
 )
+_PAPER_HEADINGS = frozenset(_HEADINGS_OF_PAPERS.split("; "))
 
 
 def detect_preset(book: Book) -> str:

@@ -1,1 +1,1 @@
-"""A saved web page, read as a book is: snippets, gists, look-ups, and the next action (ReadAgent, appendix D)."""
+"""Chooses the next action on a saved web page, read like a book: snippets, gists, look-ups (ReadAgent, appendix D)."""

@@ -1,7 +1,7 @@
-"""The next action on a web page, for a task (ReadAgent, appendix D.1): gists of its snippets, parallel look-up, a step.
+"""Chooses the next action of a task on a web page: gists of its snippets, look-ups, a step (ReadAgent, appendix D.1).
 
-Everything the model decides is a choice among what is legal: a snippet that is not open yet, an element of those that
-are, an operation of this element, an option of this list. Only what is typed is free text, of one line.
+Every decision of the model is a choice among what is legal: a closed snippet, an element of an open one, an operation
+of it, an option of a list. Only text to type is free, on one line.
 """
 
 import asyncio
@@ -19,25 +19,25 @@ from gistread.search.ranked import Ranker
 from gistread.web.model import Action, Element, Operation, Snippet, WebPage
 
 MAX_SNIPPETS = 5
-"""Look-ups at most (Table 9: one, or one to five)."""
+"""Most look-ups (Table 9: one, or one to five)."""
 
-_MOST_SHOWN = 60
-"""Snippets that stand before the model: gists of more would take a laptop many minutes."""
+_MAX_SHOWN = 60
+"""Most snippets shown: gists of more would take a laptop many minutes."""
 _STOP = "STOP"
 _KIND = "web gist"
 _PROMPTS = ("act_gist", "act_gist_again")
 _STEP_TOKENS = 64
 _TYPED_TOKENS = 48
 _ONE_LINE = r'root ::= [^\x00-\x20"\x7f] [^\x00-\x1f"\x7f]* "\""?'
-"""What is typed, and perhaps the quotation mark that ends it."""
-_MOST_STEPS = 20
-"""Of what was done before, so many are told."""
-_LONGEST_TASK = 2000
+"""The text to type, and perhaps its closing quotation mark."""
+_MAX_STEPS = 20
+"""Earlier steps that the model sees."""
+_MAX_TASK_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class SnippetOpened:
-    """The model asks for a snippet."""
+    """The model opened a snippet."""
 
     snippet: int
     step: int
@@ -49,40 +49,40 @@ ActEvent = ArtifactProgress | SnippetOpened | Action
 
 @dataclass(slots=True)
 class _Window:
-    """What stands before the model."""
+    """The snippets that the model sees."""
 
     page: WebPage
     shown: list[int]
     gists: dict[int, str]
-    """By snippet; one that is missing is too short to be shortened."""
+    """By snippet number; very short snippets have none."""
     opened: set[int] = field(default_factory=set)
 
-    def is_whole(self, number: int) -> bool:
-        """Whether its own text stands there."""
+    def is_open(self, number: int) -> bool:
+        """Whether a snippet is shown in full."""
         return number in self.opened or number not in self.gists
 
     def text(self, opened: Sequence[int] = ()) -> str:
         parts = []
         for number in self.shown:
-            whole = self.is_whole(number) or number in opened
+            whole = self.is_open(number) or number in opened
             tag = f"(Part {number}, in full)" if whole else f"(Part {number})"
             parts.append(f"{tag}\n{self.page.snippet(number).text if whole else self.gists[number]}")
         return "\n\n".join(parts)
 
     def can_act(self, named: Sequence[int]) -> bool:
-        """Whether there is an element before the model, with these snippets open too."""
+        """Whether the model sees an element, with these snippets open too."""
         return bool(self.elements) or any(self.page.snippet(number).elements for number in named)
 
     @property
     def elements(self) -> list[Element]:
-        """What can be acted on in the snippets that stand there in full."""
-        whole = (self.page.snippet(number) for number in self.shown if self.is_whole(number))
+        """The elements of the open snippets."""
+        whole = (self.page.snippet(number) for number in self.shown if self.is_open(number))
         return [self.page.element(index) for snippet in whole for index in snippet.elements]
 
     @property
     def compression_rate(self) -> float:
         words = sum(
-            self.page.snippet(number).words if self.is_whole(number) else count_words(self.gists[number])
+            self.page.snippet(number).words if self.is_open(number) else count_words(self.gists[number])
             for number in self.shown
         )
         return 100.0 * (1.0 - words / max(1, self.page.words))
@@ -96,17 +96,17 @@ async def act(
     derived: DerivedRecords | None = None,
     max_snippets: int = MAX_SNIPPETS,
 ) -> AsyncGenerator[ActEvent, None]:
-    """Choose the next step of `task` after those that are `done`. The last event is the `Action`.
+    """Choose the next step of `task` after those `done`. The last event is the `Action`.
 
-    Gists are kept in `derived` and found again by their text. Raises UsageError for a task that is empty or too long,
+    Gists are stored in `derived` by their text. Raises UsageError for a task that is empty or too long,
     PromptTooLongError when not even one snippet fits the window, EngineError when the engine fails.
     """
     task = " ".join(task.split())
     if not task:
         raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
-    if len(task) > _LONGEST_TASK:
-        raise UsageError(f"The task has {len(task)} characters; {_LONGEST_TASK} is the most.", "Say it in short.")
-    asked = _Asked(task, tuple(done[-_MOST_STEPS:]), engine)
+    if len(task) > _MAX_TASK_CHARACTERS:
+        raise UsageError(f"The task has {len(task)} characters; the limit is {_MAX_TASK_CHARACTERS}.", "Shorten it.")
+    asked = _Asked(task, tuple(done[-_MAX_STEPS:]), engine)
     usage = NO_USAGE
     near = _nearest(page, task)
     gists: dict[int, str] = {}
@@ -133,20 +133,17 @@ async def act(
 
 
 def _nearest(page: WebPage, task: str) -> list[int]:
-    """Snippets by how near they are to the task, then in the order of the page; at most so many as are shown.
-
-    The first has an element, so that however few fit the window, there is a step to take.
-    """
-    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MOST_SHOWN)
+    """The snippets to show, nearest to the task first. The first has an element, so that a step is always possible."""
+    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
     order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
     first = next(number for number in order if page.snippet(number).elements)
-    return list(dict.fromkeys([first, *order]))[:_MOST_SHOWN]
+    return list(dict.fromkeys([first, *order]))[:_MAX_SHOWN]
 
 
 async def _gists(
     snippets: Sequence[Snippet], engine: Engine, derived: DerivedRecords
 ) -> AsyncGenerator[tuple[int, str, Usage], None]:
-    """(number, gist, cost) of each, as soon as it is there; as many at a time as pay."""
+    """Number, gist and cost of each snippet, as they finish."""
     places = ConcurrencyLimit(engine)
 
     async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
@@ -180,7 +177,7 @@ async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
 
 
 async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
-    """As many of the snippets as fit, the nearest first, with room for a look-up where that can be."""
+    """As many of the nearest snippets as fit, with room for a look-up if possible."""
     context = asked.engine.info.context_tokens
     largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
     for reserve in (await asked.engine.count(largest.text), 0):
@@ -196,23 +193,23 @@ async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], a
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One task, and the model that is asked."""
+    """A task and the model that is asked."""
 
     task: str
     done: tuple[str, ...]
     engine: Engine
 
     async def measured(self, window: _Window, opened: Sequence[int] = ()) -> int:
-        """Tokens of the longer prompt over this window, and of what follows it."""
+        """Tokens of the longest prompt over this window with its answer."""
         both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
         return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
 
     async def next_snippet(self, window: _Window, named: Sequence[int]) -> tuple[int | None, Usage]:
-        """The next snippet to open; None when the model wants no more, or none is left that fits.
+        """The next snippet to open; None if the model wants no more or none fits.
 
-        Raises PromptTooLongError when none with an element fits, and so no step could be taken.
+        Raises PromptTooLongError when no snippet with an element fits, so that no step is possible.
         """
-        closed = [number for number in window.shown if not window.is_whole(number) and number not in named]
+        closed = [number for number in window.shown if not window.is_open(number) and number not in named]
         can_act = window.can_act(named)
         if not can_act:
             closed = [number for number in closed if window.page.snippet(number).elements]
@@ -225,7 +222,7 @@ class _Asked:
         prompt = self._prompt("act_lookup", window)
         if named:
             prompt = (*prompt, Message("assistant", "".join(f"Part {number}, " for number in named)))
-        # Without an element before it the model can take no step: then it has to open one.
+        # Without an element in sight, the model must open a snippet.
         options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
         if len(options) == 1:
             return offered[0], NO_USAGE
@@ -233,7 +230,7 @@ class _Asked:
         return (offered[choice.index] if choice.index < len(offered) else None), choice.usage
 
     async def step(self, window: _Window) -> tuple[Element, Operation, str, Usage]:
-        """Element, operation and value, each continuing one and the same answer."""
+        """Element, operation and value, each a continuation of the same answer."""
         prompt = self._prompt("act_step", window)
         number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
         element = window.elements[number]
@@ -263,7 +260,7 @@ class _Asked:
         sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
         written = await self.engine.complete((*prompt, Message("assistant", said)), sampling)
         if not written.text.strip():
-            raise EngineError("The model found nothing to type.", "Say in the task what is to be typed.")
+            raise EngineError("The model typed nothing.", "Say in the task what to type.")
         return " ".join(written.text.split()), written.usage
 
     def _prompt(self, name: str, window: _Window, opened: Sequence[int] = ()) -> Prompt:

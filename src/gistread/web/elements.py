@@ -1,7 +1,6 @@
-"""Which elements of a page can be acted on, what they are called, and how each is found again in the file.
+"""Finds the interactive elements of a page, with their names and selectors.
 
-Names follow the order in which browsers name an element for people who do not see it (label, text, title,
-placeholder). Knows nothing of snippets.
+Names follow the order of accessible names in browsers (label, text, title, placeholder).
 """
 
 import re
@@ -40,28 +39,28 @@ _ROLES = {
     "treeitem": "item",
 }
 _TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox": "text field"}
-_TOLD_ATTRIBUTES = ("id", "name", "type", "href", "value")
-_LONGEST_NAME = 120
-_LONGEST_VALUE = 200
-_MOST_OPTIONS = 60
-"""Of a list are told: a list of countries has two hundred, and one of years too."""
+_ATTRIBUTES = ("id", "name", "type", "href", "value")
+_MAX_NAME = 120
+_MAX_VALUE = 200
+_MAX_OPTIONS = 60
+"""Most options of a list: one of countries has two hundred."""
 
 _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An element of the tree that can be acted on."""
+    """An interactive element of the tree."""
 
     node: etree._Element
     element: Element
     leaf: bool
-    """Nothing in it can be acted on by itself: its words are its name."""
+    """It contains no other interactive element: its text is its name."""
 
 
 def find(root: etree._Element) -> dict[etree._Element, Found]:
-    """What can be acted on, by its node, in the order of the page."""
-    places = _Places(root)
+    """The interactive elements by node, in the order of the page."""
+    selectors = _Selectors(root)
     found: dict[etree._Element, Found] = {}
     for node, depth in _walk(root, 0):
         kind = _kind(node)
@@ -73,10 +72,10 @@ def find(root: etree._Element) -> dict[etree._Element, Found]:
             index=len(found) + 1,
             tag=local_name(node),
             role=role,
-            name=_short(places.name(node, leaf), _LONGEST_NAME),
-            attributes=tuple((key, _short(node.get(key) or "", _LONGEST_VALUE)) for key in _told(node)),
-            xpath=places.xpath(node),
-            css=places.css(node),
+            name=_short(selectors.name(node, leaf), _MAX_NAME),
+            attributes=tuple((key, _short(node.get(key) or "", _MAX_VALUE)) for key in _attributes(node)),
+            xpath=selectors.xpath(node),
+            css=selectors.css(node),
             operations=operations,
             options=_options(node),
         )
@@ -85,7 +84,7 @@ def find(root: etree._Element) -> dict[etree._Element, Found]:
 
 
 def _walk(node: etree._Element, depth: int, *, itself: bool = True) -> Iterator[tuple[etree._Element, int]]:
-    """What is seen, in the order of the page, with its depth. Not recursive: pages nest deep."""
+    """The visible nodes with their depth, in the order of the page. Not recursive: pages nest deeply."""
     stack = [(node, depth)] if itself else [(child, depth + 1) for child in reversed(list(children(node, depth)))]
     while stack:
         one, at = stack.pop()
@@ -94,7 +93,7 @@ def _walk(node: etree._Element, depth: int, *, itself: bool = True) -> Iterator[
 
 
 def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
-    """What a node is to a person, and what can be done with it; None: nothing."""
+    """The role of a node and its operations; None if it is not interactive."""
     tag, role = local_name(node), (node.get("role") or "").strip().lower()
     if tag == "input":
         kind = (node.get("type") or "text").strip().lower()
@@ -127,20 +126,20 @@ def _is_disabled(node: etree._Element) -> bool:
 
 
 def _options(node: etree._Element) -> tuple[str, ...]:
-    """Words of what a list offers, each once; those that cannot be chosen are left out."""
+    """The distinct options of a list that can be chosen."""
     if local_name(node) != "select":
         return ()
     names = (
-        _short(one.get("label") or words_in(one), _LONGEST_NAME)
+        _short(one.get("label") or words_in(one), _MAX_NAME)
         for one in node.iter("option")
         if one.get("disabled") is None and one.get("hidden") is None
     )
-    return tuple(dict.fromkeys(name for name in names if name))[:_MOST_OPTIONS]
+    return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
 
 
-def _told(node: etree._Element) -> list[str]:
-    # What a person has typed into a saved page is not told, nor is the secret of a form.
-    return [key for key in _TOLD_ATTRIBUTES if node.get(key) and not (key == "value" and _kind_is_typed(node))]
+def _attributes(node: etree._Element) -> list[str]:
+    # Text typed into a saved page is private.
+    return [key for key in _ATTRIBUTES if node.get(key) and not (key == "value" and _kind_is_typed(node))]
 
 
 def _kind_is_typed(node: etree._Element) -> bool:
@@ -153,8 +152,8 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-class _Places:
-    """Names and addresses of the nodes of one tree, which has to be looked through once for them."""
+class _Selectors:
+    """Names and selectors of the nodes of a tree, indexed once."""
 
     def __init__(self, root: etree._Element) -> None:
         self._root = root
@@ -168,7 +167,7 @@ class _Places:
                 self._labels.setdefault(one, []).append(node)
 
     def name(self, node: etree._Element, leaf: bool) -> str:
-        """What people call it; empty where the page has no word for it."""
+        """The name of a node; may be empty."""
         return next((name for name in self._names(node, leaf) if name.strip()), "")
 
     def _names(self, node: etree._Element, leaf: bool) -> Iterator[str]:
@@ -192,7 +191,7 @@ class _Places:
             yield (node.get("href") or "").partition("?")[0]
 
     def xpath(self, node: etree._Element) -> str:
-        """An XPath that selects this node alone."""
+        """An XPath that selects only this node."""
         begin, steps = self._steps(node, "'")
         head = f"//*[@id='{begin}']" if begin else ""
         strict = head + "".join(f"/{_xpath_step(one)}[{self._position(one)}]" for one in steps)
@@ -204,7 +203,7 @@ class _Places:
         return lenient if self._root.xpath(lenient) == [node] else strict
 
     def css(self, node: etree._Element) -> str:
-        """A selector of this node alone."""
+        """A CSS selector of only this node."""
         begin, steps = self._steps(node, '"')
         selector = "" if not begin else f"#{begin}" if _PLAIN_ID.match(begin) else f'[id="{begin}"]'
         lenient = "//" in self.xpath(node).removeprefix("//")
@@ -214,7 +213,7 @@ class _Places:
         return selector
 
     def _steps(self, node: etree._Element, quote: str) -> tuple[str, list[etree._Element]]:
-        """The nearest id of its own that can be written in these quotes, and the nodes down from there."""
+        """The nearest unique id that can be quoted so, and the nodes down from there."""
         steps: list[etree._Element] = []
         for one in (node, *node.iterancestors()):
             name = one.get("id") or ""
@@ -232,7 +231,7 @@ class _Places:
         return f":nth-child({1 + list(parent.iterchildren(etree.Element)).index(node)})"
 
     def _position(self, node: etree._Element) -> int:
-        """Which of its parent's children of this name, from 1."""
+        """Position among its siblings of the same tag, from 1."""
         if node not in self._positions:
             counted: Counter[str] = Counter()
             parent = node.getparent()
@@ -243,7 +242,7 @@ class _Places:
 
 
 def _lacks_a_body(node: etree._Element) -> bool:
-    """Whether a browser would put a <tbody> above this row, which the file does not have."""
+    """Whether a browser would insert a <tbody> above this row."""
     parent = node.getparent()
     return local_name(node) == "tr" and parent is not None and local_name(parent) == "table"
 

@@ -1,7 +1,4 @@
-"""What a page of the web is to an agent: elements that can be acted on, and snippets that they stand in.
-
-Data alone. How a file becomes it, and how an action is chosen, other modules know.
-"""
+"""A web page for an agent: its interactive elements, and the snippets that contain them. Pure data."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +7,7 @@ from gistread.engine.protocol import Usage
 
 
 class Operation(StrEnum):
-    """What can be done with an element (Mind2Web's three)."""
+    """The operations of Mind2Web."""
 
     CLICK = "click"
     TYPE = "type"
@@ -19,29 +16,29 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """Something on the page that a person could act on."""
+    """An interactive element."""
 
     index: int
     """From 1, in the order of the page."""
     tag: str
     role: str
-    """What it is to a person: `link`, `button`, `text field`, `list`, …"""
+    """For people: `link`, `button`, `text field`, `list`, …"""
     name: str
-    """Its words: label, text or placeholder; empty where it has none."""
+    """Its label, text or placeholder; may be empty."""
     attributes: tuple[tuple[str, str], ...]
-    """Those that tell it from others: id, name, type, href, value."""
+    """Identifying attributes: id, name, type, href, value."""
     xpath: str
-    """Selects this element alone in the file."""
+    """Selects only this element in the file."""
     css: str
-    """Likewise, for a browser."""
+    """Selects only this element in a browser."""
     operations: tuple[Operation, ...]
-    """What is legal with it; at least one."""
+    """Legal operations, at least one."""
     options: tuple[str, ...] = ()
-    """Of a list: what can be selected, in words."""
+    """The options of a list."""
 
     @property
-    def told(self) -> str:
-        """As it stands in a snippet."""
+    def label(self) -> str:
+        """The element as written in a snippet."""
         name = f' "{self.name}"' if self.name else ""
         options = f": {' | '.join(self.options)}" if self.options else ""
         return f"[{self.index}] {self.role}{name}{options}"
@@ -49,26 +46,26 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of the page: neighbours in its tree of elements. What a page is to a book."""
+    """A part of the page, neighbours in its tree of elements; the counterpart of a page of a book."""
 
     number: int
     """From 1."""
     text: str
-    """Lines of words and of elements that can be acted on, each of these with its index."""
+    """Lines of text and of interactive elements with their indices."""
     words: int
     elements: tuple[int, ...]
-    """Indices of the elements in it."""
+    """Indices of its elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page, in snippets. Every element stands in exactly one."""
+    """A page in snippets. Every element is in exactly one."""
 
     title: str
     elements: tuple[Element, ...]
     snippets: tuple[Snippet, ...]
     depth: int
-    """Of the tree, at which it was cut into snippets."""
+    """Depth of the tree at which it was cut into snippets."""
 
     @property
     def words(self) -> int:
@@ -88,11 +85,11 @@ class Action:
     element: Element
     operation: Operation
     value: str
-    """What is typed or selected; empty for a click."""
+    """The text typed or option selected; empty for a click."""
     lookups: tuple[int, ...]
-    """Snippets that the model opened, in that order."""
+    """Snippets that the model opened, in order."""
     shown: tuple[int, ...]
-    """Snippets that stood before the model, shortened or in full."""
+    """Snippets that the model saw, as gists or in full."""
     compression_rate: float
     """100·(1 − words in context ÷ words of the page)."""
     usage: Usage

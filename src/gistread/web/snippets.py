@@ -1,7 +1,7 @@
-"""A page of the web is cut into snippets along its tree of elements (ReadAgent, appendix D.1).
+"""Splits a web page into snippets along its tree of elements (ReadAgent, appendix D.1).
 
-What stands under one element at a depth of the tree is a snippet. Small neighbours are put together and what is too
-large is cut deeper down, so that a snippet is about what a short page of a book is, however a site nests its boxes.
+A snippet is the content of an element at a given depth. Small neighbours are joined and large ones split deeper down,
+so that snippets have about the length of a short page however a site nests its boxes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ from gistread.web.model import Snippet, WebPage
 from gistread.web.tree import children, tree_of
 
 DEPTH = 6
-"""Where the page is cut when nobody says: the paper takes the best of 5 to 7."""
+"""Default depth of the split; the paper takes the best of 5 to 7."""
 
-_MOST_WORDS = 160
-_FEWEST_WORDS = 30
+_MAX_WORDS = 160
+_MIN_WORDS = 30
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _STANDS_ALONE = BLOCKS | {
@@ -44,19 +44,19 @@ _STANDS_ALONE = BLOCKS | {
 class _Line:
     text: str
     path: tuple[int, ...]
-    """The elements that it stands in, from the root down, each by its number in the page."""
+    """The elements around it, from the root down, by their number in the page."""
     elements: tuple[int, ...]
     words: int
 
 
 def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
-    """The page in `data`, cut at this depth. `name` is what messages call it. Raises BookError."""
+    """The page in `data`, split at this depth; `name` is for messages. Raises BookError."""
     root = tree_of(data, name)
     found = find(root)
     if not found:
         raise BookError(
-            f"There is nothing on {name} to act on: no link, button or field.",
-            "What a script adds is there only if the page was saved from a browser that had shown it.",
+            f"{name} has no link, button or field.",
+            "If scripts add them, save the page from a browser that shows it.",
         )
     groups = _joined(list(_cut(_Writer(found).lines_of(root), depth)))
     title = first_named(root, "title")
@@ -78,10 +78,10 @@ def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
 
 
 def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
-    """Lines that stand in the same element at this depth; in one further down, where they are too many."""
+    """Groups of lines in the same element at this depth, or deeper if there are too many."""
     for _, same in groupby(lines, key=lambda line: line.path[:depth]):
         group = list(same)
-        if _words(group) <= _MOST_WORDS or len(group) == 1:
+        if _words(group) <= _MAX_WORDS or len(group) == 1:
             yield group
         elif any(len(line.path) > depth for line in group):
             yield from _cut(group, depth + 1)
@@ -92,7 +92,7 @@ def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
 
 
 def _joined(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
-    """Neighbours that are too small to be a snippet each, put together: those of one element before any others."""
+    """The groups with small neighbours joined, those of the same element first."""
     if len(groups) < 2:
         return list(groups)
     joined: list[list[_Line]] = []
@@ -100,8 +100,8 @@ def _joined(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
         inside = list(same)
         deeper = len(inside) > 1 and any(len(group[0].path) > level for group in inside)
         for group in _joined(inside, level + 1) if deeper else inside:
-            small = bool(joined) and min(_words(joined[-1]), _words(group)) < _FEWEST_WORDS
-            if small and _words(joined[-1]) + _words(group) <= _MOST_WORDS:
+            small = bool(joined) and min(_words(joined[-1]), _words(group)) < _MIN_WORDS
+            if small and _words(joined[-1]) + _words(group) <= _MAX_WORDS:
                 joined[-1] = [*joined[-1], *group]
             else:
                 joined.append(group)
@@ -114,7 +114,7 @@ def _words(lines: Sequence[_Line]) -> int:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes a tree down, line by line."""
+    """Writes the lines of a tree."""
 
     found: dict[etree._Element, Found]
     lines: list[_Line] = field(default_factory=list)
@@ -129,7 +129,7 @@ class _Writer:
         return self.lines
 
     def _write(self, node: etree._Element, depth: int) -> None:
-        """A node with what is in it, without the text behind it."""
+        """A node with its content, without its tail."""
         name = local_name(node)
         alone = name in _STANDS_ALONE
         if alone:
@@ -139,7 +139,7 @@ class _Writer:
         self._parts.append("# " if name in _HEADINGS else "- " if name == "li" else "")
         acted_on = self.found.get(node)
         if acted_on is not None:
-            self._parts.append(f" {acted_on.element.told} ")
+            self._parts.append(f" {acted_on.element.label} ")
             self._elements.append(acted_on.element.index)
         if name == "img" and acted_on is None:
             self._parts.append(f" {node.get('alt') or ''} ")
@@ -168,9 +168,9 @@ class _Writer:
             return
         path = tuple(self._path)
         words = text.split(" ")
-        if elements or len(words) <= _MOST_WORDS:
+        if elements or len(words) <= _MAX_WORDS:
             self.lines.append(_Line(text, path, elements, count_words(text)))
             return
-        for start in range(0, len(words), _MOST_WORDS):
-            piece = " ".join(words[start : start + _MOST_WORDS])
+        for start in range(0, len(words), _MAX_WORDS):
+            piece = " ".join(words[start : start + _MAX_WORDS])
             self.lines.append(_Line(piece, path, (), count_words(piece)))

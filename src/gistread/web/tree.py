@@ -1,7 +1,4 @@
-"""Bytes of a saved page become a tree, with what a person would not see taken for what it is.
-
-Nothing is fetched and no script runs: what a script would add is not there.
-"""
+"""Parses a saved page into a tree and tells which elements are visible. Nothing is fetched, and no script runs."""
 
 import re
 from collections.abc import Iterator
@@ -15,59 +12,41 @@ from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
 
-_UNSEEN = frozenset(
-    {
-        "audio",
-        "base",
-        "canvas",
-        "embed",
-        "head",
-        "iframe",
-        "link",
-        "meta",
-        "noscript",
-        "object",
-        "script",
-        "source",
-        "style",
-        "svg",
-        "template",
-        "track",
-        "video",
-    }
+_INVISIBLE = frozenset(
+    "audio base canvas embed head iframe link meta noscript object script source style svg template track video".split()  # noqa: SIM905
 )
 _HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 _DEEPEST = 200
-"""What nests deeper is an element that nobody closed, or an attack: it is read as if it ended there."""
+"""Deeper nesting comes from unclosed elements or attacks and is ignored."""
 
 
 def tree_of(data: bytes, name: str) -> etree._Element:
-    """The tree of the page in `data`. Raises BookError where there is none."""
+    """The tree of the page in `data`. Raises BookError."""
     if len(data) > LIMIT_BYTES:
-        raise BookError(f"{name} is larger than {LIMIT_BYTES // 2**20} MB, the most that is read of a web page.")
+        raise BookError(f"{name} is larger than {LIMIT_BYTES // 2**20} MB, the limit for a web page.")
     if not data.strip():
         raise BookError(f"{name} is empty.")
     decoded = decode_declared(data, DECLARATION)
     root = parse_page(decoded.text.lstrip("\ufeff")) if decoded and "<" in decoded.text else None
     if root is None or not any(True for _ in root.iterdescendants()):
-        raise BookError(f"{name} is not a page of HTML.", "Save the page from the browser, as HTML.")
+        raise BookError(f"{name} is not an HTML page.", "Save the page from the browser, as HTML.")
     return root
 
 
 def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
-    """The elements in this one that a person sees, in order; `depth` is how deep it stands."""
+    """The visible children of an element at this depth, in order."""
     if depth >= _DEEPEST:
         return
     closed = local_name(element) == "details" and element.get("open") is None
     for child in element:
-        if is_seen(child) and not (closed and local_name(child) != "summary"):
+        if is_visible(child) and not (closed and local_name(child) != "summary"):
             yield child
 
 
-def is_seen(element: etree._Element) -> bool:
-    """Whether this element, taken alone, is drawn."""
+def is_visible(element: etree._Element) -> bool:
+    """Whether this element by itself is visible."""
     name = local_name(element)
-    if not name or name in _UNSEEN:
+    if not name or name in _INVISIBLE:
         return False
     if element.get("hidden") is not None or (element.get("aria-hidden") or "").strip().lower() == "true":
         return False
@@ -79,7 +58,7 @@ def is_seen(element: etree._Element) -> bool:
 
 
 def words_in(element: etree._Element, without: etree._Element | None = None) -> str:
-    """The text that is seen in an element, in one line; of a picture the words that stand for it."""
+    """The visible text of an element in one line, with the alternative text of images."""
     parts: list[str] = []
     _collect(element, 0, parts, without)
     return " ".join("".join(parts).split())

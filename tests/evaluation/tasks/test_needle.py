@@ -205,7 +205,7 @@ def test_musique_gives_pairs_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (TaskOptions(haystack=Path("none.txt")), "There is no file"),
+        (TaskOptions(haystack=Path("none.txt")), "No such file"),
         (TaskOptions(depths=(0.5,)), "Two needles need two depths"),
     ],
 )

@@ -127,5 +127,5 @@ def test_a_set_without_stories_and_one_that_is_none_are_refused(tmp_path: Path) 
     with pytest.raises(GistreadError, match="no set dev"):
         list(narrative(folder, TaskOptions(split="dev")))
     (folder / "qaps.csv").unlink()
-    with pytest.raises(GistreadError, match="There is no file"):
+    with pytest.raises(GistreadError, match="No such file"):
         list(narrative(folder))

@@ -72,7 +72,7 @@ def test_lines_where_one_document_is_wanted_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    for path, says in ((tmp_path / "none", "There is no file"), (tmp_path, "is a folder")):
+    for path, says in ((tmp_path / "none", "No such file"), (tmp_path, "is a folder")):
         with pytest.raises(GistreadError, match=says):
             json_document(path)
     with pytest.raises(GistreadError, match="a folder without a"):

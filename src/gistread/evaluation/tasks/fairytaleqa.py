@@ -47,7 +47,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
         name = questions.name.removesuffix(_QUESTIONS)
         story = _beside(questions) / f"{name}-story.csv"
         if not story.is_file():
-            raise task_error(f"{questions.name} has no story: there is no file {story}")
+            raise task_error(f"{questions.name} has no story: no such file {story}")
         rows = table_records(story)
         sections = {row.number("section"): row.text("text") for row in rows}
         yield _document(name, sections, table_records(questions), rows[0])

@@ -260,7 +260,7 @@ def _parsed(path: Path) -> dict[str, Any] | list[Any]:
 def _refuse_other(path: Path) -> None:
     """Refuse what is not a regular text file."""
     if not path.exists():
-        raise task_error(f"There is no file {path}")
+        raise task_error(f"No such file: {path}")
     if path.is_dir():
         raise task_error(f"{path} is a folder; name the file in it")
     if not path.is_file():
