@@ -115,6 +115,35 @@ async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_pa
     await session.close()
 
 
+async def test_loading_can_be_paused_and_goes_on(tmp_path: Path, reader: ScriptedReader) -> None:
+    engine = SteppedEngine()
+    engine.load_gate.clear()
+    session, told = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    session.start_question("who")
+    await session.pause()
+    assert session.activity.reading is events.ReadingState.PAUSED
+    assert "Nothing of this book has been read yet" in told.of(events.QuestionEnded)[0].problem
+    assert session.question_obstacle() is events.Obstacle.NOTHING_READ
+    engine.load_gate.set()
+    session.resume()
+    await told.until(lambda: told.of(events.MemoryComplete))
+    await session.close()
+
+
+async def test_a_second_question_waits_for_nobody(tmp_path: Path, reader: ScriptedReader) -> None:
+    session, told = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await told.until(lambda: told.of(events.MemoryComplete))
+    session.start_question("who")
+    await reader.asked.wait()
+    assert session.question_obstacle() is events.Obstacle.BUSY
+    session.start_question("what")
+    await settle(session)
+    assert reader.questions == ["who"]
+    await session.close()
+
+
 async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
     session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
     await session.use_model("fake")

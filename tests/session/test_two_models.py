@@ -305,3 +305,35 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
     await session.cancel_question()
     assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
     await told.until(lambda: told.of(events.MemoryComplete))
+
+
+SERVER = "http://localhost:1/v1"
+
+
+async def test_while_a_server_answers_the_reading_goes_on(machine: Machine, reader: ScriptedReader) -> None:
+    session, told = await machine.reading(asking=SERVER)
+    await asked(session, reader)
+    assert session.activity.reading is events.ReadingState.RUNNING
+    machine.named("small").gate.set()
+    await told.until(lambda: told.of(events.MemoryComplete))
+    assert session.answering
+    await answered(session, reader, told)
+
+
+async def test_the_memory_that_an_answer_rests_on_stays_until_the_answer_is_whole(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = await machine.read()
+    await session.use_model("middle")
+    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
+    session.resume()
+    await told.until(lambda: len(told.of(events.MemoryComplete)) == 2)
+    await session.use_asking_model(SERVER)
+    await asked(session, reader)
+    await session.use_model("small")
+    await told.until(lambda: session.activity.reading is events.ReadingState.WAITING)
+    assert session.memory is not None
+    assert session.memory.model_name == "middle"
+    await answered(session, reader, told)
+    await told.until(lambda: session.activity.reading is events.ReadingState.DONE)
+    assert session.memory.model_name == "small"

@@ -13,7 +13,7 @@ from typing import Self
 from gistread.book.model import Book
 from gistread.config import Config, load_config
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, Phase
-from gistread.errors import GistreadError, NotReadyError
+from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.estimate import RemainingWork, estimate, expected_pace, pace_of
 from gistread.memory.focus import GistFocus
@@ -62,8 +62,10 @@ class Session:
 
         `task`: what to read the book for; None: what it was begun for. `background`: read on, and build what the reader
         needs, as soon as there is a model. `config`, `paths`: by default the person's. `embedder` is closed with this.
-        Raises UsageError for settings that cannot be read.
+        Raises UsageError for an unknown reader or settings that cannot be read.
         """
+        if reader and reader not in METHODS:
+            raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
         self.book = book
         self._paths = paths or default_paths()
         self._config = config or load_config(self._paths.config_file)
