@@ -179,10 +179,9 @@ def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
     yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
     if mark.note:
         yield _block(mark.note)
-    name = {
-        MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight",
-        MarkKind.LETTER: f"mark {mark.letter}",
-    }.get(mark.kind, mark.kind.value)
+    name = {MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight", MarkKind.LETTER: f"mark {mark.letter}"}.get(
+        mark.kind, mark.kind.value
+    )
     where = "" if mark.lost else f" · {_place(book, mark.start)}"
     day = f" · {_iso(mark.made_at)[:10]}" if mark.made_at else ""
     yield f"— *{name}{where}{day}*"

@@ -226,8 +226,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
         if not locked:
             if time.monotonic() >= until:
                 raise StorageError(
-                    f"Another gistread is writing {path.name}.",
-                    "Close it there, or continue without saving.",
+                    f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
                 )
             time.sleep(_AGAIN_S)
 

@@ -29,10 +29,7 @@ def read_text(data: bytes, name: str) -> Book:
     """
     decoded = decode(data)
     if decoded is None:
-        raise BookError(
-            f"{name} is not a book but unknown binary data.",
-            f"gistread reads {SUPPORTED_FORMATS}.",
-        )
+        raise BookError(f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}.")
     unwrapped = strip_gutenberg(clean(decoded.text))
     found = [part for block in split_into_blocks(unwrapped.text) for part in split_heading(block)]
     shape = outline(found)

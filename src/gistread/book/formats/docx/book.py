@@ -40,10 +40,7 @@ def read_docx(archive: Archive, name: str) -> Book:
     state = RunState(read_styles(styles.root if styles else None), main.relations)
     root = etree.Element("body")
     writer = BodyWriter(
-        root,
-        state,
-        read_numbering(numbering.root if numbering else None),
-        has_title=_has_title(body, state.styles),
+        root, state, read_numbering(numbering.root if numbering else None), has_title=_has_title(body, state.styles)
     )
     try:
         writer.write(body)

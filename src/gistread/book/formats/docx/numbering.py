@@ -14,12 +14,7 @@ _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 # Dashes and the like are kept; symbol fonts use private characters that mean nothing elsewhere.
 _OWN_BULLETS = frozenset("-–—*·◦▪‣")
-_FORMATS = {
-    "lowerletter": "a",
-    "upperletter": "A",
-    "lowerroman": "i",
-    "upperroman": "I",
-}
+_FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
 
 
 @dataclass(frozen=True, slots=True)

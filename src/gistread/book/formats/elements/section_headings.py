@@ -85,10 +85,7 @@ def _is_title(runs: list[list[HeadingParagraph]], found: Mapping[int, Candidate 
 
 
 def _without_title_page(
-    run: list[HeadingParagraph],
-    found: Mapping[int, Candidate | None],
-    alone: frozenset[int],
-    authors: frozenset[str],
+    run: list[HeadingParagraph], found: Mapping[int, Candidate | None], alone: frozenset[int], authors: frozenset[str]
 ) -> list[HeadingParagraph]:
     """The part of the first run that already belongs to a chapter, after title and authors."""
     is_name = False

@@ -26,13 +26,7 @@ ENCRYPTION = "META-INF/encryption.xml"
 # Fonts may be obfuscated in any EPUB; the text stays readable.
 _FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
 _TEXT_TYPES = frozenset(
-    (
-        "application/xhtml+xml",
-        "text/html",
-        "text/x-oeb1-document",
-        "application/x-dtbook+xml",
-        "image/svg+xml",
-    )
+    ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/x-dtbook+xml", "image/svg+xml")
 )
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")

@@ -74,11 +74,7 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
 
 
 def _outermost(
-    rows: list[Line],
-    page: int,
-    side: str,
-    seen: dict[tuple[str, str, int], list[tuple[int, float]]],
-    page_count: int,
+    rows: list[Line], page: int, side: str, seen: dict[tuple[str, str, int], list[tuple[int, float]]], page_count: int
 ) -> Iterator[Line]:
     for row in rows:
         if not any(_repeats(key, row, page, seen[(side, *key)], page_count) for key in _keys(row.text, page)):
