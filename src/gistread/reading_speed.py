@@ -62,7 +62,11 @@ class ReadingSpeedFile:
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
         records, _ = read_records(self._file, independent=True)
-        return [_sample(record) for record in _known(records, self._file) if record["language"] == _primary(language)]
+        return [
+            SpeedSample(float(record["words"]), float(record["seconds"]))
+            for record in _known(records, self._file)
+            if record["language"] == _primary(language)
+        ]
 
     def words_per_minute(self, language: str) -> float:
         """The user's speed; `DEFAULT_WPM` if the file cannot be read."""
@@ -103,10 +107,6 @@ def _last_of_each(records: list[Record]) -> list[Record]:
     for record in records:
         by_language.setdefault(record["language"], []).append(record)
     return [record for those in by_language.values() for record in those[-_LAST:]]
-
-
-def _sample(record: Record) -> SpeedSample:
-    return SpeedSample(float(record["words"]), float(record["seconds"]))
 
 
 def _primary(language: str) -> str:

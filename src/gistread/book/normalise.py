@@ -69,6 +69,11 @@ def _single_gaps(line: str) -> str:
     return line[: len(line) - len(text)] + _INNER_SPACE_RUN.sub(" ", text)
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a constant, such as a list of class names."""
+    return frozenset(text.split())
+
+
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 

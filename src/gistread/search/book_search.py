@@ -65,10 +65,6 @@ class SearchHits:
         return range(bisect_left(self.starts, start), bisect_left(self.starts, end))
 
 
-def _never() -> bool:
-    return False
-
-
 class BookSearch:
     """Searches one book."""
 
@@ -96,7 +92,7 @@ class BookSearch:
         return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
 
     def find(
-        self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = _never
+        self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = lambda: False
     ) -> SearchHits:
         """All hits; none for white space.
 

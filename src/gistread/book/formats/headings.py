@@ -7,6 +7,7 @@ from enum import IntEnum
 from gistread.book.formats.numerals import parse_number, parse_roman
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
+from gistread.book.normalise import word_set
 
 
 class Rank(IntEnum):
@@ -249,24 +250,20 @@ def is_capitals(block: TextBlock) -> bool:
     return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-CONTAINERS = _words(
+CONTAINERS = word_set(
     """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo acto atto
     livro boek deel bok del часть книга том osa część tom díl kötet rész"""
 )
 
-CHAPTERS = _words(
+CHAPTERS = word_set(
     """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant capítulo
     capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm κεφάλαιο
     caput capitolul"""
 )
 
-SECTIONS = _words("section scene szene scène escena scena sektion abschnitt")
+SECTIONS = word_set("section scene szene scène escena scena sektion abschnitt")
 
-NAMED_HEADINGS = _words(
+NAMED_HEADINGS = word_set(
     """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
     interlude prelude dedication preamble etymology prolegomenon finale coda
     prolog epilog vorwort nachwort einleitung vorspiel nachspiel schluss anhang widmung
@@ -278,7 +275,7 @@ NAMED_HEADINGS = _words(
 )
 """Headings without a number."""
 
-SMALL_WORDS = _words(
+SMALL_WORDS = word_set(
     """a an and as at but by for from in into is its nor of off on or out over the to up upon with without
     de des du la le les et en un une der die das und von zu im am del los las el y o di il e da do dos em na no"""
 )

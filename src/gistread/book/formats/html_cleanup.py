@@ -12,12 +12,7 @@ from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
-from gistread.book.normalise import count_words
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from gistread.book.normalise import count_words, word_set
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
 _CONSENT = re.compile(
@@ -25,7 +20,7 @@ _CONSENT = re.compile(
     r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
     re.IGNORECASE,
 )
-_NOT_PRINTED = _words(
+_NOT_PRINTED = word_set(
     """noprint no-print d-print-none hidden-print print-hidden skip-link skip-to-content skiplink screen-reader-skip
     mw-editsection mw-jump-link navbox catlinks printfooter vector-header-container vector-toc mw-indicators
     sharedaddy addtoany share-buttons social-share breadcrumb breadcrumbs site-footer site-header"""

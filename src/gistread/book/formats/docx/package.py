@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import elements_named, local_name, parse_recovering, parse_xml, plain_text
+from gistread.book.formats.elements.markup import (
+    UTF16_MARKS,
+    elements_named,
+    local_name,
+    parse_recovering,
+    parse_xml,
+    plain_text,
+)
 from gistread.book.formats.elements.single_document import Metadata
 from gistread.book.normalise import language_tag
 
@@ -23,7 +30,6 @@ _NOISE = re.compile(
     r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
     r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
 )
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _MOST_TAGS = 3_000_000
 
 
@@ -91,7 +97,7 @@ def metadata_of(archive: Archive) -> Metadata:
 
 def _part(archive: Archive, path: str) -> DocxPart:
     data = archive.read(path)
-    text = data.decode("utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig", errors="replace")
+    text = data.decode("utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig", errors="replace")
     text = _NOISE.sub("", text)
     if text.count("<") > _MOST_TAGS:
         raise PartError(f"its text {path} has more tags than any book")

@@ -15,10 +15,10 @@ from gistread.book.formats.encoding import decode
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
 _MOST_TAGS = 1_500_000
@@ -144,7 +144,7 @@ def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
 
 def _as_utf8(data: bytes) -> bytes:
     """UTF-16 as UTF-8 without XML declaration, so that patterns can match bytes."""
-    if not data.startswith(_UTF16_MARKS):
+    if not data.startswith(UTF16_MARKS):
         return data.removeprefix(b"\xef\xbb\xbf").lstrip()
     text = data.decode("utf-16", errors="replace")
     return _XML_DECLARATION.sub("", text, count=1).encode("utf-8", errors="replace")
@@ -166,13 +166,13 @@ def _numeric(match: re.Match[bytes]) -> bytes:
 
 def _without_invalid(text: str) -> str:
     """Remove characters that a tree cannot hold; a repairing parser accepts them and fails later."""
-    return _CHARACTER_REFERENCE.sub(_valid_reference, _NOT_IN_XML.sub("", text))
+    return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
 
 
 def _valid_reference(match: re.Match[str]) -> str:
     digits = match[1]
     code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
-    return match[0] if code < 0x110000 and not _NOT_IN_XML.match(chr(code)) else "\ufffd"
+    return match[0] if code < 0x110000 and not NOT_IN_XML.match(chr(code)) else "\ufffd"
 
 
 def _expand_self_closed(match: re.Match[bytes]) -> bytes:

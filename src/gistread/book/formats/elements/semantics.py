@@ -7,20 +7,16 @@ import re
 from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.normalise import word_set
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-BLOCKS = _words(
+BLOCKS = word_set(
     """address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer
     form h1 h2 h3 h4 h5 h6 header hgroup html legend li main menu ol p pre section summary table ul caption tr td th
     tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
 )
 """Elements that start and end a paragraph, including those of DTBook (EPUB 2)."""
 
-SKIPPED = _words(
+SKIPPED = word_set(
     """head script style template title rp nav audio video canvas iframe embed map area input select textarea button
     datalist progress meter source track param link meta case"""
 )
@@ -28,26 +24,28 @@ SKIPPED = _words(
 
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 
-NOTES_TYPES = _words(
+NOTES_TYPES = word_set(
     "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
 )
 """`epub:type` and `role` of notes and lists of notes."""
 
-NON_TEXT_TYPES = _words("pagebreak doc-pagebreak backlink doc-backlink")
+NON_TEXT_TYPES = word_set("pagebreak doc-pagebreak backlink doc-backlink")
 """Page breaks of the print edition, and back references of notes."""
 
-_VERSE_TYPES = _words("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
-_VERSE_CLASSES = _words("verse poem poetry stanza linegroup lg lyrics strophe")
-_NOTE_TYPES = _words("footnote endnote rearnote note doc-footnote doc-endnote")
-_NOTES_CLASSES = _words("footnotes endnotes _idfootnotes _idendnotes duokan-footnote-content")
-_NOTE_CLASSES = _words("footnote endnote fnote footnotetext footnote-text _idfootnote _idendnote duokan-footnote-item")
-_REFERENCE_CLASSES = _words(
+_VERSE_TYPES = word_set("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
+_VERSE_CLASSES = word_set("verse poem poetry stanza linegroup lg lyrics strophe")
+_NOTE_TYPES = word_set("footnote endnote rearnote note doc-footnote doc-endnote")
+_NOTES_CLASSES = word_set("footnotes endnotes _idfootnotes _idendnotes duokan-footnote-content")
+_NOTE_CLASSES = word_set(
+    "footnote endnote fnote footnotetext footnote-text _idfootnote _idendnote duokan-footnote-item"
+)
+_REFERENCE_CLASSES = word_set(
     """noteref footnoteref footnote-ref endnoteref endnote-ref fnref fnanchor footnotelink footnote-reference
     _idfootnotelink _idendnotelink duokan-footnote"""
 )
-_FIGURE_CLASSES = _words("figure fig figcenter figleft figright image illustration illus illo picture")
-_CAPTION_CLASSES = _words("caption figcaption")
-_FURNITURE_CLASSES = _words("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
+_FIGURE_CLASSES = word_set("figure fig figcenter figleft figright image illustration illus illo picture")
+_CAPTION_CLASSES = word_set("caption figcaption")
+_FURNITURE_CLASSES = word_set("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")

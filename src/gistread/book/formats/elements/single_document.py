@@ -1,6 +1,5 @@
 """Builds a book from one XHTML tree, into which every format but EPUB is translated."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -11,7 +10,7 @@ from lxml import etree
 from gistread.book.builder import BookBuilder, ChapterStart
 from gistread.book.formats.elements.assembly import assemble
 from gistread.book.formats.elements.linking import DocumentAnchor, anchor_in_document, resolve_links
-from gistread.book.formats.elements.markup import local_name
+from gistread.book.formats.elements.markup import NOT_IN_XML, local_name
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.section_headings import HeadingParagraph, find_chapters
 from gistread.book.formats.elements.semantics import BLOCKS
@@ -151,7 +150,6 @@ def _title_heading(paragraphs: Sequence[ParsedParagraph], starts: Collection[int
 # Thousands of unclosed <font> nest; real pages have about twenty levels.
 _DEEPEST_INLINE = 60
 _DEEPEST = 160
-_NOT_OF_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def limit_depth(root: etree._Element) -> None:
@@ -194,6 +192,6 @@ def _append_text(parent: etree._Element, before: etree._Element | None, text: st
         return
     # The HTML parser accepts controls that a tree refuses.
     if before is None:
-        parent.text = _NOT_OF_XML.sub("", (parent.text or "") + text)
+        parent.text = NOT_IN_XML.sub("", (parent.text or "") + text)
     else:
-        before.tail = _NOT_OF_XML.sub("", (before.tail or "") + text)
+        before.tail = NOT_IN_XML.sub("", (before.tail or "") + text)

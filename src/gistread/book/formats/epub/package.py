@@ -18,6 +18,7 @@ from gistread.book.formats.elements.markup import (
     plain_text,
 )
 from gistread.book.formats.elements.pictures import picture_of
+from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.epub.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
 
 CONTAINER = "META-INF/container.xml"
@@ -30,7 +31,6 @@ _TEXT_TYPES = frozenset(
 )
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
-_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
 
@@ -234,7 +234,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
 
 def _navigation(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
     navs = list(elements_named(root, "nav"))
-    marked = [nav for nav in navs if "toc" in nav.get(_EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
+    marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
     for nav in (marked or navs)[:1]:
         for child in nav:
             if local_name(child) == "ol":

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gistread.book.formats.pdf.pages import HYPHEN
+from gistread.book.normalise import word_set
 
 _WORD = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
 _LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
@@ -17,23 +18,19 @@ _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3
 _DASHES = "—–―"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # English word parts, for words the book does not contain.
-_BEGINNINGS = _words(
+_BEGINNINGS = word_set(
     """after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under
     with"""
 )
-_ENDINGS = _words(
+_ENDINGS = word_set(
     """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
     ings
     ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive some
     son
     ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
 )
-_APART = _words("all cold cross five four good half high hot ill left long low new old self six three two well")
+_APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
 """Before words of at least four letters."""
 
 
