@@ -78,7 +78,7 @@ async def test_a_file_that_goes_away_between_listing_and_opening_is_a_notice_in_
         await until(pilot, lambda: "A Short Tale" in text_of(app))
         (folder / "A Short Tale.txt").unlink()
         await pilot.press("enter")
-        await until(pilot, lambda: "There is no file" in text_of(app))
+        await until(pilot, lambda: "No such file" in text_of(app))
         await until(pilot, lambda: "file not found" in text_of(app))
         assert isinstance(app.screen, LibraryScreen)
         assert app.failure is None
@@ -151,7 +151,7 @@ async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> 
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
         await type_quickly(pilot, "o", typed)
-        await until(pilot, lambda: "There is no file" in text_of(app))
+        await until(pilot, lambda: "No such file" in text_of(app))
         await pilot.press("escape")
         await type_quickly(pilot, "a", typed)
         await until(pilot, lambda: "There is no" in text_of(app) or "cannot be opened" in text_of(app))

@@ -54,7 +54,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
         assert "as a meeting" not in text_of(app)
         await chooser(pilot, "D", PresetScreen)
         shown = text_of(app)
-        assert "● fiction or other prose   as it looks" in shown
+        assert "● fiction or other prose   suggested" in shown
         assert "who proposes, who objects" in shown
         assert "this one is kept" in shown
         await pilot.press("down", "down", "down", "enter")

@@ -98,7 +98,7 @@ COMMANDS: tuple[Command, ...] = (
             *("show-work", "W", run("sources.toggle_work"), "Show or hide the reader's steps"),
             *("The tree it walked, its notes, its members. {open-page} follows a line.", "steps", "answers"),
         ),
-        ("answers", "v", run("panes.toggle_answers"), "Show or hide the answers", "", "answers", "answers"),
+        ("answers", "v", run("questions.toggle_answers"), "Show or hide the answers", "", "answers", "answers"),
         ("citation-1", "1", run("sources.follow", 1), "Follow a source: 1 to 9", "In the memory and in the book."),
         *((f"citation-{n}", str(n), run("sources.follow", n), "") for n in range(2, 10)),
         ("back", "backspace,ctrl+o,alt+left", run("navigation.back"), "Go back", "To where you were before a jump."),

@@ -1,7 +1,7 @@
-"""Pictures for a terminal: which way of drawing it knows, and a picture made small enough to be drawn.
+"""Draws pictures: how the terminal can, and unpacking a picture at a suitable size.
 
-The terminal is never asked: an answer that comes late over a slow line would be taken for keys. Its kind is known by
-what it puts into the environment, and a setting decides where that is not enough. Knows no screen.
+The terminal is never queried, since a late answer over a slow line would be taken for keys. It is recognised by its
+environment, or set in the settings.
 """
 
 import io
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 MOST_PIXELS = 50_000_000
-"""Of a picture before it is unpacked: an A3 scan at 300 dpi has 17 million."""
+"""Maximum size of a picture; an A3 scan at 300 dpi has 17 million."""
 _KEPT_PIXELS = 2400, 1800
-"""What is kept of it: no terminal shows more."""
+"""Maximum size after unpacking: no terminal shows more."""
 _USUAL_CELL = 10, 20
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
 
 
 class Way(StrEnum):
-    """How a picture is drawn; the values are those of the setting `images`."""
+    """How a picture is drawn; values of the setting `images`."""
 
     KITTY = "kitty"
     SIXEL = "sixel"
     BLOCKS = "blocks"
     """Half-block characters, two pixels each: every terminal has them."""
     DOTS = "dots"
-    """Dots without colours."""
+    """Dots, without colours."""
 
 
 class DrawingError(GistreadError):
@@ -45,19 +45,19 @@ class DrawingError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, unpacked."""
+    """An unpacked picture."""
 
     pixels: "Pixels"
     """At most `_KEPT_PIXELS`, opaque."""
     width: int
     height: int
-    """Of the file, in pixels."""
+    """Of the original, in pixels."""
     kind: str
     """Such as `PNG`."""
 
 
 def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = False) -> Way:
-    """How to draw in the terminal that has this environment. `setting`: a `Way`, or `auto`."""
+    """How to draw in the terminal with this environment. `setting`: a `Way`, or `auto`."""
     if setting in tuple(Way):
         return Way(setting)
     blocks = Way.DOTS if no_color else Way.BLOCKS
@@ -76,7 +76,7 @@ def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = Fal
 
 
 def unpack(data: bytes) -> Picture:
-    """The picture in these bytes; for a thread. Raises DrawingError."""
+    """Unpack a picture; call it in a thread. Raises DrawingError."""
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
         raise DrawingError("The picture is an SVG, which is not drawn here.")
@@ -104,7 +104,7 @@ def unpack(data: bytes) -> Picture:
 
 
 def _opaque(image: "Pixels") -> "Pixels":
-    """On white, for which pictures in books are made: black lines on nothing would vanish on a dark screen."""
+    """On white, so that black lines do not vanish on a dark screen."""
     from PIL import Image
 
     if image.mode not in ("RGBA", "LA", "PA") and "transparency" not in image.info:
@@ -115,7 +115,7 @@ def _opaque(image: "Pixels") -> "Pixels":
 
 
 def widget_for(picture: Picture, way: Way) -> "Widget":
-    """A widget that draws the picture as large as there is room for it. Raises DrawingError where none can be made."""
+    """A widget that draws the picture as large as possible. Raises DrawingError."""
     # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
     standard_output = sys.__stdout__
     vars(sys)["__stdout__"] = io.StringIO()
@@ -144,7 +144,7 @@ def widget_for(picture: Picture, way: Way) -> "Widget":
 
 
 def _cell_pixels() -> tuple[int, int] | None:
-    """Width and height of a cell of the terminal in pixels, where the system knows them; the terminal is not asked."""
+    """(width, height) of a cell in pixels, if the system knows them."""
     if sys.platform == "win32" or sys.__stdout__ is None:
         return None
     import fcntl

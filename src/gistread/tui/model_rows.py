@@ -66,7 +66,7 @@ class ModelRow:
 @dataclass(frozen=True, slots=True)
 class Section:
     title: str
-    """Empty: the rows stand without one."""
+    """May be empty."""
     rows: tuple[ModelRow, ...]
 
 

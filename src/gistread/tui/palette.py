@@ -1,7 +1,7 @@
-"""A theme's colours: which there are, what is derived where a theme leaves one out, and what Textual makes of them.
+"""A theme's colours: roles, defaults derived from others, and conversion to Textual.
 
-A colour is `#rrggbb`, or one of the terminal's own sixteen by name (`bright-blue`, and `default` for its ground and its
-text), of which nothing can be computed. Nothing here knows files or screens.
+A colour is `#rrggbb`, or the name of one of the terminal's sixteen colours (`bright-blue`; `default` for its background
+and text).
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ NEEDED = {
     "warning": "something to look at",
     "error": "something is wrong",
 }
-"""Role to what it is for. A theme that extends no other gives all of these."""
+"""Required roles and their purpose, unless the theme extends another."""
 HIGHLIGHTS = ("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red")
-"""Grounds of highlighted passages: yellow, green, blue, red where nothing else is said."""
+"""Backgrounds of highlights."""
 DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",
@@ -36,7 +36,7 @@ DERIVED = {
     "highlight-blue": "mostly blue",
     "highlight-red": "mostly red",
 }
-"""Likewise, of roles that a theme may leave out."""
+"""Optional roles and their purpose."""
 ROLES = (*NEEDED, *DERIVED)
 
 TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")
@@ -60,21 +60,21 @@ _LEAST_CONTRAST = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """A theme as its file gives it, with what was derived."""
+    """A theme with all its colours."""
 
     name: str
     title: str
     dark: bool
     colors: Mapping[str, str]
-    """Role to colour, every role of `ROLES`."""
+    """Colour of every role in `ROLES`."""
 
     @property
     def terminal(self) -> bool:
-        """Whether any colour is the terminal's own, so that contrast is the terminal's affair."""
+        """Whether any colour is the terminal's own, with unknown contrast."""
         return any(color in TERMINAL_COLORS for color in self.colors.values())
 
     def theme(self) -> Theme:
-        """As Textual wants it. Variables that begin with `gr-` are ours."""
+        """The Textual theme. Variables that begin with `gr-` are ours."""
         terminal = self.terminal
         c = {role: _css(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
@@ -138,12 +138,12 @@ class Palette:
 
 
 def variable_defaults() -> dict[str, str]:
-    """What our variables are before a theme is set, for Textual's parsing of the style sheet."""
+    """Defaults of our variables, for parsing the style sheet before a theme is set."""
     return {f"gr-{role}": "#808080" for role in ROLES} | {"gr-cursor-style": "bold"}
 
 
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
-    """Every role: what `colors` lacks of `DERIVED` is made of what it has."""
+    """Every role; missing ones of `DERIVED` are derived."""
     all_of_them = {"link": colors["accent"], "emphasis": colors["text"], "on-mark": colors["text"], **colors}
     for role in HIGHLIGHTS:
         all_of_them.setdefault(role, _highlight(role, colors["background"], all_of_them["on-mark"]))
@@ -158,7 +158,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def _highlight(role: str, ground: str, text: str) -> str:
-    """The strongest tint of the ground on which the text can still be read."""
+    """The strongest tint of the background with readable text."""
     if not (ground.startswith("#") and text.startswith("#")):
         return _TERMINAL_HIGHLIGHTS[role]
     for strength in range(45, 5, -5):
@@ -185,5 +185,5 @@ def _luminance(color: str) -> float:
 
 
 def _css(color: str) -> str:
-    """A colour in Textual's style sheets."""
+    """A colour in Textual's syntax."""
     return color if color.startswith("#") else "ansi_" + color.replace("-", "_")

@@ -1,8 +1,7 @@
-"""The screens in a browser: a server on this machine, which starts one gistread for each page that is opened.
+"""gistread in a browser: a local server that starts one gistread per page.
 
-What a page may do is what the person may do at their terminal, so it is given to nobody else: without the secret in
-the address that is shown there is nothing, other sites' pages are refused, and the page itself may load nothing from
-anywhere else. Needs the extra `serve`.
+A page can do everything the person can at a terminal. So it needs the secret in the printed address, requests of other
+sites are refused, and it may load nothing from elsewhere. Needs the extra `serve`.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach this address."""
+    """Whether the address is reachable from this machine only."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -40,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve this command until Ctrl+C. `tell` hears the address once it can be opened.
+    """Serve this command until Ctrl+C. `tell` is called with the address once it can be opened.
 
     Raises UsageError where the address cannot be listened on.
     """
@@ -63,7 +62,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class _Gistread(Server):
-    """textual-serve's server, with a page that loads nothing from elsewhere, and closed to everybody else."""
+    """textual-serve's server with access control and a strict content security policy."""
 
     def __init__(self, command: str, host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
@@ -79,7 +78,7 @@ class _Gistread(Server):
         self._cookie = f"gistread-{port}"
 
     async def run(self, listening: socket.socket, tell: Callable[[str], None]) -> None:
-        """Until Ctrl+C or SIGTERM; every gistread that was started ends with it."""
+        """Run until Ctrl+C or SIGTERM, and end every gistread that was started."""
         stopped = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # Windows: Ctrl+C cancels this task instead
@@ -97,11 +96,11 @@ class _Gistread(Server):
             await runner.cleanup()
 
     async def on_startup(self, app: web.Application) -> None:
-        """Says nothing; whoever called says where the page is."""
+        """Do not print: the caller reports the address."""
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
-        """The secret comes once in the address, then as a cookie that other sites cannot send."""
+        """Require the secret: first in the address, then as a cookie that other sites cannot send."""
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise web.HTTPForbidden(text="Pages of other sites are refused.")
@@ -121,7 +120,7 @@ class _Gistread(Server):
 
     @aiohttp_jinja2.template("app_index.html")
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
-        """Every address is the one the browser used, whatever this machine is called there."""
+        """Use the host name that the browser used."""
         return {
             "font_size": max(6, min(48, to_int(request.query.get("fontsize", "16"), 16))),
             "app_websocket_url": f"ws://{request.host}/ws",

@@ -1,7 +1,6 @@
-"""Themes: one TOML file each, from the package and from the person's folder.
+"""Themes: TOML files from the package and from the person's folder.
 
-A file that cannot be used is a line that says why, never a crash. What the colours are for is `palette`'s affair;
-nothing here knows screens.
+A file that cannot be used becomes a line that says why.
 """
 
 import difflib
@@ -21,7 +20,7 @@ _KEYS = ("name", "title", "dark", "extends", "colors")
 
 
 def packaged_themes() -> Path:
-    """The folder that comes with gistread: inside the package, or beside `src/` in an editable install."""
+    """The packaged themes: inside the package, or beside `src/` in an editable install."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "themes"
     return inside if inside.is_dir() else package.parent.parent / "themes"
@@ -57,7 +56,7 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
     found: dict[str, Palette] = {}
 
     def resolve(name: str, extending: tuple[str, ...]) -> Palette:
-        """Raises ValueError, its text fit for the person."""
+        """Raises ValueError with a message for the person."""
         if name in found:
             return found[name]
         _, table = tables[name]
@@ -92,7 +91,7 @@ def _name(table: Mapping[str, Any], path: Path) -> str:
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
-    """Raises ValueError, its text fit for the person."""
+    """Raises ValueError with a message for the person."""
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"there is no {unknown[0]!r} in a theme; there are {', '.join(_KEYS)}.")
     colors = table.get("colors", {} if base else None)
@@ -116,7 +115,7 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
 
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
-    """Whether the base's colour is to be taken: what it would be derived from may be another one now."""
+    """Whether to inherit a colour: not if the one it derives from is overridden."""
     derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text"}
     if role in DERIVED and role in MARK_ROLES:
         return not {"background", "text", "on-mark"} & set(own)

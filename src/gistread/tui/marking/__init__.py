@@ -1,1 +1,1 @@
-"""Marks on the screen: selecting, copying, highlights, notes, bookmarks, and looking a word up."""
+"""Marks: selecting, copying, highlights, notes, bookmarks, and looking words up."""

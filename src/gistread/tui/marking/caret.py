@@ -1,8 +1,7 @@
-"""Selecting by keyboard: a caret that walks over words, sentences and paragraphs, and a selection that grows.
+"""Selecting by keyboard: a caret that moves by words, lines, sentences and paragraphs.
 
-`V` sets the caret, the arrows move it, `V` again begins there, and from then on the arrows extend; Shift with an
-arrow extends at once. What is selected is the same selection as the mouse makes. The caret knows the book and
-offsets; rows are the pane's affair.
+Arrows move the caret until the selection begins, then extend it; with Shift they extend at once. The selection is the
+same as the mouse's.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,12 +28,12 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caret:
-    """Where the keyboard selects. What is selected reaches from `anchor` to `head`, both included."""
+    """The selection reaches from `anchor` to `head`, both included."""
 
     anchor: Range
     head: Range
     extending: bool = False
-    """Whether moving extends; otherwise it carries the caret along."""
+    """Whether moving extends the selection."""
 
     @property
     def range(self) -> Range:
@@ -64,7 +63,7 @@ _AT: dict[Unit, Callable[[Book, int], Range]] = {
 
 
 _WHOLE = (Unit.SENTENCE, Unit.PARAGRAPH)
-"""The first step by one of these takes the one that the caret is in."""
+"""The first step selects the whole unit at the caret."""
 
 
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
@@ -77,12 +76,12 @@ class Selecting(LongText):
     """
 
     class CaretMoved(Message):
-        """The caret was set, moved or dropped, or something was selected by other means."""
+        """The caret or the selection changed."""
 
     book: Book | None = None
     caret: Caret | None = None
     clicked: int | None = None
-    """Offset of the character that was clicked last, or where the caret was last."""
+    """Offset of the last click or caret."""
 
     _something_selected = False
 
@@ -92,14 +91,14 @@ class Selecting(LongText):
         return self.caret is not None and self.selected_range is not None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """The mouse may have selected: what can be done with it is worth saying."""
+        """Report a change by the mouse."""
         super().selection_updated(selection)
         if (selection is None) is self._something_selected:
             self._something_selected = not self._something_selected
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD, *, extending: bool = False) -> None:
-        """Set the caret: on what is selected, else at the click that is in view, else at the first words in view."""
+        """Set the caret on the selection, or else at the last click, or else at the first words in view."""
         book, view = self.book, self.visible_range
         if book is None or view is None:
             return
@@ -126,7 +125,7 @@ class Selecting(LongText):
         return self.book.paragraphs[self.book.paragraph_index(words[0])].kind not in _NO_PROSE
 
     def drop_selection(self) -> None:
-        """Nothing is selected any more, by whatever means it was; the next caret begins where this one was."""
+        """Clear the selection. The next caret starts where this one was."""
         if self.caret is not None:
             self.clicked = self.caret.head[0]
         self.caret = None
@@ -134,13 +133,13 @@ class Selecting(LongText):
         self.post_message(self.CaretMoved())
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """The mouse selects from now on."""
+        """A click ends selecting by keyboard."""
         if self.caret is not None:
             self.caret = None
             self.post_message(self.CaretMoved())
 
     async def on_key(self, event: events.Key) -> None:
-        """The keys of selecting, before all others."""
+        """Keys for selecting take precedence over all others."""
         command = self._command_of(event.key)
         if command is not None:
             event.stop()
@@ -148,7 +147,7 @@ class Selecting(LongText):
             await self.app.run_action(command.action, self)
 
     def _command_of(self, key: str) -> Command | None:
-        """What the key stands for at this moment, if that is selecting."""
+        """The selecting command of a key, if it applies now."""
         if self.book is None:
             return None
         keymap: Mapping[str, str] = getattr(self.app, "keymap", {})
@@ -161,15 +160,15 @@ class Selecting(LongText):
         return None
 
     def action_caret(self, unit: str, direction: str) -> None:
-        """Move the caret, or the end of the selection once that has begun."""
+        """Move the caret, or extend the selection."""
         self._step(Unit(unit), forward=direction == "next", extend=False)
 
     def action_extend(self, unit: str, direction: str) -> None:
-        """Move the end of the selection; without one, begin with a word."""
+        """Extend the selection; without one, start with a word."""
         self._step(Unit(unit), forward=direction == "next", extend=True)
 
     def action_anchor(self) -> None:
-        """Begin at the caret; once more: let go, and move the caret again."""
+        """Begin the selection at the caret; again: cancel it."""
         self._toggle_extending()
 
     def action_drop_selection(self) -> None:

@@ -1,4 +1,4 @@
-"""What one can do in a panel, as a line of words with their keys; each can be clicked."""
+"""The actions of a panel as a line of words with their keys; each can be clicked."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from textual.style import Style
 from textual.widgets import Static
 
 _ACTION = "gistread-choice"
-"""Textual draws what carries `@click` as a link; a choice is none."""
+"""Not `@click`, which Textual draws as a link."""
 
 
 class Choice(NamedTuple):
     key: str
-    """As people read it."""
+    """As it is displayed."""
     word: str
     action: str
-    """Of the screen that the line stands on."""
+    """Action of the screen."""
 
 
 class Choices(Static):
-    """One line or more, as many as the words take."""
+    """One or more lines."""
 
     DEFAULT_CSS = "Choices { height: auto; width: 1fr; margin-top: 1; }"
 
@@ -33,7 +33,7 @@ class Choices(Static):
         self.show(self._choices)
 
     def show(self, choices: Sequence[Choice]) -> None:
-        """These in place of those before."""
+        """Replace the choices."""
         parts = [
             Content.assemble((choice.key, "bold $gr-accent"), (f"\u00a0{choice.word}", "$gr-muted")).stylize(
                 Style.from_meta({_ACTION: choice.action})

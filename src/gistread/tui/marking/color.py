@@ -1,4 +1,4 @@
-"""The colour of highlights, chosen by sign, name and look."""
+"""The list of highlight colours."""
 
 from textual.content import Content
 from textual.widgets import OptionList
@@ -13,7 +13,7 @@ class ColorScreen(ListScreen):
     """Dismissed with the name of a colour."""
 
     def __init__(self, current: Color) -> None:
-        super().__init__("Colour of highlights", "Of what is selected, and of those to come.")
+        super().__init__("Highlight colour", "For the selection and later highlights.")
         self._current = current
 
     def on_mount(self) -> None:

@@ -1,4 +1,4 @@
-"""Where to write what, and then writing it: the panel behind `E`."""
+"""The export panel: choose a file and format, and write it."""
 
 import asyncio
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class ExportScreen(ModalScreen[Path | None]):
             )
 
     def _free(self, form: ExportFormat) -> Path:
-        """A name in the folder that no file has yet."""
+        """An unused file name."""
         path = self._folder / export_file_name(self._book_title, form)
         number = 2
         while path.exists():
@@ -59,7 +59,7 @@ class ExportScreen(ModalScreen[Path | None]):
         return path
 
     def action_form(self, step: int) -> None:
-        """The same under the name of another format."""
+        """Switch to the next format."""
         typed = self.query_one("#export-path", Input)
         forms = list(ExportFormat)
         path = Path(typed.value)
@@ -78,7 +78,7 @@ class ExportScreen(ModalScreen[Path | None]):
         await self.action_write()
 
     async def action_write(self) -> None:
-        """Write; what stands in the way is said, and a file that is there is replaced at the second Enter only."""
+        """Write the file; an existing one only after a second Enter."""
         typed = self.query_one("#export-path", Input).value.strip()
         path = self._folder / Path(typed).expanduser()
         form = format_for(path)

@@ -1,4 +1,4 @@
-"""Which letter: to set a mark, or to go to one. The marks that there are stand below, to be clicked."""
+"""Asks for a letter, to set a mark or to go to one."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,7 +21,7 @@ BACK = "'"
 
 
 class LetterScreen(ModalScreen[str | None]):
-    """Dismissed with a letter, with `BACK` where that is offered, or with None."""
+    """Dismissed with a letter, with `BACK` if that is offered, or with None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close", show=False)]
     AUTO_FOCUS = "OptionList"
@@ -56,7 +56,7 @@ class LetterScreen(ModalScreen[str | None]):
             yield options
 
     def on_key(self, event: events.Key) -> None:
-        """Any letter is an answer, also those that are commands elsewhere."""
+        """Accept any letter."""
         character = event.character or ""
         if len(character) == 1 and (character.isalpha() or (self._back and character == BACK)):
             event.stop()

@@ -1,4 +1,4 @@
-"""What the dictionary says of a word, in a panel; the program that is asked can be ended at any moment."""
+"""What the dictionary says about a word. Closing the panel ends the dictionary program."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from gistread.tui.text.widget import LongText
 
 
 class LookupText(LongText):
-    """Scrolls with the keys of any pane."""
+    """Scrolls like the panes."""
 
     BINDINGS = bindings(Scope.MOVING)
 

@@ -1,4 +1,4 @@
-"""One mark: its words, its note, and what can be done with it. Comes up when it is clicked."""
+"""A clicked mark: its words, its note, and what can be done with it."""
 
 from typing import ClassVar
 

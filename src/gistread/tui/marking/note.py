@@ -1,4 +1,4 @@
-"""The editor of a note: several lines beside the words they are about."""
+"""The editor of a note."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -16,8 +16,8 @@ from gistread.tui.text.cells import clean
 _CHOICES = (Choice("Ctrl+S", "save", "save"), Choice("Esc", "leave", "leave"))
 _ASKING = (
     Choice("Ctrl+S", "save", "save"),
-    Choice("Esc", "throw the changes away", "leave"),
-    Choice("F2", "go on writing", "go_on"),
+    Choice("Esc", "discard the changes", "leave"),
+    Choice("F2", "keep writing", "go_on"),
 )
 
 
@@ -45,7 +45,7 @@ class NoteScreen(ModalScreen[str | None]):
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to lose."""
+        """Whether the note was edited."""
         return self.draft.strip() != self._note.strip()
 
     def compose(self) -> ComposeResult:
@@ -69,7 +69,7 @@ class NoteScreen(ModalScreen[str | None]):
         self.dismiss(self.draft.strip())
 
     def action_leave(self) -> None:
-        """At once where nothing was changed; otherwise what would be lost is said first."""
+        """Close, after a confirmation if the note was edited."""
         if not self.changed or self._asking:
             self.dismiss(None)
             return

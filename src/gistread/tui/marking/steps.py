@@ -1,4 +1,4 @@
-"""Words, sentences and paragraphs of a book as ranges to step through. Pure."""
+"""Steps by words, sentences and paragraphs of a book, as ranges."""
 
 import re
 
@@ -15,7 +15,7 @@ _LOOK_BACK = 200
 
 
 def word_at(book: Book, offset: int) -> Range:
-    """The word at an offset or behind it; at the end of the book the last."""
+    """The word at or after an offset, or the last of the book."""
     for match in _WORD.finditer(book.text, max(0, offset - _LOOK_BACK)):
         if match.end() > offset:
             return match.span()
@@ -23,7 +23,7 @@ def word_at(book: Book, offset: int) -> Range:
 
 
 def whole_words(book: Book, chosen: Range) -> Range:
-    """A range as a person means it who was not quite exact: whole words, and no white space at its ends."""
+    """Extend an inexact selection to whole words, without white space at its ends."""
     start, end = chosen
     words = book.text[start:end]
     if not words.strip():
@@ -34,7 +34,7 @@ def whole_words(book: Book, chosen: Range) -> Range:
 
 
 def next_word(book: Book, offset: int) -> Range:
-    """The first word that begins behind an offset, or the last of the book."""
+    """The first word after an offset, or the last of the book."""
     match = _WORD.search(book.text, offset)
     return match.span() if match else previous_word(book, len(book.text))
 
@@ -52,7 +52,7 @@ def previous_word(book: Book, offset: int) -> Range:
 
 
 def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
-    """The paragraph at an offset, or so many on from it; the first and the last are the ends."""
+    """The paragraph at an offset, or `step` paragraphs on."""
     if not book.paragraphs:
         return 0, len(book.text)
     index = min(max(0, book.paragraph_index(offset) + step), len(book.paragraphs) - 1)
@@ -60,13 +60,13 @@ def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
 
 
 def sentence_at(book: Book, offset: int) -> Range:
-    """The sentence at an offset, or the next behind it in its paragraph."""
+    """The sentence at an offset, or the next in its paragraph."""
     sentences = _sentences(book, paragraph_at(book, offset))
     return next((one for one in sentences if one[1] > offset), sentences[-1])
 
 
 def next_sentence(book: Book, offset: int) -> Range:
-    """The sentence behind the one at an offset, or the last of the book."""
+    """The sentence after the one at an offset, or the last of the book."""
     start, end = sentence_at(book, offset)
     following = next((one for one in _sentences(book, paragraph_at(book, start)) if one[0] >= end), None)
     if following is not None:

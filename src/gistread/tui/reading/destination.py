@@ -86,7 +86,7 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
 
 
 def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
-    """A page of the book, as the line above the text counts them, or one of the memory."""
+    """A page as counted in the header, or a page of the memory."""
     count = page_count(book)
     found = []
     if 1 <= number <= count:
@@ -122,7 +122,7 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
 
 
 def _above(book: Book, index: int) -> str:
-    """The title of the part that a chapter belongs to: in long books chapters of one name stand in each part."""
+    """The title of a chapter's part: in long books each part may have a chapter of the same name."""
     level = book.chapters[index].level
     for before in reversed(book.chapters[:index]):
         if before.level < level:
@@ -131,7 +131,7 @@ def _above(book: Book, index: int) -> str:
 
 
 def _number(title: str) -> int | None:
-    """The number that a title begins with, such as 12 of "Chapter XII: The Storm"."""
+    """The number at the start of a title: 12 for "Chapter XII: The Storm"."""
     label = _LABEL.match(title)
     word = _TITLE_WORD.search(title, label.end() if label else 0)
     return parse_number(word[0]) if word and word.start() - (label.end() if label else 0) <= 2 else None
@@ -146,7 +146,7 @@ def _share(offset: int, book: Book) -> str:
 
 
 def paragraph_step(book: Book, here: int, step: int) -> int:
-    """Start of the paragraph `step` paragraphs on (or back) from the one that is read at `here`.
+    """Start of the paragraph `step` paragraphs from the one at `here`.
 
     Back from the middle of a paragraph, its own beginning is the first step.
     """
@@ -160,7 +160,7 @@ def paragraph_step(book: Book, here: int, step: int) -> int:
 
 
 def chapter_step(book: Book, here: int, step: int) -> int:
-    """Start of the chapter `step` chapters on (or back); back from within a chapter, its beginning comes first."""
+    """Start of the chapter `step` chapters on; back from within a chapter, its own start comes first."""
     at = book.chapter_index(here)
     if step < 0 and here > book.chapters[at].start:
         step += 1

@@ -1,10 +1,10 @@
-"""Where a person was before each jump, so that they can go back and forward as in a browser. Pure."""
+"""The places before each jump, to go back and forward as in a browser."""
 
 LONGEST = 200
 
 
 class JumpList:
-    """Places left behind, as offsets into the book."""
+    """Offsets in the book."""
 
     def __init__(self) -> None:
         self._behind: list[int] = []
@@ -27,15 +27,15 @@ class JumpList:
             del self._behind[:-LONGEST]
 
     def arrived(self, here: int) -> None:
-        """Where the jump really ended: near the end of a book the screen cannot scroll as far as was wanted."""
+        """Record where a jump ended, which near the end of a book may differ from its target."""
         self._came_to = here
 
     def back(self, here: int, count: int = 1) -> int | None:
-        """The place `count` jumps ago, or the first there is; None where there is none."""
+        """The place `count` jumps ago, or the earliest; None without one."""
         return self._move(self._behind, self._ahead, here, count)
 
     def forward(self, here: int, count: int = 1) -> int | None:
-        """The place that was left by going back; None where there is none."""
+        """The place left by going back; None without one."""
         return self._move(self._ahead, self._behind, here, count)
 
     def _move(self, source: list[int], target: list[int], here: int, count: int) -> int | None:

@@ -35,6 +35,13 @@ class QuestionController:
         else:
             self._context.warn(obstacle_message(obstacle, self._context.key_hint))
 
+    def toggle_answers(self) -> None:
+        """Show or hide the answers."""
+        if self._context.answers_pane.exchanges or self._context.panes.narrow:
+            self._context.panes.toggle_answers()
+        else:
+            self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
+
     def asked(self, event: QuestionInput.Asked) -> None:
         """A question was typed."""
         context, session = self._context, self._context.session

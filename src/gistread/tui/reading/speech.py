@@ -1,7 +1,7 @@
-"""Speaking a sentence through the system's own command: which one there is, how it is called, and that it ends.
+"""Speaks a sentence with the system's speech command.
 
-Never a shell, and never the book's text where it could be taken for an option: it is given on standard input, or as one
-argument that does not begin with a dash. Knows no screen.
+Never through a shell, and never so that the book's text could be an option: it is passed on standard input, or
+as one argument that does not begin with a dash.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _POWERSHELL = (
 _SILENT_RUN = 4
 _LEAST_CHARACTERS = 20
 _FASTEST_S = 0.002
-"""A character takes 20 to 80 ms; a command that is done this soon has said nothing."""
+"""Minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing."""
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}")
 
 
@@ -42,9 +42,9 @@ class Voice:
     """A command that speaks."""
 
     argv: tuple[str, ...]
-    """With `{text}` and `{language}` where those go; without `{text}` the text is given on standard input."""
+    """With placeholders `{text}` and `{language}`; without `{text}`, the text is passed on standard input."""
     hush: tuple[str, ...] = ()
-    """A command that makes it silent, where ending it does not."""
+    """A command that silences it, if ending it does not."""
 
     @property
     def name(self) -> str:
@@ -62,14 +62,14 @@ _WINDOWS = Voice(("powershell", "-NoProfile", "-NonInteractive", "-Command", _PO
 
 
 def find_voice(setting: str) -> Voice:
-    """The command of the setting, or else one that is on this machine. Raises SpeechError."""
+    """The command in the settings, or one found on this machine. Raises SpeechError."""
     if setting.strip():
         try:
             argv = tuple(shlex.split(setting))
         except ValueError:
             raise SpeechError(f"speech_command has a quotation mark too many or too few: {setting}") from None
         if shutil.which(argv[0]) is None:
-            raise SpeechError(f"There is no command {argv[0]}.", "speech_command in the settings names it.")
+            raise SpeechError(f"No such command: {argv[0]}", "It is set as speech_command in the settings.")
         return Voice(argv)
     candidates = {"darwin": (_MAC,), "win32": (_WINDOWS,)}.get(sys.platform, ()) + _VOICES
     for voice in candidates:
@@ -83,7 +83,7 @@ def find_voice(setting: str) -> Voice:
 
 
 def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Bounds in the book of the sentences that share a character with `[start, end)`."""
+    """Bounds of the sentences that overlap `[start, end)` of the book."""
     for paragraph in book.paragraphs_between(start, end):
         if paragraph.kind is ParagraphKind.BREAK:
             continue
@@ -94,7 +94,7 @@ def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 class Speaker:
-    """Speaks one text after the other; nothing runs once a call has ended, whatever ended it."""
+    """Speaks one text at a time; no process outlives a call."""
 
     def __init__(self, voice: Voice, language: str) -> None:
         self._voice = voice
@@ -103,7 +103,7 @@ class Speaker:
         self._silent = 0
 
     async def speak(self, text: str) -> None:
-        """Returns when the text has been spoken. Raises SpeechError where the command refuses or says nothing."""
+        """Speak a text to its end. Raises SpeechError if the command fails or says nothing."""
         words = " ".join(clean(text).split())
         argv = [part.replace(LANGUAGE, self._language) for part in self._voice.argv]
         by_argument = any(TEXT in part for part in argv)
@@ -119,7 +119,7 @@ class Speaker:
         if len(words) >= _LEAST_CHARACTERS:
             self._silent = self._silent + 1 if quick else 0
         if self._silent >= _SILENT_RUN:
-            raise SpeechError(f"{self._voice.name} ends at once and says nothing.", "Is there a sound device?")
+            raise SpeechError(f"{self._voice.name} ends at once without speaking.", "Is there a sound device?")
 
     async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
         try:

@@ -1,1 +1,1 @@
-"""One module a screen; `reading.py` is the one a person lives in."""
+"""One module per screen; `reading.py` is the main one."""

@@ -1,11 +1,11 @@
-"""What came of adding books to the library: how many are new, and the list of those that could not be read."""
+"""The result of adding books to the library, and the list of those that could not be read."""
 
 from gistread.library.adding import AddResult
 from gistread.tui.screens.listing import ListScreen, Row
 
 
 def said_of(added: AddResult) -> str:
-    """In one line."""
+    """The result in one line."""
     parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
     if added.known:
         parts.append(f"{added.known} known already")
@@ -15,7 +15,7 @@ def said_of(added: AddResult) -> str:
 
 
 class FailedScreen(ListScreen):
-    """What could not be read of a folder that was added."""
+    """The files of a folder that could not be read."""
 
     def __init__(self, added: AddResult) -> None:
         count = len(added.failed)

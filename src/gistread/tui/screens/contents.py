@@ -1,4 +1,4 @@
-"""The contents of a book as a tree: choose a chapter; fold and unfold; see how long each is and how far it is read."""
+"""The contents of a book as a tree: filter, fold, and go to a chapter."""
 
 from typing import ClassVar
 
@@ -17,11 +17,11 @@ from gistread.tui.text.widget import LongText
 from gistread.units import format_duration
 
 _STEP = 2
-"""Cells by which a chapter stands further in than the one it belongs to."""
+"""Indent of a chapter under its parent, in cells."""
 
 
 class ContentsScreen(ModalScreen[int | None]):
-    """Dismissed with the index of a chapter. Letters filter; arrows go through the tree."""
+    """Dismissed with the index of a chapter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False, priority=True),
@@ -41,7 +41,7 @@ class ContentsScreen(ModalScreen[int | None]):
     def __init__(
         self, tree: ContentsTree, place: int, words_per_minute: float, shown: tuple[tuple[int, int], ...] = ()
     ) -> None:
-        """`place`: where the person reads; `shown`: what of the text stood before the model for the last answer."""
+        """`place`: the reading position; `shown`: places given to the model for the last answer."""
         super().__init__()
         self._shown = shown
         self._tree = tree
@@ -74,7 +74,7 @@ class ContentsScreen(ModalScreen[int | None]):
     # Drawing
 
     def _draw(self, cursor: int) -> None:
-        """The tree anew, the cursor on this chapter or, where it is hidden, on the one it is in."""
+        """Redraw the tree, the cursor on this chapter or its nearest visible ancestor."""
         self._lines = self._tree.nodes(self._wanted)
         shown = {node.index for node in self._lines}
         # One marks the place where the person is: the chapter itself, or the folded one it is in.
@@ -128,7 +128,7 @@ class ContentsScreen(ModalScreen[int | None]):
             self._rows.set_cursor(self._lines[-1 if last else 0].index)
 
     def action_fold(self) -> None:
-        """Fold what is open; what cannot be folded leads to what it is in."""
+        """Fold the node, or go to its parent."""
         node = next((one for one in self._lines if one.index == self._at), None)
         if node is None or self._wanted.strip():
             return
@@ -138,7 +138,7 @@ class ContentsScreen(ModalScreen[int | None]):
             self._rows.set_cursor(parent)
 
     def action_unfold(self) -> None:
-        """Unfold; what is open already leads to what is in it."""
+        """Unfold the node, or go to its first child."""
         node = next((one for one in self._lines if one.index == self._at), None)
         if node is None or self._wanted.strip() or not node.has_children:
             return
@@ -160,12 +160,12 @@ class ContentsScreen(ModalScreen[int | None]):
     # Choosing
 
     def on_click(self, event: events.Click) -> None:
-        """Beside the panel: close."""
+        """Close on a click outside the panel."""
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
             self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Escape empties the filter first."""
+        """Clear the filter first, then close."""
         line = self.query_one("#contents-filter", Input)
         if line.value:
             line.value = ""
@@ -179,7 +179,7 @@ class ContentsScreen(ModalScreen[int | None]):
 
     @on(Clicked, "#contents-rows")
     def _clicked(self, event: Clicked) -> None:
-        """On the title: go there. On the mark before it: fold or unfold."""
+        """Go to a clicked title; fold or unfold at the mark before it."""
         if not isinstance(event.block_key, int):
             return
         if event.offset_in_block is None and event.block_key in {one.index for one in self._lines if one.has_children}:

@@ -1,4 +1,4 @@
-"""Every key, from the one table of commands: those of where one is first, and all of them found as one types."""
+"""All keys from the table of commands, those of the current pane first, with a filter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _SCROLLING = ("line_down", "line_up", "page_down", "page_up", "top", "bottom")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A command as the help shows it."""
+    """A command in the help."""
 
     heading: str
     keys: str
@@ -35,13 +35,13 @@ class Line:
     about: str = ""
 
     def says(self, words: Iterable[str]) -> bool:
-        """Whether each of these words stands in it somewhere. A word of one letter is a key."""
+        """Whether every word occurs in the line; a word of one letter is a key."""
         text = f"{self.heading} {self.keys} {self.title} {self.about}".casefold()
         return all(word in self.keys.split() if len(word) == 1 else word.casefold() in text for word in words)
 
 
 def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
-    """The places whose keys matter here, the nearest first; none where a panel has keys of its own."""
+    """The scopes that matter here, nearest first; none on a panel with its own keys."""
     if library:
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
@@ -58,7 +58,7 @@ def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = 
 
 
 def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
-    """The keys that a panel has beside those of the table, by what they do."""
+    """The panel's own keys, by description."""
     keys: dict[str, list[str]] = {}
     for one in active:
         binding = one.binding
@@ -68,7 +68,7 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
 
 
 def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
-    """Everything, what matters here first."""
+    """All lines, those of the scopes `first` at the top."""
     table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
     rank = {place: number for number, place in enumerate(first)}
     table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: otherwise as the table has it
@@ -76,7 +76,7 @@ def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[L
 
 
 class HelpScreen(ModalScreen[None]):
-    """What there is and how to get at it. `lines` in the order in which they are to stand."""
+    """Shows the lines in the order given."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", show=False, priority=True),
@@ -105,7 +105,7 @@ class HelpScreen(ModalScreen[None]):
         self.query_one(LongText).can_focus = False
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the panel closes it."""
+        """A click outside the panel closes it."""
         if event.widget is self:
             self.dismiss()
 

@@ -1,4 +1,4 @@
-"""All hits of a search in a list, each with its context, chapter and place, as one types."""
+"""The list of all search hits, with context, chapter and place."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ from gistread.tui.text.messages import Clicked
 from gistread.tui.text.widget import LongText
 
 MOST = 1000
-"""Hits in the list; the others are reached by `n`."""
+"""Maximum hits in the list."""
 _BEFORE, _AFTER = 70, 110
 """Characters of context: two rows of a list 88 cells wide."""
 
@@ -34,7 +34,7 @@ class Chosen:
 
 
 class HitsScreen(ModalScreen[Chosen | None]):
-    """Dismissed with the hit that was chosen. Letters go to the line, arrows to the list."""
+    """Dismissed with the chosen hit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Close", show=False, priority=True),
@@ -126,7 +126,7 @@ class HitsScreen(ModalScreen[Chosen | None]):
     # Choosing
 
     def on_click(self, event: events.Click) -> None:
-        """Beside the panel: close."""
+        """Close on a click outside the panel."""
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
             self.dismiss(None)
 
@@ -146,7 +146,7 @@ class HitsScreen(ModalScreen[Chosen | None]):
 
 
 class HitBlocks(Sequence[Block]):
-    """A block a hit, made when it is drawn."""
+    """One block per hit, created when drawn."""
 
     def __init__(self, book: Book, hits: SearchHits) -> None:
         self._book = book

@@ -1,4 +1,4 @@
-"""The viewer: one picture of the book as large as the screen allows, with its caption; the others one key away."""
+"""The picture viewer: one picture as large as the screen allows, with its caption."""
 
 import asyncio
 from pathlib import Path
@@ -58,7 +58,7 @@ class ImageScreen(ModalScreen[int | None]):
         self.dismiss(self._image.start)
 
     def on_click(self, event: events.Click) -> None:
-        """On the picture: the next one. Beside it: close."""
+        """A click on the picture shows the next one; a click outside closes."""
         if event.widget is self or (event.widget is not None and event.widget.id == "viewer-keys"):
             self.dismiss(None)
         elif len(self._book.images) > 1:
@@ -92,7 +92,7 @@ class ImageScreen(ModalScreen[int | None]):
         self.query_one("#viewer-title", Line).update(title)
 
     def _unpack(self, image: Image) -> Picture:
-        """In a thread. Raises GistreadError."""
+        """Called in a thread. Raises GistreadError."""
         if self._path is None and not image.source.startswith("data:"):
             raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
         return unpack(read_image(self._path or Path(), image.source))

@@ -1,4 +1,4 @@
-"""The library: every book that was opened or added, found as one types, opened, added, taken out, found again."""
+"""The library: filter, open, add, remove and relocate books."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ _KEY_LINE_ROWS = 12
 
 
 class _Asked(Enum):
-    """What a path is being typed for."""
+    """The purpose of a typed path."""
 
     ADD = "add a folder with its books, or a book: "
     OPEN = "open a book: "
@@ -41,7 +41,7 @@ class _Asked(Enum):
 
 
 class FilterInput(Input):
-    """The arrows move in the list below, whatever is typed."""
+    """The arrows move in the list below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "screen.library_move('line_down')", show=False),
@@ -65,13 +65,13 @@ class LibraryScreen(Screen[str | None]):
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []
-        """Taken out in this sitting, for undoing."""
+        """Removed in this session, for undo."""
         self._adding = ""
-        """How far adding a folder is; empty: nothing is being added."""
+        """Progress of adding a folder; empty if none."""
         self._stop_adding = False
         self._opening = False
         self._series: Path | None = None
-        """The one that a book was made a volume of last."""
+        """The series last added to."""
 
     # Layout
 
@@ -110,7 +110,7 @@ class LibraryScreen(Screen[str | None]):
         self.call_after_refresh(self._show_lines)
 
     def reload(self, at: LibraryEntry | None = None) -> None:
-        """Read the list anew, the cursor on this book or where it is."""
+        """Reload the list, the cursor on `at` or where it was."""
 
         async def read() -> None:
             entries, problem = await asyncio.to_thread(self._books.entries)
@@ -130,7 +130,7 @@ class LibraryScreen(Screen[str | None]):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        """Every line around the list, anew."""
+        """Redraw the lines around the list."""
         shown, all_books = self._list.count, sum(entry.was_opened or bool(entry.digest) for entry in self._entries)
         begun = sum(entry.was_opened and not entry.finished for entry in self._entries)
         if self._adding:
@@ -144,7 +144,7 @@ class LibraryScreen(Screen[str | None]):
         self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
         note = "" if all_books else self._how_to_begin()
         if self._entries and not shown:
-            note = "No book is called like that. Esc shows all."
+            note = "No matching book. Esc shows all."
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)
@@ -168,7 +168,7 @@ class LibraryScreen(Screen[str | None]):
 
     def _how_to_begin(self) -> str:
         return (
-            f"No book was opened yet. Start with `gistread BOOK`, press {self._key('library-path')} to type the path "
+            f"No books yet. Start with `gistread BOOK`, press {self._key('library-path')} to type the path "
             f"of a book, {self._key('library-add')} to add a folder full of them, or {self._key('library-open')} for "
             "the sample story."
         )
@@ -194,7 +194,7 @@ class LibraryScreen(Screen[str | None]):
         if entry is None or self._opening:
             return
         if entry.path is None:
-            self._warn("This book came by standard input: give it that way again, or open its file.")
+            self._warn("This book came from standard input: pipe it in again, or open its file.")
         elif entry.missing:
             await self.action_library_find()
         else:
@@ -205,7 +205,7 @@ class LibraryScreen(Screen[str | None]):
         self.dismiss(str(path) if path else None)
 
     async def action_library_close(self) -> None:
-        """One thing at a time: what is typed, what is being added, then the library."""
+        """Close the path line, stop adding, clear the filter, or leave the library."""
         if self.query_one("#path-line").display:
             self._close_path()
         elif self._adding:
@@ -266,7 +266,7 @@ class LibraryScreen(Screen[str | None]):
             if is_folder(path):
                 self._warn(f"{path} is a folder: {self._key('library-add')} adds the books in it.")
             elif not is_file(path):
-                self._warn(f"There is no file {path}.")
+                self._warn(f"No such file: {path}")
             else:
                 self._leave(path)
         elif (entry := self._list.current) is not None:
@@ -276,7 +276,7 @@ class LibraryScreen(Screen[str | None]):
 
     async def _add(self, path: Path) -> None:
         def tell(so_far: AddResult) -> None:
-            self._adding = f"adding: {so_far.new + so_far.known} books so far; Esc stops"
+            self._adding = f"adding: {so_far.new + so_far.known} books so far; {self._key('library-close')} stops"
 
         self._stop_adding = False
         self._adding = "adding …"
@@ -301,7 +301,7 @@ class LibraryScreen(Screen[str | None]):
     # Series
 
     def action_library_series(self) -> None:
-        """Ask for the series; what is offered is the one that the last book went to, or one named after the author."""
+        """Ask for the series, proposing the last one or one named after the author."""
         entry = self._list.current
         if entry is None or entry.path is None or entry.missing:
             self._warn("A series is made of files of books, and this one is not there.")
@@ -329,7 +329,7 @@ class LibraryScreen(Screen[str | None]):
         if entry is None:
             return
         if not entry.ids:
-            self._warn("The sample is offered as long as there are few books.")
+            self._warn("The sample disappears once you have a few books.")
             return
         if not await self._written(lambda: self._books.remove(entry)):
             return
@@ -337,12 +337,12 @@ class LibraryScreen(Screen[str | None]):
         self._entries = [one for one in self._entries if one is not entry]
         self._show(index=self._list.index)
         self.notify(
-            f"{entry.title} is out of the list; {self._key('library-undo')} brings it back. Its file is untouched."
+            f"{entry.title} is removed from the list; {self._key('library-undo')} restores it. Its file is untouched."
         )
 
     async def action_library_undo(self) -> None:
         if not self._removed:
-            self._warn("Nothing was taken out of the list.")
+            self._warn("No book has been removed.")
             return
         entry = self._removed[-1]
         if await self._written(lambda: self._books.restore(entry)):
@@ -361,12 +361,12 @@ class LibraryScreen(Screen[str | None]):
     # Finding what was moved
 
     async def action_library_find(self) -> None:
-        """Look for the file of the current book; where it is not found, ask."""
+        """Look for the file of the current book; ask if it is not found."""
         entry = self._list.current
         if entry is None or entry.path is None:
             return
         if not entry.missing:
-            self.notify(f"The file is where it was: {entry.path}")
+            self.notify(f"The file is at {entry.path}")
             return
         self._opening = True
         self.notify(f"Looking for {entry.title} …", timeout=3)

@@ -1,4 +1,4 @@
-"""The memories of a book: who read it, how, for what and how far; and a line for what it is to be read for next."""
+"""The list of a book's memories, and a line to read it for something else."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class MemoriesScreen(ListScreen):
     def __init__(
         self, book: Book, headers: Sequence[MemoryHeader], shown: GistMemory | None, note: str, *, typing: bool
     ) -> None:
-        """`typing`: the cursor is in the line, not in the list."""
+        """`typing`: focus the line rather than the list."""
         super().__init__("Memories of this book", note, prompt="or what you look for, to have it read for that")
         self._book = book
         self._headers = headers

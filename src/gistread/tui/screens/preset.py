@@ -1,4 +1,4 @@
-"""Choose what the book is read as: every preset, by what its gists keep."""
+"""The list of presets."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ class PresetScreen(ListScreen):
     """Dismissed with the name of a preset."""
 
     def __init__(self, presets: Iterable[Preset], current: str, suits: str, note: str) -> None:
-        """`current`: the name of the one in use; `suits`: of the one that the book's form suggests."""
+        """`current`: name of the preset in use; `suits`: of the suggested one."""
         super().__init__("Read this book as …", note)
         self._presets = tuple(presets)
         self._current = current
@@ -23,5 +23,5 @@ class PresetScreen(ListScreen):
 
     def _row(self, preset: Preset) -> Row:
         mark = "● " if preset.name == self._current else ""
-        suits = "   as it looks" if preset.name == self._suits else ""
+        suits = "   suggested" if preset.name == self._suits else ""
         return Row(preset.name, f"{mark}{preset.title}{suits}", preset.summary)

@@ -1,4 +1,4 @@
-"""Choose how questions are answered: every reader, by what it does and by what it needs, with the time that takes."""
+"""The list of readers, with what each needs and how long that takes."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ class ReaderScreen(ListScreen):
             self.run_worker(self._measure(self._session))
 
     async def _measure(self, session: "Session") -> None:
-        """What is left to make takes a moment to find out, for a long book."""
+        """For a long book, measuring the remaining work takes a moment."""
         if left := await session.artifacts_left():
             self._show(left)
 

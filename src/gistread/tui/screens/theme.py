@@ -1,4 +1,4 @@
-"""Choose a theme: each is put on as the cursor comes to it, Esc puts the old one back."""
+"""The theme chooser, with a preview; Esc restores the previous theme."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from gistread.tui.text.widget import LongText
 from gistread.tui.widgets.lines import Line, fitted
 
 SAMPLE_COLUMNS = 72
-"""In a narrower terminal the names stand alone, with the real screen behind them."""
+"""In a narrower terminal there is no sample: the screen behind shows the theme."""
 
 _PROSE = (
     "The lamp was lit at dusk. ‘Keep it,’ she said, ‘as you would keep a promise’, and went down to the boats, where "
@@ -26,7 +26,7 @@ _HIGHLIGHTED = ("lit at dusk", "keep a promise", "talking of the ice", "oiled th
 
 
 class ThemeList(OptionList):
-    """The cursor follows the mouse, so that it previews as the keys do."""
+    """The cursor follows the mouse, for the preview."""
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         index = event.style.meta.get("option")

@@ -1,1 +1,1 @@
-"""What the reading screen is made of. The widget for long text has a room of its own, `tui/text/`."""
+"""Widgets of the reading screen and the library. Long text is in `tui/text/`."""

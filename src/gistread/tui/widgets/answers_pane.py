@@ -1,7 +1,6 @@
-"""The answers pane: the questions of this sitting and of earlier ones, each with what its reader does.
+"""The answers pane: this session's questions and earlier ones, with the reader's steps.
 
-The newest stands at the end and is followed as it grows, unless the person has scrolled away. The cursor goes
-from line to line; what a line leads to is told, not done.
+It follows the newest one unless the person has scrolled away.
 """
 
 from collections.abc import Hashable
@@ -24,7 +23,7 @@ class AnswersPane(LongText):
     BINDINGS = bindings(Scope.MOVING)
 
     class Followed(Message):
-        """The person wants to go where a line of this exchange leads."""
+        """The person follows a line of this exchange."""
 
         def __init__(self, exchange: int, goal: Leads) -> None:
             super().__init__()
@@ -35,56 +34,56 @@ class AnswersPane(LongText):
         super().__init__(id=id, side_margin=0, cursor=True, follow=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()
-        """How places of the book are called; to be set anew when the memory has grown."""
+        """Names places of the book; replaced when the memory changes."""
         self._blocks: list[Block] = []
         self._goals: dict[Hashable, Leads] = {}
         self._last_start = 0
         self._left_at = -1
-        """Row to which the pane was scrolled by itself last: one elsewhere was scrolled by the person."""
+        """Row of the last automatic scroll; elsewhere, the person has scrolled."""
 
     # What is asked and answered
 
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
-        """Replace everything."""
+        """Replace all exchanges."""
         self.exchanges = list(exchanges)
         self._draw_all()
         self._scroll_to_newest()
 
     def begin(self, question: str) -> None:
-        """A new question stands at the end."""
+        """Add a question at the end."""
         self.exchanges.append(Exchange(question, running=True))
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
     def put(self, said: str) -> None:
-        """Who answers the last question, and over whose memory."""
+        """Show which model answers the last question."""
         self._set_last(replace(self.exchanges[-1], put=said))
 
     def hear(self, *events: ReaderEvent) -> None:
-        """What the reader said about the last question."""
+        """Add reader events to the last question."""
         exchange = self.exchanges[-1]
         for event in events:
             exchange = heard(exchange, event)
         self._set_last(exchange)
 
     def end(self, problem: str) -> None:
-        """No more is coming."""
+        """End the last question."""
         self._set_last(replace(self.exchanges[-1], running=False, making=None, problem=problem))
 
     @property
     def works(self) -> bool:
-        """Whether the last exchange shows every line of its work."""
+        """Whether the last exchange shows every step."""
         return bool(self.exchanges) and self.exchanges[-1].shows_work
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
-        """What of the book's text stood before the model for the last question, as far as its reader told."""
+        """Places of the book given to the model for the last question, as reported by its reader."""
         passages = self.exchanges[-1].work.passages if self.exchanges else None
         return passages.places if passages else ()
 
     def unfold(self, number: int) -> bool:
-        """Show all of the work of an exchange, or one line of it. Returns whether it has any."""
+        """Show or hide the steps of an exchange. Returns whether it has any."""
         exchange = self.exchanges[number]
         if not exchange.work:
             return False
@@ -117,7 +116,7 @@ class AnswersPane(LongText):
             self._scroll_to_newest()
 
     def _replace_last(self, drawn: Drawn) -> None:
-        """Only what has changed: a person may be looking at the rest."""
+        """Redraw only the changed blocks: the person may be looking at the others."""
         before, after = self._blocks[self._last_start :], drawn.blocks
         head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
         head = min(len(before), len(after)) if head is None else head
@@ -133,7 +132,7 @@ class AnswersPane(LongText):
         self.call_after_refresh(self._show_newest)
 
     def _show_newest(self) -> None:
-        """The end, or the line of the work that changed last."""
+        """Scroll to the end, or to the step that changed last."""
         exchange = self.exchanges[-1] if self.exchanges else None
         current = exchange.work.current if exchange and self.works and not exchange.answer else None
         self.action_bottom()
@@ -147,7 +146,7 @@ class AnswersPane(LongText):
         return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
-        """To the next line; through one that is longer than the pane, by rows."""
+        """Move to the next line; scroll through one that is longer than the pane."""
         for _ in range(count):
             if self._beyond(below=True):
                 super().action_line_down()
@@ -155,7 +154,7 @@ class AnswersPane(LongText):
                 self.move_cursor(1)
 
     def action_line_up(self, count: int = 1) -> None:
-        """To the line before."""
+        """Move to the previous line."""
         for _ in range(count):
             if self._beyond(below=False):
                 super().action_line_up()
@@ -163,7 +162,7 @@ class AnswersPane(LongText):
                 self.move_cursor(-1)
 
     def _beyond(self, *, below: bool) -> bool:
-        """Whether more of the current line, or nothing that the cursor could go to, lies out of view."""
+        """Whether the current line continues out of view, or is the last in its direction."""
         index = self._cursor_at()
         if index is None:
             return True
@@ -177,7 +176,7 @@ class AnswersPane(LongText):
         return self._index.first_row(start) < top or self._next_keyed(index, forward=False) is None
 
     def follow_line(self) -> bool:
-        """Go where the cursor's line leads. Returns whether it leads anywhere."""
+        """Follow the cursor's line. Returns whether it has a target."""
         key = self.cursor_key
         index = self._cursor_at()
         if index is None or not self._in_view(index, self.rows_shown) or key not in self._goals:
@@ -186,7 +185,7 @@ class AnswersPane(LongText):
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
-        """A link leads where it leads; elsewhere a line does, but for an answer, which is there to be read."""
+        """Follow the clicked link, or else the line, unless it is an answer."""
         kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
         goal = event.link if isinstance(event.link, Leads) else None
         if goal is None and kind != "answer":

@@ -1,7 +1,4 @@
-"""The list of the library's books: drawn by rows, so that thousands are no more than a screenful.
-
-It is moved in with the keys of any pane. What choosing a book means is the affair of the screen.
-"""
+"""The list of the library's books, drawn row by row, so that thousands cost no more than a screenful."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -48,10 +45,10 @@ class BookList(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """Another book is the current one, or none."""
+        """The current book changed."""
 
     class Chosen(Message):
-        """The person wants the current book."""
+        """The person opens the current book."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -84,7 +81,7 @@ class BookList(ScrollView, can_focus=True):
         at: LibraryEntry | None = None,
         index: int = 0,
     ) -> None:
-        """Replace the list; the cursor stands on `at`, or else on the one with this index."""
+        """Replace the list, the cursor on `at` or else on `index`."""
         wanted = set(at.ids) if at else set()
         self._entries, self._read, self.now_s = entries, read, time.time()
         places = (place for place, entry in enumerate(entries) if not wanted.isdisjoint(entry.ids))
@@ -93,7 +90,7 @@ class BookList(ScrollView, can_focus=True):
         self.move_to(self._at)
 
     def move_to(self, index: int) -> None:
-        """Make this book the current one, in view."""
+        """Make this the current book, in view."""
         self._at = max(0, min(index, len(self._entries) - 1))
         height = self.row_height
         self.scroll_to_region(Region(0, self._at * height, 1, height), animate=False, force=True)
@@ -133,7 +130,7 @@ class BookList(ScrollView, can_focus=True):
     # The mouse
 
     def on_click(self, event: events.Click) -> None:
-        """One click makes a book the current one, a second opens it."""
+        """The first click selects a book, the second opens it."""
         index = (event.y + self.scroll_offset.y) // self.row_height
         if not 0 <= index < len(self._entries):
             return

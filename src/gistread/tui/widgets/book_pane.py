@@ -15,12 +15,12 @@ from gistread.tui.terminal_order import reorders
 
 
 class BookPane(Selecting):
-    """The calm part: nothing in it moves unless the reader moves."""
+    """The book's text. Nothing in it moves unless the person moves it."""
 
     BINDINGS = bindings(Scope.MOVING)
 
     class Wanted(Message):
-        """A key that goes far: to the beginning, the end, or a share (0 to 1) of the book."""
+        """Jump to a share (0 to 1) of the book."""
 
         def __init__(self, share: float) -> None:
             super().__init__()
@@ -33,7 +33,7 @@ class BookPane(Selecting):
         self.set_typography(config)
         self.count = Count()
         self._half_page = 0
-        """Rows of half a page, where the person gave a number; 0 for half of the height."""
+        """Rows of half a page, if the person typed a number; 0: half of the height."""
 
     @property
     def place(self) -> int:
@@ -41,14 +41,14 @@ class BookPane(Selecting):
         return self.reading_offset or 0
 
     def share_read(self, book: Book) -> float:
-        """How much of the book lies behind, from 0 to 1; all of it when its end is in view."""
+        """Share of the book before the view, from 0 to 1; 1 if the end is in view."""
         view = self.visible_range
         if view is None:
             return 0.0
         return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
 
     def set_typography(self, config: Config) -> None:
-        """Set the page in this way. What is at the top stays there."""
+        """Apply the typography settings; the top of the view stays."""
         style = PageStyle(config.paragraphs == "indent", config.justify, config.hyphenate)
         if style != self._page_style:
             self._page_style = style
@@ -66,16 +66,16 @@ class BookPane(Selecting):
 
     @property
     def block_count(self) -> int:
-        """Paragraphs, and blocks of notes that are open among them."""
+        """Paragraphs and blocks of open notes."""
         return len(self._index)
 
     def blocks_of(self, key: Hashable) -> range:
-        """Indices of the blocks with this key; empty where there is none."""
+        """Indices of the blocks with this key."""
         found = self._index.find_key(key)
         return range(0) if found is None else range(*self._run(found))
 
     def scroll_to_beginning(self) -> None:
-        """To the empty rows above the first line."""
+        """Scroll to the empty rows above the first line."""
         super().action_top()
 
     # Keys, with the count typed before them
@@ -93,7 +93,7 @@ class BookPane(Selecting):
         self.action_line_down(-self._times() * self._page)
 
     def action_half_page_down(self) -> None:
-        """As in `less` and `vim`, a number is how many lines from now on."""
+        """As in `less` and `vim`, a number sets the lines from now on."""
         self.action_line_down(self._half())
 
     def action_half_page_up(self) -> None:
@@ -106,7 +106,7 @@ class BookPane(Selecting):
         self._go_far(100)
 
     def _go_far(self, percent: int) -> None:
-        """`40G`, like `40g` and `40%`, is a percentage: a book has no numbered lines."""
+        """`40G` and `40g` go to 40%: a book has no numbered lines."""
         number = self.count.take()
         self.post_message(self.Wanted(min(100, percent if number is None else number) / 100))
 

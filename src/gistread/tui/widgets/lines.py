@@ -1,4 +1,4 @@
-"""The one-line widgets around the panes: header, memory header, status, keys. They show what they are given."""
+"""The one-line widgets around the panes: header, memory header, status, keys."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +15,9 @@ from gistread.tui.status import Status
 from gistread.tui.text.cells import clean
 
 _ACTION = "gistread-action"
-"""Textual draws what carries `@click` as a link; a key is none."""
+"""Not `@click`, which Textual draws as a link."""
 _GAP = 2
-"""Columns at least between the parts of the header."""
+"""Minimum columns between the parts of the header."""
 
 _COUNTED = (
     ("cancel", "drop it"),
@@ -27,7 +27,7 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
-"""What a number can be typed before, as the key line shows it while one is pending."""
+"""Commands that take a number, shown while one is pending."""
 
 
 class Line(Static):
@@ -40,7 +40,7 @@ class Line(Static):
         self._parts: object = None
 
     def show(self, parts: object, content: Content) -> None:
-        """Draw, unless these are the parts that stand there already."""
+        """Draw the content, unless `parts` are unchanged."""
         if parts != self._parts:
             self._parts = parts
             self.update(content)
@@ -60,7 +60,7 @@ class HeaderLine(Line):
     def show_place(
         self, title: str, chapter: str, progress: Sequence[str], panes: Sequence[tuple[str, bool]] = ()
     ) -> None:
-        """`panes`: names of the panes, and which is on screen, where only one fits."""
+        """`panes`: (title, whether shown) of each pane, if only one fits."""
         room = self.room
         title, chapter = clean(title), clean(chapter)
         middle = Content.styled(fitted(chapter, room // 3), "$gr-muted")
@@ -78,10 +78,10 @@ class HeaderLine(Line):
 
 
 class StatusLine(Line):
-    """The truth about the model."""
+    """What the model is doing."""
 
     def show_status(self, status: Status, note: str = "") -> None:
-        """`note`: one more thing, at the right end."""
+        """`note`: shown at the right end."""
         room = self.room - (cell_len(note) + 3 if note else 0)
         said = status.said[0]
         for part in status.said[1:]:
@@ -96,7 +96,7 @@ class StatusLine(Line):
 
 
 class Clickable(Line):
-    """A line of words that each do something when they are clicked."""
+    """A line of clickable words."""
 
     ALLOW_SELECT = False
 
@@ -109,12 +109,12 @@ class Clickable(Line):
 
 
 class Choices(Clickable):
-    """A few words of which one holds, and the keys that step through them."""
+    """A choice between a few words, with keys to step through them."""
 
     def show_choices(
         self, choices: Sequence[tuple[str, str]], chosen: int, steps: tuple[tuple[str, str], tuple[str, str]]
     ) -> None:
-        """(word, action) of each, and (key, action) of the steps to the left and to the right."""
+        """(word, action) of each choice; (key, action) of the steps left and right."""
         words = [
             _tab(word, index == chosen).stylize(Style.from_meta({_ACTION: action}))
             for index, (word, action) in enumerate(choices)
@@ -127,7 +127,7 @@ class Choices(Clickable):
 
 
 class KeyLine(Clickable):
-    """The keys that matter here, as many as fit; each can be clicked."""
+    """The keys that matter now, as many as fit; each can be clicked."""
 
     def show_keys(
         self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""
@@ -162,7 +162,7 @@ class KeyLine(Clickable):
 
 
 def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
-    """Columns of a command in the key line, with what parts it from the next."""
+    """Columns of a command in the key line, including the gap."""
     return cell_len(keys_of(command, keymap)[0]) + cell_len(word) + 3
 
 
@@ -176,7 +176,7 @@ class Rule(Widget):
 
 
 def fitted(text: str, room: int) -> str:
-    """The text in at most `room` columns, an ellipsis where it is cut."""
+    """Cut to `room` columns, with an ellipsis."""
     if cell_len(text) <= room:
         return text
     return set_cell_size(text, max(0, room - 1)).rstrip() + "…" if room > 0 else ""

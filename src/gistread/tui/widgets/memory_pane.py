@@ -1,8 +1,7 @@
-"""The gist memory as a list one walks through, from near or far.
+"""The gist memory as a list at several zoom levels.
 
-Pages a line or a few, opened and closed inline; zoomed out, a gist a chapter, or one for the whole book; zoomed in, the
-pages' own text. Draws what `memory_blocks` makes of the memory and of the view. Tells of pages chosen; decides nothing
-about questions, and makes no gists: the parts to show are given to it.
+Pages are opened and closed inline. Zoomed out, a gist represents a chapter or the whole book; zoomed in, pages show
+their own text.
 """
 
 from bisect import bisect_right
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 
 
 class MemoryPane(LongText):
-    """Blocks of a page, or of a part, stand together; `_sizes` says how many they are, in the order of the book."""
+    """`_sizes` has the number of blocks of each page or part, in the order of the book."""
 
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
     class PageChosen(Message):
-        """The person walked to a page, or asks for it in the book (`go`)."""
+        """The person moved to a page, or goes to it in the book (`go`)."""
 
         def __init__(self, page: Page, go: bool) -> None:
             super().__init__()
@@ -45,7 +44,7 @@ class MemoryPane(LongText):
             self.go = go
 
     class Changed(Message):
-        """Pages were opened, closed or pinned, or are looked at from nearer by."""
+        """Pages were opened, closed or pinned, or the zoom changed."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(empty_blocks(View()), id=id, side_margin=1)
@@ -54,13 +53,13 @@ class MemoryPane(LongText):
         self._sizes: list[int] = []
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()
-        """What is shown zoomed out."""
+        """Nodes shown when zoomed out."""
         self._lead: list[Block] = []
 
     # What is known
 
     def show_memory(self, memory: GistMemory | None) -> None:
-        """Show this memory from scratch; what was open belongs to the one before."""
+        """Show another memory; its pages are closed."""
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
@@ -70,7 +69,7 @@ class MemoryPane(LongText):
         self._draw()
 
     def zoom_to(self, zoom: Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
-        """Look at the memory from this far away, at the page where one was.
+        """Change the zoom level, keeping the page.
 
         Args:
             parts: what stands for the pages, where one piece stands for many; in the order of the book.
@@ -88,7 +87,7 @@ class MemoryPane(LongText):
         self.post_message(self.Changed())
 
     def add(self, entry: MemoryEntry) -> None:
-        """The memory has grown by this entry. Zoomed out, the parts that it belongs to are given later."""
+        """Show a new entry of the memory. Zoomed out, its part is set later."""
         if self.memory is None:
             return
         self.view.begun = None
@@ -102,13 +101,13 @@ class MemoryPane(LongText):
             self._rest = rest
 
     def set_progress(self, *, begun: Page | None, reading: bool) -> None:
-        """What the model is doing to the next page."""
+        """Show whether the model is reading, and which page."""
         if (begun, reading) != (self.view.begun, self.view.reading):
             self.view.begun, self.view.reading = begun, reading
             self._redraw_rest()
 
     def set_here(self, offset: int, *, scroll: bool) -> None:
-        """Mark the page where the person reads, and bring it into view if the panes follow each other."""
+        """Mark the page the person is reading; with `scroll`, scroll to it."""
         page = self.memory.page_at(offset) if self.memory else None
         before, self.view.here = self.view.here, page.number if page else None
         if page is None or self.view.unread_at is not None:
@@ -125,12 +124,12 @@ class MemoryPane(LongText):
 
     @property
     def chosen(self) -> int | None:
-        """Number of the page that the cursor is on; None where it is on more than one."""
+        """Number of the page under the cursor; None for a part."""
         key = self.cursor_key
         return key[1] if isinstance(key, tuple) and key[0] == "page" else None
 
     def open_page(self, number: int, by: OpenedBy, reason: str = "") -> None:
-        """Show its own text, from near enough for that."""
+        """Show a page's own text, zooming in if necessary."""
         self.view.opened[number] = Opening(by, reason)
         if self.view.zoom.coarse:
             self.zoom_to(Zoom.PAGE)
@@ -143,7 +142,7 @@ class MemoryPane(LongText):
             self.post_message(self.Changed())
 
     def toggle_page(self, number: int) -> None:
-        """Open or close it; where every page is open, go to it in the book."""
+        """Open or close a page; if all pages show their text, go to it in the book."""
         if self.view.zoom is Zoom.TEXT:
             self.action_go_to_page()
             return
@@ -163,7 +162,7 @@ class MemoryPane(LongText):
         self.close_page(number)
 
     def clear_question(self) -> None:
-        """A new question: what was refused for the last one may be opened again."""
+        """For a new question, refused pages may be opened again."""
         refused, self.view.refused = self.view.refused, set()
         for number in refused:
             self._redraw(number)
@@ -174,7 +173,7 @@ class MemoryPane(LongText):
     # Drawing
 
     def _draw(self, *, keep_position: bool = False) -> None:
-        """Everything anew."""
+        """Redraw everything."""
         memory = self.memory
         if memory is None:
             self._sizes, self._rest = [], empty_blocks(self.view)
@@ -189,11 +188,11 @@ class MemoryPane(LongText):
         self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
 
     def _part_of(self, number: int) -> int:
-        """Index of the part that stands for a page."""
+        """Index of a page's part."""
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
 
     def _key_of(self, number: int) -> tuple[str, int]:
-        """Key of what stands for a page."""
+        """Key of a page, or of its part."""
         if self.view.zoom.coarse and self._parts:
             return "part", self._parts[self._part_of(number)].first
         return "page", number
@@ -238,7 +237,7 @@ class MemoryPane(LongText):
             self.post_message(self.PageChosen(page, go=False))
 
     def _chosen_page(self) -> Page | None:
-        """The page of the cursor, or the first of its part."""
+        """The page under the cursor, or the first of its part."""
         match self.cursor_key:
             case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
                 return self.memory.entry(number).page

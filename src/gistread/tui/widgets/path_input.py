@@ -1,4 +1,4 @@
-"""A line to type a path into, which proposes how it may go on."""
+"""A line to type a path into, with completion."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 
 class PathInput(Input):
-    """Tab or the right arrow takes what is proposed."""
+    """Tab or the right arrow accepts the completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "cursor_right", show=False, priority=True)]
 
@@ -25,7 +25,7 @@ class _Paths(Suggester):
 
 
 def _proposal(typed: str) -> str | None:
-    """The first file or folder in order whose path begins so; a folder with its separator."""
+    """The first matching file or folder; a folder with its separator."""
     folder, _, name = typed.rpartition("/")
     try:
         with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:

@@ -1,4 +1,4 @@
-"""The line a question is typed into, with the questions asked before."""
+"""The line a question is typed into, with a history."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 
 class QuestionInput(Input):
-    """Up and Down bring back earlier questions of this book; what was being typed is kept below the last."""
+    """Up and Down go through earlier questions about this book and the current draft."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "earlier", "Earlier question", show=False),
@@ -17,7 +17,7 @@ class QuestionInput(Input):
     ]
 
     class Asked(Message):
-        """The person wants this answered."""
+        """A question was entered."""
 
         def __init__(self, question: str) -> None:
             super().__init__()
@@ -30,7 +30,7 @@ class QuestionInput(Input):
         self._draft = ""
 
     def remember(self, questions: list[str]) -> None:
-        """Questions of other times, the oldest first."""
+        """Set the earlier questions, oldest first."""
         self._history = questions
         self._at = len(questions)
 
@@ -50,7 +50,7 @@ class QuestionInput(Input):
             self.post_message(self.Asked(question))
 
     def taken(self, question: str) -> None:
-        """The question is being worked on: empty the line and remember it."""
+        """Clear the line and add the question to the history."""
         if not self._history or self._history[-1] != question:
             self._history.append(question)
         self._at = len(self._history)

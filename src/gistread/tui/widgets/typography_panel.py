@@ -1,7 +1,4 @@
-"""The settings of typography in a few rows below the book, which shows at once what each of them does.
-
-The panel offers values and tells which was chosen; it changes nothing itself. Keyboard and mouse do the same.
-"""
+"""The typography settings in a few rows below the book, which previews them."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -20,7 +17,7 @@ from gistread.config import Config, Value
 
 LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH = 20, 200
 _SIDE_BY_SIDE = 74
-"""Columns of the panel from which on the settings stand in two columns."""
+"""Minimum width of the panel for two columns."""
 _NAME_CELLS = 16
 _VALUE_CELLS = 18
 _ROW = "setting"
@@ -29,7 +26,7 @@ _STEP = "step"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One thing to set: its key in the settings, its name, and what it may be, with a word for each."""
+    """A setting: key, label, and (value, word) choices."""
 
     key: str
     name: str
@@ -53,7 +50,7 @@ SETTINGS = (
 
 
 class TypographyPanel(Widget, can_focus=True):
-    """A grid of settings; one of them is the current one."""
+    """A grid of settings with a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False),
@@ -72,7 +69,7 @@ class TypographyPanel(Widget, can_focus=True):
     current: reactive[int] = reactive(0)
 
     class Changed(Message):
-        """A setting has another value."""
+        """A setting changed."""
 
         def __init__(self, key: str, value: Value) -> None:
             super().__init__()
@@ -80,14 +77,14 @@ class TypographyPanel(Widget, can_focus=True):
             self.value = value
 
     class Closed(Message):
-        """The person is done."""
+        """The panel is to be closed."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(id="typography")
         self._config = config
 
     def show_config(self, config: Config) -> None:
-        """The settings are these now."""
+        """Show these settings."""
         self._config = config
         self.refresh()
 
@@ -136,7 +133,7 @@ class TypographyPanel(Widget, can_focus=True):
         self.current = (self.current + step) % len(SETTINGS)
 
     def action_step(self, step: int) -> None:
-        """The next value; two values take turns, and a number stops at its ends."""
+        """Set the next value; words cycle, numbers stop at the ends."""
         setting = SETTINGS[self.current]
         values = [value for value, _ in setting.values]
         now = getattr(self._config, setting.key)
@@ -149,7 +146,7 @@ class TypographyPanel(Widget, can_focus=True):
         self._choose(setting, values[at])
 
     def action_default(self) -> None:
-        """As it was before anything was changed."""
+        """Restore the default."""
         setting = SETTINGS[self.current]
         self._choose(setting, getattr(Config(), setting.key))
 
@@ -174,7 +171,7 @@ def _word(setting: Setting, value: Value) -> str:
 
 
 def _nearest(values: list[Value], now: Value, step: int) -> int:
-    """Index of the next offered number in a direction, from one that is not offered itself."""
+    """Index of the next choice in a direction, from a number that is not a choice."""
     numbers = [int(value) for value in values]
     beyond = [index for index, number in enumerate(numbers) if (number - int(now)) * step > 0]
     if not beyond:
