@@ -20,7 +20,6 @@ def no_services(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """No system folders of this machine."""
     monkeypatch.setattr(model_folders, "_OLLAMA_SYSTEM", ())
     monkeypatch.setattr(model_folders, "_UNITS", (home / "units",))
-    monkeypatch.delenv("APPDATA", raising=False)
 
 
 def found() -> list[tuple[str, str]]:
@@ -59,20 +58,15 @@ def test_every_program_keeps_models_in_its_own_place(
 @pytest.mark.parametrize(
     ("variable", "place", "owner"),
     [
-        ("LOCALAPPDATA", "llama.cpp/tiny.gguf", "llama.cpp"),
-        ("LOCALAPPDATA", "nomic.ai/GPT4All/tiny.gguf", "GPT4All"),
-        ("APPDATA", "Jan/data/llamacpp/models/tiny/model.gguf", "Jan"),
         ("LLAMA_CACHE", "models--a--b/snapshots/c/tiny.gguf", "llama.cpp"),
         ("HF_HUB_CACHE", "models--a--b/snapshots/c/tiny.gguf", "Hugging Face"),
         ("HUGGINGFACE_HUB_CACHE", "models--a--b/snapshots/c/tiny.gguf", "Hugging Face"),
         ("HF_HOME", "hub/models--a--b/snapshots/c/tiny.gguf", "Hugging Face"),
     ],
 )
-def test_variables_of_windows_and_of_other_programs_are_followed(
+def test_variables_of_other_programs_are_followed(
     home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, place: str, owner: str
 ) -> None:
-    if variable == "APPDATA":
-        monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv(variable, str(home / "elsewhere"))
     gguf(home / "elsewhere" / place)
     assert found() == [("tiny", owner)]

@@ -77,8 +77,6 @@ def jan_folders() -> list[Path]:
         return []
     if sys.platform == "darwin":
         places = [home / "Library" / "Application Support" / "Jan"]
-    elif sys.platform == "win32":
-        places = [(_from_environment("APPDATA") or home / "AppData" / "Roaming") / "Jan"]
     else:
         config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
         data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
@@ -94,8 +92,6 @@ def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
         yield named
     if sys.platform == "darwin":
         yield home / "Library" / "Caches" / "llama.cpp"
-    if local := _from_environment("LOCALAPPDATA"):
-        yield local / "llama.cpp"
     yield cache / "llama.cpp"
 
 
@@ -109,8 +105,7 @@ def _lm_studio(home: Path) -> Iterator[Path]:
     """Its home is named by a pointer file; `downloadsFolder` in its settings overrides the models folder."""
     pointed = _first_line(home / _POINTER)
     homes = [_expanded(pointed) if pointed else None, home / ".lmstudio", home / ".cache" / "lm-studio"]
-    roaming = _from_environment("APPDATA")
-    for place in filter(None, [*homes, roaming / "LM Studio" if roaming else None]):
+    for place in filter(None, homes):
         named = _text_in(_json(place / "settings.json"), "downloadsFolder")
         if named and (folder := _expanded(named)) is not None:
             yield folder
@@ -119,15 +114,12 @@ def _lm_studio(home: Path) -> Iterator[Path]:
 
 def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
     """Its documented folders, the one in its settings, and that of its Python package."""
-    roaming = _from_environment("APPDATA")
     config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
-    named = _in_ini((roaming or config) / "nomic.ai" / "GPT4All.ini", "modelPath")
+    named = _in_ini(config / "nomic.ai" / "GPT4All.ini", "modelPath")
     if named and (folder := _expanded(named)) is not None:
         yield folder
     if sys.platform == "darwin":
         yield home / "Library" / "Application Support" / "nomic.ai" / "GPT4All"
-    if local := _from_environment("LOCALAPPDATA"):
-        yield local / "nomic.ai" / "GPT4All"
     yield data / "nomic.ai" / "GPT4All"
     yield cache / "gpt4all"
 

@@ -12,11 +12,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gistread.engine.fetching.http_errors import describe, refused, retry_after_s
+from gistread.engine.fetching.http_errors import describe, refused
 from gistread.engine.fetching.network import Answer, Network, ask, new_client
 from gistread.engine.fetching.partial_file import FileIdentity, PartialFile, source_of
 from gistread.engine.fetching.progress import DownloadStep, Progress, ProgressReporter, Report
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.retry_after import retry_after_s
 from gistread.errors import EngineError, FetchError
 
 if TYPE_CHECKING:

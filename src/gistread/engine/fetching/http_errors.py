@@ -1,13 +1,12 @@
 """Messages for people when a download fails: what happened, and what to do."""
 
 import contextlib
-import email.utils
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gistread.engine.fetching.network import Network
+from gistread.engine.retry_after import retry_after_s
 from gistread.errors import FetchError
 
 if TYPE_CHECKING:
@@ -58,17 +57,6 @@ def unreachable(network: Network) -> Iterator[None]:
             f"No response: {describe(error, network)}.",
             "Check the network, HTTPS_PROXY and HF_ENDPOINT.",
         ) from None
-
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The Retry-After header, in seconds or as a date."""
-    value = headers.get("Retry-After", "").strip()
-    if value.isdecimal():
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:

@@ -167,8 +167,6 @@ class PartialFile:
 
     def rename(self, target: Path) -> None:
         """Give the complete file its name, atomically. Raises StorageError, also if the name is taken."""
-        if os.name == "nt":
-            self._close_file()  # an open file cannot be renamed there
         try:
             try:
                 target.hardlink_to(self.path)
@@ -194,8 +192,6 @@ class PartialFile:
     def _unlink(self) -> None:
         with contextlib.suppress(OSError):
             self._state.unlink(missing_ok=True)
-            if os.name == "nt":
-                self._close_file()  # an open file cannot be removed there
             self.path.unlink(missing_ok=True)
 
     def _close_file(self) -> None:
@@ -206,7 +202,7 @@ class PartialFile:
     def _open(self) -> FileIO:
         while True:
             # Unbuffered, so that a write refused by a full disk is not repeated on close.
-            file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644), "r+b")
+            file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
             if not journal.try_lock(file):
                 file.close()
                 raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it.")

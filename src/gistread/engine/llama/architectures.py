@@ -8,7 +8,7 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-_LIBRARIES = ("libllama.so", "libllama.dylib", "llama.dll")
+_LIBRARIES = ("libllama.so", "libllama.dylib")
 _ALWAYS_KNOWN = b"llama\0"
 
 

@@ -7,29 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.config import FastWeights
+from gistread.engine.llama import messages
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
 from gistread.engine.llama.measurements import Measurement
-from gistread.engine.llama.messages import (
-    Choose,
-    Chosen,
-    Configure,
-    Counted,
-    CountPrompt,
-    CountText,
-    Delta,
-    Done,
-    FindPinned,
-    Generate,
-    Load,
-    Loaded,
-    PinnedFound,
-    Prepare,
-    Prepared,
-    Tokenize,
-    Tokenized,
-    WorkerStats,
-)
 from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.verified_counter import VerifiedCounter
@@ -99,7 +80,7 @@ class LlamaEngine:
         return self._worker.pid
 
     @property
-    def stats(self) -> WorkerStats:
+    def stats(self) -> messages.WorkerStats:
         """Work done by the worker, for benchmarks."""
         return self._worker.stats
 
@@ -139,7 +120,7 @@ class LlamaEngine:
             return LoadedVariant(loaded, Measurement(None, loaded.parallel), header.quantization)
         worker: WorkerProcess | None = None
 
-        async def load(path: Path) -> Loaded:
+        async def load(path: Path) -> messages.Loaded:
             nonlocal worker
             worker, loaded = await self._load(path, header)
             return loaded
@@ -150,14 +131,14 @@ class LlamaEngine:
 
         actions = WorkerActions(load, measure, self._make_copy)
         chosen = await load_fastest(actions, header, self._cache, self._fast_weights)
-        self._worker.send(Configure(chosen.measured.parallel))
+        self._worker.send(messages.Configure(chosen.measured.parallel))
         return chosen
 
-    async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, Loaded]:
+    async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, messages.Loaded]:
         """Load this file, with smaller layouts if the process dies. A requantized copy is loaded in full or not at
         all."""
         original = path == self._path
-        message = Load(
+        message = messages.Load(
             str(path),
             self._options,
             cache_directory=str(self._snapshots) if self._snapshots is not None else "",
@@ -192,25 +173,25 @@ class LlamaEngine:
         tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
         if tokens is not None:
             return tokens
-        return (await self._worker.answer(CountText(text), Counted)).tokens
+        return (await self._worker.answer(messages.CountText(text), messages.Counted)).tokens
 
     async def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return (await self._worker.answer(Tokenize(tuple(texts)), Tokenized)).tokens
+        return (await self._worker.answer(messages.Tokenize(tuple(texts)), messages.Tokenized)).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return (await self._worker.answer(CountPrompt(prompt), Counted)).tokens
+        return (await self._worker.answer(messages.CountPrompt(prompt), messages.Counted)).tokens
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
-        async with contextlib.aclosing(self._worker.ask(Generate(prompt, sampling, priority))) as replies:
+        async with contextlib.aclosing(self._worker.ask(messages.Generate(prompt, sampling, priority))) as replies:
             async for reply in replies:
                 match reply:
-                    case Delta():
+                    case messages.Delta():
                         yield TextDelta(reply.text, reply.usage)
                     case Restarted():
                         yield reply
-                    case Done():
+                    case messages.Done():
                         yield Completion(reply.text, reply.finish, reply.usage)
 
     async def complete(
@@ -220,15 +201,15 @@ class LlamaEngine:
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
-        answer = await self._worker.answer(Choose(prompt, tuple(options), priority), Chosen)
+        answer = await self._worker.answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        return (await self._worker.answer(Prepare(prompt, priority), Prepared)).usage
+        return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        answer = await self._worker.answer(Prepare(prompt, priority, pin=True), Prepared)
+        answer = await self._worker.answer(messages.Prepare(prompt, priority, pin=True), messages.Prepared)
         return answer.usage if answer.pinned else None
 
     async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        return list((await self._worker.answer(FindPinned(tuple(prompts)), PinnedFound)).pinned)
+        return list((await self._worker.answer(messages.FindPinned(tuple(prompts)), messages.PinnedFound)).pinned)

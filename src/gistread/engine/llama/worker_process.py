@@ -47,7 +47,7 @@ class LostWhileLoadingError(EngineError):
             "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
         )
         # Killed by the system, or by a failed assertion: most failed allocations of llama.cpp end in one.
-        for_memory = -status in (signal.SIGABRT, getattr(signal, "SIGKILL", None))
+        for_memory = -status in (signal.SIGABRT, signal.SIGKILL)
         self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
         """Number of the layout to try next, if there is one and memory may have been the cause."""
 
@@ -203,4 +203,4 @@ def _reason(status: int) -> str:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return f"{name}, possibly out of memory" if name == "SIGKILL" and os.name == "posix" else name
+    return f"{name}, possibly out of memory" if name == "SIGKILL" else name

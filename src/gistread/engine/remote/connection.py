@@ -8,10 +8,8 @@ import contextlib
 import json
 import os
 import ssl
-import time
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
@@ -23,6 +21,7 @@ from gistread.engine.remote.failures import (
     UntrustedError,
     is_cache_full,
 )
+from gistread.engine.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     import httpx2
@@ -181,7 +180,7 @@ class Connection:
                 answered=True,
                 busy=status in _BUSY,
                 cache_full=is_cache_full(said),
-                retry_after_s=_retry_after_s(headers),
+                retry_after_s=retry_after_s(headers),
             )
         return RequestRefusedError(status, said)
 
@@ -252,18 +251,3 @@ def _reason(error: Exception) -> str:
             # asyncio replaces the system's message by the address.
             return os.strerror(number) if number > 0 else said
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
-
-
-def _retry_after_s(headers: "httpx2.Headers") -> float | None:
-    """The Retry-After header: seconds or a date (RFC 9110, section 10.2.3)."""
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None

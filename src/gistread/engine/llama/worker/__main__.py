@@ -11,6 +11,7 @@ the scheduler. When the pipe closes, the process exits.
 import contextlib
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -19,38 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.engine.llama.messages import (
-    LOAD_ID,
-    Cancel,
-    Cancelled,
-    Choose,
-    Command,
-    Configure,
-    Counted,
-    CountPrompt,
-    CountText,
-    Embed,
-    Event,
-    Failed,
-    FindPinned,
-    Generate,
-    Load,
-    Loaded,
-    LoadEmbedder,
-    LoadFailed,
-    LoadProgress,
-    MeasureRates,
-    PinnedFound,
-    Prepare,
-    RatesMeasured,
-    Reply,
-    Tokenize,
-    Tokenized,
-    TooLong,
-    decode,
-    encode,
-)
-from gistread.engine.llama.messages import Request as RequestMessage
+from gistread.engine.llama import messages
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.embedding import Embedding, embedding_request
 from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load, load_embedder
@@ -69,6 +39,8 @@ _NICENESS = 5
 _SAVE_WITHIN_S = 1.5
 """Time to finish writing a prompt cache file after the pipe closed."""
 _UNMEASURED_PARALLEL = 4
+_Count = messages.CountText | messages.CountPrompt | messages.Tokenize
+_Work = messages.Generate | messages.Choose | messages.Prepare | messages.Embed
 
 
 class Worker:
@@ -78,7 +50,7 @@ class Worker:
         self._incoming = incoming
         self._outgoing = outgoing
         self._writing = threading.Lock()
-        self._inbox: queue.SimpleQueue[RequestMessage | Command] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
         self._load_cancelled = threading.Event()
         self._model: LoadedModel | None = None
         self._scheduler: Scheduler | Embedding | None = None
@@ -87,56 +59,56 @@ class Worker:
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         message = self._inbox.get()
-        assert isinstance(message, Load | LoadEmbedder)
+        assert isinstance(message, messages.Load | messages.LoadEmbedder)
         self._load(message)
         while True:
             self._take_messages()
             if self._scheduler is not None:
                 self._scheduler.step()
 
-    def send(self, event: Event) -> None:
+    def send(self, event: messages.Event) -> None:
         with self._writing, contextlib.suppress(BrokenPipeError):
-            self._outgoing.write(encode(event))
+            self._outgoing.write(messages.encode(event))
             self._outgoing.flush()
 
     # In the reader thread.
 
     def _read(self) -> None:
         for line in self._incoming:
-            self._receive(decode(line))
+            self._receive(messages.decode(line))
         if self._scheduler is not None and not self._scheduler.has_requests:
             self._scheduler.saved.wait(_SAVE_WITHIN_S)
         os._exit(0)
 
-    def _receive(self, message: RequestMessage | Command) -> None:
-        if isinstance(message, CountText | CountPrompt | Tokenize):
+    def _receive(self, message: messages.Request | messages.Command) -> None:
+        if isinstance(message, _Count):
             self._answer(message, lambda model: _count(model, message))
             return
-        if isinstance(message, Cancel) and message.id == LOAD_ID:
+        if isinstance(message, messages.Cancel) and message.id == messages.LOAD_ID:
             self._load_cancelled.set()
         self._inbox.put(message)
         if self._scheduler is not None:
             match message:
-                case Cancel():
+                case messages.Cancel():
                     self._scheduler.interrupt_for(None, message.id)
-                case Generate() | Choose() | Prepare() | Embed():
+                case messages.Generate() | messages.Choose() | messages.Prepare() | messages.Embed():
                     self._scheduler.interrupt_for(message.priority)
 
     # In the main loop.
 
-    def _load(self, message: Load | LoadEmbedder) -> None:
+    def _load(self, message: messages.Load | messages.LoadEmbedder) -> None:
         percent = -1
 
         def progress(share: float) -> None:
             nonlocal percent
             if int(share * 100) > percent:
                 percent = int(share * 100)
-                self.send(LoadProgress(share))
+                self.send(messages.LoadProgress(share))
 
         cancelled = self._load_cancelled.is_set
         pinnable_tokens = 0
         try:
-            if isinstance(message, LoadEmbedder):
+            if isinstance(message, messages.LoadEmbedder):
                 model = load_embedder(Path(message.path), message.pooling, progress=progress, cancelled=cancelled)
                 self._scheduler = Embedding(model, self.send)
             else:
@@ -144,14 +116,14 @@ class Worker:
                 self._scheduler = scheduler = Scheduler(model, self.send)
                 pinnable_tokens = scheduler.pinnable_tokens
         except LoadCancelled:
-            self.send(Cancelled(LOAD_ID))
+            self.send(messages.Cancelled(messages.LOAD_ID))
             return
         except GistreadError as error:
-            self.send(LoadFailed(error.message, error.hint))
+            self.send(messages.LoadFailed(error.message, error.hint))
             return
         self._model = model
         self.send(
-            Loaded(
+            messages.Loaded(
                 context_tokens=model.context_tokens,
                 device=model.device,
                 on_gpu=model.on_gpu,
@@ -169,7 +141,7 @@ class Worker:
         if self._model is not None:
             with contextlib.suppress(DisturbedError, MemoryError, DecodeError, LoadCancelled):
                 rates = measure_rates(self._model, least_share=least_share, cancelled=self._load_cancelled.is_set)
-        self.send(RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
+        self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
 
     def _take_messages(self) -> None:
         """Take everything that has arrived; wait for a message if there is nothing to do."""
@@ -181,65 +153,67 @@ class Worker:
                 return
             wait = False
             match message:
-                case Cancel():
+                case messages.Cancel():
                     if self._scheduler is not None:
                         self._scheduler.cancel(message.id)
-                case MeasureRates():
+                case messages.MeasureRates():
                     self._measure_rates(message.least_share)
-                case Configure():
+                case messages.Configure():
                     if self._model is not None:
                         self._model.parallel = message.parallel
-                case FindPinned():
+                case messages.FindPinned():
                     self._answer(message, self._find_pinned(message))
-                case Generate() | Choose() | Prepare() | Embed():
+                case messages.Generate() | messages.Choose() | messages.Prepare() | messages.Embed():
                     self._answer(message, self._submit(message))
 
-    def _submit(self, message: Generate | Choose | Prepare | Embed) -> Callable[[LoadedModel], None]:
+    def _submit(self, message: _Work) -> Callable[[LoadedModel], None]:
         def submit(model: LoadedModel) -> None:
             match self._scheduler, message:
-                case Scheduler() as scheduler, Generate() | Choose() | Prepare():
+                case Scheduler() as scheduler, messages.Generate() | messages.Choose() | messages.Prepare():
                     scheduler.submit(_request(model, message))
-                case Embedding() as embedding, Embed():
+                case Embedding() as embedding, messages.Embed():
                     embedding.submit(embedding_request(model, message))
 
         return submit
 
-    def _find_pinned(self, message: FindPinned) -> Callable[[LoadedModel], Reply]:
-        def find(model: LoadedModel) -> Reply:
+    def _find_pinned(self, message: messages.FindPinned) -> Callable[[LoadedModel], messages.Reply]:
+        def find(model: LoadedModel) -> messages.Reply:
             scheduler = self._scheduler
             assert isinstance(scheduler, Scheduler)
             beginnings = (_stable_beginning(model, prompt) for prompt in message.prompts)
-            return PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), message.id)
+            return messages.PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), message.id)
 
         return find
 
-    def _answer(self, message: RequestMessage, handle: Callable[[LoadedModel], Reply | None]) -> None:
+    def _answer(self, message: messages.Request, handle: Callable[[LoadedModel], messages.Reply | None]) -> None:
         """Send what `handle` returns, or why it failed: no request may end the process or stay without a reply."""
-        reply: Reply | None
+        reply: messages.Reply | None
         if self._model is None:
-            reply = Failed("no model is loaded", message.id)
+            reply = messages.Failed("no model is loaded", message.id)
         else:
             try:
                 reply = handle(self._model)
             except PromptTooLongError as error:
-                reply = TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, message.id)
+                reply = messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, message.id)
             except Exception as error:
-                reply = Failed(str(error) or type(error).__name__, message.id)
+                reply = messages.Failed(str(error) or type(error).__name__, message.id)
         if reply is not None:
             self.send(reply)
 
 
-def _count(model: LoadedModel, message: CountText | CountPrompt | Tokenize) -> Reply:
+def _count(
+    model: LoadedModel, message: messages.CountText | messages.CountPrompt | messages.Tokenize
+) -> messages.Reply:
     match message:
-        case CountText():
-            return Counted(len(model.weights.tokens_of(message.text)), message.id)
-        case CountPrompt():
-            return Counted(len(model.weights.prompt_tokens(message.prompt)), message.id)
-        case Tokenize():
-            return Tokenized([model.weights.tokens_of(text) for text in message.texts], message.id)
+        case messages.CountText():
+            return messages.Counted(len(model.weights.tokens_of(message.text)), message.id)
+        case messages.CountPrompt():
+            return messages.Counted(len(model.weights.prompt_tokens(message.prompt)), message.id)
+        case messages.Tokenize():
+            return messages.Tokenized([model.weights.tokens_of(text) for text in message.texts], message.id)
 
 
-def _request(model: LoadedModel, message: Generate | Choose | Prepare) -> Request:
+def _request(model: LoadedModel, message: messages.Generate | messages.Choose | messages.Prepare) -> Request:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
@@ -247,14 +221,14 @@ def _request(model: LoadedModel, message: Generate | Choose | Prepare) -> Reques
     sampler: FreeSampler | OptionSampler | None = None
     pin, max_tokens, stop = False, 0, tuple[str, ...]()
     match message:
-        case Prepare():
+        case messages.Prepare():
             prompt, pin = prompt[:stable], message.pin
-        case Choose():
+        case messages.Choose():
             # One token more than the longest option: the end of the turn may decide.
             max_tokens = max(len(weights.tokens_of(option)) for option in message.options) + 1
             sampler = OptionSampler(weights, message.options)
             prompt += sampler.common_tokens
-        case Generate():
+        case messages.Generate():
             max_tokens, stop = message.sampling.max_tokens, message.sampling.stop
             sampler = FreeSampler(weights, message.sampling)
     if len(prompt) + max_tokens > model.context_tokens:
@@ -287,16 +261,14 @@ def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[i
 
 def _disable_core_dumps() -> None:
     """A failed assertion of llama.cpp would write all memory, the book included, beside the person's files."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource  # not on Windows
-
+    with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(AttributeError, OSError):
+    with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     _disable_core_dumps()
     pipe = os.dup(1)

@@ -4,7 +4,6 @@ Used by the main loop only, except `interrupt`.
 """
 
 import ctypes
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -184,7 +183,7 @@ class Context:
     def _install_abort(self) -> None:
         # llama.cpp calls this before every graph operation, a thousand times a token. A Python callback would take the
         # GIL each time (8% of the decode rate of a small model), so the C library's strlen reads a one-character flag.
-        library = ctypes.CDLL("msvcrt" if os.name == "nt" else None)
+        library = ctypes.CDLL(None)
         self._abort = ctypes.cast(library.strlen, llama.ggml_abort_callback)
         flag = ctypes.cast(self._stop_flag, ctypes.c_void_p)
         llama.llama_set_abort_callback(self.handle, self._abort, flag)

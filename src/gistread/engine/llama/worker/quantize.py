@@ -67,7 +67,7 @@ def _exit_with_pipe(unfinished: Sequence[Path]) -> None:
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(AttributeError, OSError):
+    with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     source, target, quantization, *adapter = sys.argv[1:]
     sys.exit(not convert(Path(source), Path(target), quantization, Path(adapter[0]) if adapter else None))
