@@ -23,6 +23,7 @@ QUESTION = SavedQuestion(
     citations=(SavedCitation(3, 1200, 1215, "nobody was there"),),
     lookups=(3, 7),
     reader="readagent-s",
+    unsupported=((0, 7),),
     model="SmolLM2",
     asked_at=1_700_000_000.5,
 )

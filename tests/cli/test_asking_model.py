@@ -200,7 +200,7 @@ def test_models_are_chosen_for_each_of_their_uses_and_let_go(run: Run, models: M
 def test_an_evaluation_has_memories_of_the_one_and_answers_of_the_other_and_says_so(
     run: Run, models: Models, tmp_path: Path
 ) -> None:
-    section = "The hare ran over the hill. " * 40
+    section = "The hare ran over the hill and counted the stairs. " * 40
     question = {"question_id": 1, "question": "Who ran?", "cor_section": "1", "answer1": "The hare."}
     tale = {"story": "hare", "sections": [section], "questions": [question]}
     data = tmp_path / "tales.jsonl"

@@ -69,6 +69,16 @@ def test_sentences_about_the_model_are_left_out() -> None:
     assert [(one.start, one.end) for one in said.statements] == [(0, len(said.answer))]
 
 
+def test_instructions_said_again_are_left_out() -> None:
+    said = after_check("In one or two short sentences, in the language of the question: Ferrand stole it. He stole it.")
+    assert said.answer == "He stole it."
+
+
+def test_a_weak_model_that_repeats_the_question_has_not_answered_it() -> None:
+    assert after_check("The brass key it was, that brass key.").quoted
+    assert after_check("No, he did.").answer == "No, he did."
+
+
 def test_a_citation_that_is_not_the_books_is_dropped() -> None:
     right = Citation(4, TEXT.index(FACTS[3]), TEXT.index(FACTS[3]) + len(FACTS[3]), FACTS[3])
     said = after_check("Ferrand stole it.", citations=(right, replace(right, quote="He never played.")))

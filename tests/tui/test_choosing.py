@@ -218,10 +218,10 @@ async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_p
         session = app.reading.session if app.reading else None
         assert session is not None
         await until(pilot, lambda: session.reader == "gistread")
-        await until(pilot, lambda: load_config(paths.config_file).reader == "readagent-p")
+        await until(pilot, lambda: load_config(paths.config_file).reader == "gistread")
     later = GistreadApp(small_book(), paths=paths, config=load_config(paths.config_file))
     async with later.run_test(size=SIZE) as pilot:
         await opened(pilot)
         assert later.reading is not None
         assert later.reading.session is not None
-        assert later.reading.session.reader == "readagent-p"
+        assert later.reading.session.reader == "gistread"

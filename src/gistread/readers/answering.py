@@ -14,7 +14,7 @@ from gistread import prompts
 from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
-from gistread.memory.guard import clean
+from gistread.memory.guard import Draft, clean, not_the_prompt
 from gistread.readers.choices import LETTERS, without_options
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
@@ -155,6 +155,12 @@ def is_looping(text: str) -> bool:
         if text.endswith(text[-length:] * times) and text[-length:].strip():
             return True
     return False
+
+
+def repeats_prompt(statement: str) -> bool:
+    """Whether a statement is one of the model's instructions said again."""
+    task = prompts.load("task_answer").text
+    return not_the_prompt(Draft(statement, "", task)) is not None
 
 
 def without_repetition(text: str) -> str:

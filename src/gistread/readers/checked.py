@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 
+from gistread.book.normalise import count_words
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
-from gistread.readers.answering import says_not_found
+from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started
 from gistread.readers.options import ReaderOptions
 from gistread.readers.quotation import closest_sentences
@@ -15,6 +16,8 @@ from gistread.readers.support import check
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
+_SHORT_WORDS = 3
+"""As in "Yes, he did."; it needs no word that the question lacks."""
 
 
 async def checked(
@@ -83,7 +86,8 @@ def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answ
     places = (*answered.seen, *answered.noted)
     answered = statements(answered.answer)
     text = answered.answer
-    meta = [one for one in answered.statements if not one.supported and is_meta(text[one.start : one.end])]
+    said = [(one, text[one.start : one.end]) for one in answered.statements]
+    meta = [one for one, words in said if repeats_prompt(words) or (not one.supported and is_meta(words))]
     if not meta:
         return answered
     for one in reversed(meta):
@@ -95,7 +99,9 @@ def _holds(answered: Answered, options: ReaderOptions) -> bool:
     """Whether the answer can stand. A model that passed its check may say in other words what the text says."""
     if not answered.statements:
         return bool(answered.answer.strip(" .\n"))
-    if any(one.supported for one in answered.statements):
+    said = [(one, answered.answer[one.start : one.end]) for one in answered.statements]
+    # A longer statement without a quote only repeats the question.
+    if any(one.supported and (one.quote or count_words(words) <= _SHORT_WORDS) for one, words in said):
         return True
     return bool(options.is_reliable) and not all(one.foreign for one in answered.statements)
 
