@@ -120,19 +120,19 @@ def test_a_book_is_read_for_a_task_beside_the_memory_for_anything(run: Run, book
 def test_of_memories_that_got_as_far_the_one_for_anything_is_asked(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE, "--task", TASK)
     ran = run("ask", book, "Who came up?", "--reader", "gists")
-    assert f"Asked over what was read as fiction or other prose, to find out: {TASK}." in ran.err
+    assert f"The book was read as fiction or other prose, to find out: {TASK}." in ran.err
     assert f"to find out: {TASK}" in run("pages", book).err
     run("index", book, *SIZE)
     assert "to find out" not in run("ask", book, "Who came up?", "--reader", "gists").err
     assert "to find out" not in run("pages", book).err
-    assert "There is another memory" in run("pages", book).err
+    assert "This book has 1 other memory" in run("pages", book).err
     assert f"to find out: {TASK}" in run("ask", book, "Who came up?", "--reader", "gists", "--task", TASK).err
     assert run("pages", book, "--task", TASK, "--json").json["task"] == TASK
 
 
 def test_a_question_can_be_what_the_book_is_read_for(run: Run, book: Path, engine: FakeEngine) -> None:
     question = "Who came up the stairs that night?"
-    assert "ask --index" in run("ask", book, question, "--for-question").err
+    assert "ask --index" in run("ask", book, question, "--for-question", "--reader", "gists").err
     ran = run("ask", book, question, *SIZE, "--index", "--for-question", "--reader", "gists")
     assert ran.status == ExitStatus.DONE
     assert run("pages", book, "--json").json["task"] == question
@@ -147,13 +147,13 @@ def test_a_memory_that_is_not_there_is_named_with_the_command_that_makes_it(
     run("index", book, *SIZE)
     ran = run("pages", book, "--task", "What is it?", "--preset", "paper")
     assert ran.status == ExitStatus.FAILED
-    assert "with the preset 'paper' to find out: What is it?" in ran.err
+    assert "with the preset 'paper' for the task 'What is it?'" in ran.err
     assert "--preset paper --task 'What is it?'" in ran.err
     assert "--list" in ran.err
 
 
 def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Path, engine: FakeEngine) -> None:
-    assert "Nothing of this book has been read yet." in run("pages", book, "--list").err
+    assert "No memories of this book yet." in run("pages", book, "--list").err
     run("index", book, *SIZE, "--task", TASK, "--preset", "meeting")
     head, facts = run("pages", book, "--list").out.splitlines()
     assert head == f"fake, as a meeting, to find out: {TASK}"
@@ -165,7 +165,7 @@ def test_the_library_says_for_what_a_book_was_read(run: Run, book: Path, engine:
     UserData(paths.books).record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
     Catalogue(paths.library).add([book_file_of(book, text)])
     run("index", book, *SIZE, "--task", TASK)
-    assert f"fake read all as fiction or other prose, to find out: {TASK}" in run("books").out
+    assert f"fake has read all of it as fiction or other prose, to find out: {TASK}" in run("books").out
     assert run("books", "--json").json["books"][0]["memory"]["task"] == TASK
     run("index", book, *SIZE)
     assert "to find out" not in run("books").out

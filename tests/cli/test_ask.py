@@ -8,7 +8,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.cli.argument_types import Bound, BoundUnit
 from gistread.cli.ask import offset_of
-from gistread.cli.checking import kept_verdicts
+from gistread.cli.model_check import check_results
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
@@ -32,7 +32,7 @@ def indexed(run: Run, book: Path, engine: FakeEngine) -> Path:
     def look_at_page_2_then_stop(prompt: str, options: Sequence[str]) -> int | str:
         return "Page 2" if "Page 2" in options else len(options) - 1
 
-    kept_verdicts().save(engine.info.fingerprint, None, RELIABLE)
+    check_results().save(engine.info.fingerprint, None, RELIABLE)
     engine._chooses = look_at_page_2_then_stop
     engine._says = lambda prompt: "He counted the stairs."
     return book
@@ -158,7 +158,7 @@ def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_b
     engine._says = lambda prompt: nothing if nothing in prompt else "He counted the stairs."
     asked = ("ask", indexed, QUESTION, "--reader", "gistread", "--json")
     assert run(*asked).json["answer"] == "Not found in the text that was looked at."
-    kept_verdicts().save(engine.info.fingerprint, None, CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6))
+    check_results().save(engine.info.fingerprint, None, CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6))
     assert run(*asked).json["answer"] == "He counted the stairs."
 
 

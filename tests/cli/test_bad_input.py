@@ -217,7 +217,7 @@ def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(run: Run, b
         data.chmod(0o755)
     assert ran.status == ExitStatus.DONE, ran.err
     assert ran.out.strip()
-    assert "the question could not be kept" in ran.err
+    assert "the question could not be saved" in ran.err
 
 
 def test_a_full_disk_is_a_notice_and_what_was_kept_is_whole(book: Path, home: Path) -> None:

@@ -57,12 +57,12 @@ def test_a_real_model_is_tried_and_it_is_kept(run: Run, tiny: Path) -> None:
     ran = run("models", "check", tiny)
     assert ran.out.startswith("tiny: gists will be extractive; ")
     assert "choices" in ran.out
-    assert "gists    0 of 2 its own" in ran.out
-    assert "tried    in" in ran.out
+    assert "gists    0 of 2 in its own words" in ran.out
+    assert "checked  in" in ran.out
     assert "checked: gists will be extractive" in run("models", "list").out
     assert run("doctor", "--model", tiny, "--json").json["verdict"]["worth"] == "extractive"
     again = run("models", "check", tiny)
-    assert "tried    before; `--again` tries it anew" in again.out
+    assert "checked  before; use --again to check it again" in again.out
 
 
 def test_json_has_what_was_found(run: Run, tiny: Path, fake: GoodEngine) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.embedding import embedder_of
+from gistread.cli.loading import embedder_for
 from gistread.engine.model_folders import ModelFolder
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
@@ -87,8 +87,8 @@ def test_the_settings_may_name_one(run: Run, book: Path, home: Path, bert: Path,
 def test_index_makes_the_vectors_once(run: Run, book: Path, bert: Path, engine: FakeEngine) -> None:
     first = run("index", book, "--embedding-model", bert)
     assert first.status == ExitStatus.DONE, first.err
-    assert "Vectors: made" in first.err
-    assert "are there." in run("index", book, "--for", "dense", "--embedding-model", bert).err
+    assert "Vectors: built" in first.err
+    assert "exist already." in run("index", book, "--for", "dense", "--embedding-model", bert).err
 
 
 def test_the_list_marks_embedding_models_and_never_offers_one_to_write(run: Run, models: Path, home: Path) -> None:
@@ -113,5 +113,5 @@ def test_a_model_that_cannot_be_loaded_is_an_error_of_index_too(
 async def test_no_model_is_no_embedder() -> None:
     from gistread.cli.progress import ProgressLine
 
-    async with embedder_of(None, ProgressLine()) as embedder:
+    async with embedder_for(None, ProgressLine()) as embedder:
         assert embedder is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.checking import kept_verdicts
+from gistread.cli.model_check import check_results
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import ExitStatus
 from gistread.memory.check_results import CheckResult, Worth
@@ -84,7 +84,7 @@ def test_the_same_command_asks_nothing_again(run: Run, data: Path, out: Path, en
     again = go(run, data, out)
     assert engine.calls == []
     assert again.out == first.out
-    assert "16 of 16 answers are there" in again.err
+    assert "16 of 16 answers exist already" in again.err
     assert len(lines(out)) == 16
 
 
@@ -148,12 +148,12 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
     ("words", "said"),
     [
         (("eval", "fairytaleqa"), "--data FILE"),
-        (("eval", "fairytaleqa", "--data", "nothing.jsonl"), "nothing.jsonl is not there"),
+        (("eval", "fairytaleqa", "--data", "nothing.jsonl"), "cannot find nothing.jsonl"),
         (("eval", "fairytale", "--data", "x"), "invalid choice: 'fairytale'"),
         (("eval", "fairytaleqa", "--readers", "bm25,nobody"), "no reader 'nobody'"),
         (("eval", "fairytaleqa", "--depths", "0,200"), "not a list of percentages"),
-        (("eval", "fairytaleqa", "tales.jsonl"), "as --data FILE"),
-        (("eval", "report"), "needs the folder of a run"),
+        (("eval", "fairytaleqa", "tales.jsonl"), "with --data FILE"),
+        (("eval", "report"), "needs a run folder"),
         (("eval", "report", "nowhere"), "has no run"),
     ],
 )
@@ -177,7 +177,7 @@ def test_a_file_without_questions_is_said_to_have_none(run: Run, tmp_path: Path,
 def test_a_page_size_that_is_none_is_refused(run: Run, data: Path, out: Path, engine: FakeEngine, size: str) -> None:
     ran = run("eval", "fairytaleqa", "--data", data, "--out", out, f"--page-size={size}")
     assert ran.status == ExitStatus.USAGE
-    assert "is no page size" in ran.err
+    assert "Invalid page size" in ran.err
 
 
 def test_a_run_that_the_engine_ends_says_so_and_goes_on_later(
@@ -215,10 +215,10 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
     words = ("eval", "fairytaleqa", "--data", data, "--readers", "gistread,dos", "--no-closed-book", "--out", out)
     (settings,) = run(*words, "--json").json["runs"]
     assert settings["weighs"] is False
-    assert "found to choose by chance" in (out / "table.md").read_text()
+    assert "model check: chooses at random" in (out / "table.md").read_text()
     said = {line["reader"]: line["answer"] for line in lines(out)}
     assert said["gistread"] != said["dos"], "only gistread asks an unreliable model again"
-    kept_verdicts().save("guessing-1", None, CheckResult(Worth.READING, "good for reading", chosen=6, choices=6))
+    check_results().save("guessing-1", None, CheckResult(Worth.READING, "good for reading", chosen=6, choices=6))
     refused = run(*words)
     assert refused.status == ExitStatus.USAGE
     assert "whether the model was found to choose by what it has read (off there, on here)" in refused.err

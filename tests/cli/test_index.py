@@ -69,7 +69,7 @@ def test_after_a_failure_it_goes_on_where_it_was(run: Run, book: Path, engine: F
         return EngineError("The model was lost.", "Try again.") if said == 4 else "Somebody did something somewhere."
 
     engine._says = fail_in_the_middle
-    failed = run("index", other, *SIZE, "--json")
+    failed = run("index", other, *SIZE)
     assert (failed.status, failed.out) == (ExitStatus.ENGINE, "")
     assert "The model was lost.\nTry again." in failed.err
     document = run("index", other, *SIZE, "--json").json

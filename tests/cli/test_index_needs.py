@@ -43,8 +43,8 @@ def test_the_question_that_follows_finds_it_made(run: Run, book: Path, engine: F
 def test_it_says_beforehand_how_long_each_will_take(run: Run, book: Path, engine: FakeEngine) -> None:
     engine._info = replace(engine.info, parallel=2, rates=Rates(100.0, ((1, 10.0), (2, 15.0))))
     said = run("index", book, *SIZE, "--for", "graphreader").err.splitlines()
-    assert re.fullmatch(r"Facts: about \d+ to make, \d+ (s|min) with fake on this machine\.", said[0])
-    assert re.fullmatch(r"Facts: made \d+ in \d+ s\.", said[-1])
+    assert re.fullmatch(r"Facts: about \d+ to build, \d+ (s|min) with fake on this machine\.", said[0])
+    assert re.fullmatch(r"Facts: built \d+ in \d+ s\.", said[-1])
     assert run("index", book, *SIZE, "--for", "graphreader").err.splitlines()[-1].startswith("Facts: all ")
 
 
@@ -76,8 +76,8 @@ def test_interrupted_in_the_middle_nothing_that_was_made_is_lost(run: Run, book:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == ExitStatus.INTERRUPTED
-    assert re.search(r"Stopped after \d+ of \d+ facts; what was made is kept\.", errors)
-    assert f"`gistread index '{book}'` with the same --for goes on from there." in errors
+    assert re.search(r"Stopped after \d+ of \d+ facts; they are saved\.", errors)
+    assert f"Run `gistread index '{book}'` with the same --for to resume." in errors
     assert "Traceback" not in errors
     document = run("index", book, *SIZE, "--for", "graphreader", "--json").json
     assert document["needs"]["facts"]["made"] <= document["needs"]["facts"]["total"] - 3

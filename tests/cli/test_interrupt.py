@@ -54,8 +54,8 @@ def test_index_stops_in_order_and_goes_on_with_the_same_pages(
     process.send_signal(number)
     _, errors = process.communicate(timeout=10)
     assert process.returncode == ExitStatus.INTERRUPTED
-    assert "every page is kept" in errors
-    assert f"`gistread index '{book}'` goes on from there" in errors
+    assert "every page is saved" in errors
+    assert f"Run `gistread index '{book}'` to resume" in errors
     assert "Traceback" not in errors
     kept = run("pages", book, "--json").json["pages"]
     assert len(kept) >= 3

@@ -48,7 +48,7 @@ def test_a_model_is_chosen_by_a_part_of_its_name(run: Run, indexed: Path) -> Non
     assert run("pages", indexed, "--model", "FAK", "--json").json == run("pages", indexed, "--json").json
     ran = run("pages", indexed, "--model", "gpt")
     assert ran.status == ExitStatus.FAILED
-    assert "It was read by: fake." in ran.err
+    assert "These have: fake." in ran.err
 
 
 def test_the_same_words_are_the_same_book_wherever_the_file_lies(run: Run, indexed: Path, tmp_path: Path) -> None:

@@ -165,5 +165,5 @@ def test_ctrl_c_stops_in_order_and_says_how_to_go_on(words: list[str], start: St
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert "The same command goes on from there" in errors
+    assert "Run the same command again to resume" in errors
     assert "Traceback" not in errors

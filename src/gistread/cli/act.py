@@ -1,4 +1,4 @@
-"""`gistread act FILE TASK`: the next step of a task on a saved web page (ReadAgent, appendix D). Does not take it."""
+"""`gistread act FILE TASK`: choose the next step of a task on a saved web page (ReadAgent, appendix D)."""
 
 import argparse
 import sys
@@ -7,12 +7,13 @@ from pathlib import Path
 
 from gistread.book.open import open_file, read_limited
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, usage_of
-from gistread.cli.loading import chosen_model, loaded
-from gistread.cli.opening import settings
+from gistread.cli.json_output import Json, usage_document
+from gistread.cli.loading import loaded
+from gistread.cli.opening import STANDARD_INPUT, settings
 from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
+from gistread.engine.model_source import ModelSource, find_source
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.paths import default_paths
@@ -26,24 +27,35 @@ _MOST_HISTORY_BYTES = 2**20
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    if not arguments.task.strip():
-        raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
+    task: str = arguments.task
+    if not task.strip():
+        raise UsageError("The task is empty.", 'Example: gistread act page.html "Search for tea"')
     config = settings(arguments)
+    model = find_source(arguments.model or config.model)
     done = [*_history(arguments.history), *arguments.done]
-    name = "standard input" if arguments.page == "-" else Path(arguments.page).name
-    page = read_page(_content(arguments.page, name), name, arguments.depth or DEPTH)
-    run_until_interrupted(_act(arguments, config, page, done))
+    name = "standard input" if arguments.page == STANDARD_INPUT else Path(arguments.page).name
+    page = read_page(_read_html(arguments.page, name), name, arguments.depth or DEPTH)
+    most = MAX_SNIPPETS if arguments.max_parts is None else arguments.max_parts
+    action = run_until_interrupted(_act(page, task, done, model, config, most, events=arguments.events))
+    document = _document(action, task, page)
+    if arguments.json:
+        write_json(document)
+    elif arguments.events:
+        write_json({"event": "action", **document})
+    else:
+        write(_text(action, page))
     return ExitStatus.DONE
 
 
-def _content(file: str, name: str) -> bytes:
-    if file == "-":
+def _read_html(file: str, name: str) -> bytes:
+    if file == STANDARD_INPUT:
         return read_limited(sys.stdin.buffer, name, limit_bytes=LIMIT_BYTES)
     with open_file(Path(file)) as stream:
         return read_limited(stream, name, limit_bytes=LIMIT_BYTES)
 
 
 def _history(file: Path | None) -> list[str]:
+    """The steps in a file, one a line."""
     if file is None:
         return []
     with open_file(file) as stream:
@@ -51,62 +63,59 @@ def _history(file: Path | None) -> list[str]:
     return [line.strip() for line in data.decode("utf-8", errors="replace").splitlines() if line.strip()]
 
 
-async def _act(arguments: argparse.Namespace, config: Config, page: WebPage, done: list[str]) -> None:
-    model = chosen_model(arguments, config)
-    most = MAX_SNIPPETS if arguments.max_parts is None else arguments.max_parts
+async def _act(
+    page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int, *, events: bool
+) -> Action:
+    """Choose the action; with `events` the steps go to standard output. Raises GistreadError."""
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
             try:
-                events = act(page, arguments.task, done, engine, _kept_gists(), most)
-                async with aclosing(events):
-                    async for event in events:
-                        _tell(event, arguments, page, line)
+                async with aclosing(act(page, task, done, engine, _saved_gists(), most)) as steps:
+                    async for step in steps:
+                        if isinstance(step, Action):
+                            return step
+                        if events:
+                            write_json(_event(step))
+                        _show(step, page, line)
             finally:
                 unwatch()
+    raise AssertionError("acting ends with an action")
 
 
-def _kept_gists() -> DerivedRecords:
-    """Gists of pages that were looked at before: the next step is mostly on the same page."""
+def _saved_gists() -> DerivedRecords:
+    """Gists of pages seen before: the next step is often on the same page."""
     path = default_paths().cache / "web.derived"
     if path.exists() and path.stat().st_size > _MOST_GISTS_BYTES:
         path.unlink()
     return DerivedRecords(path)
 
 
-def _tell(event: ActEvent, arguments: argparse.Namespace, page: WebPage, line: ProgressLine) -> None:
-    if arguments.events:
-        write_json(_event(event, arguments.task, page))
-    match event:
+def _show(step: ActEvent, page: WebPage, line: ProgressLine) -> None:
+    match step:
         case ArtifactProgress(done=done, total=total):
             line.show(f"gists of the page: {done} of {total}")
-        case SnippetOpened(snippet=snippet, step=step):
-            line.say(f"{step}. part {snippet} of {len(page.snippets)}")
-        case Action():
-            line.clear()
-            if arguments.json:
-                write_json(_document(event, arguments.task, page))
-            elif not arguments.events:
-                _say(event, page)
+        case SnippetOpened(snippet=snippet, step=number):
+            line.say(f"{number}. part {snippet} of {len(page.snippets)}")
 
 
-def _say(action: Action, page: WebPage) -> None:
+def _text(action: Action, page: WebPage) -> str:
     element = action.element
     value = f" “{action.value}”" if action.value else ""
-    write(f"{action.operation}{value} · {element.label.partition(':')[0] if element.options else element.label}")
-    write(f"  {element.css}")
+    name = element.label.partition(":")[0] if element.options else element.label
+    lines = [f"{action.operation}{value} · {name}", f"  {element.css}"]
     if len(action.shown) < len(page.snippets):
-        write(f"  Told from {len(action.shown)} of the {len(page.snippets)} parts of the page, nearest to the task.")
+        lines.append(f"  Based on {len(action.shown)} of the page's {len(page.snippets)} parts.")
+    return "\n".join(lines)
 
 
-def _event(event: ActEvent, task: str, page: WebPage) -> Json:
-    match event:
+def _event(step: ActEvent) -> Json:
+    match step:
         case ArtifactProgress(done=done, total=total):
             return {"event": "gisted", "done": done, "total": total}
-        case SnippetOpened(snippet=snippet, step=step):
-            return {"event": "opened", "part": snippet, "step": step}
-        case Action():
-            return {"event": "action", **_document(event, task, page)}
+        case SnippetOpened(snippet=snippet, step=number):
+            return {"event": "opened", "part": snippet, "step": number}
+    raise AssertionError(step)
 
 
 def _document(action: Action, task: str, page: WebPage) -> Json:
@@ -128,5 +137,5 @@ def _document(action: Action, task: str, page: WebPage) -> Json:
         "lookups": list(action.lookups),
         "shown": list(action.shown),
         "compression_rate": round(action.compression_rate, 2),
-        "usage": usage_of(action.usage),
+        "usage": usage_document(action.usage),
     }

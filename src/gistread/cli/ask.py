@@ -1,7 +1,4 @@
-"""`gistread ask BOOK QUESTION`: the agent's steps on standard error, the answer on standard output.
-
-It works on what has been read, and says how much that is. Any model can be asked over any memory.
-"""
+"""`gistread ask BOOK QUESTION`: the reader's steps go to standard error, the answer to standard output."""
 
 import argparse
 import sys
@@ -12,21 +9,16 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.argument_types import Bound, BoundUnit
-from gistread.cli.embedding import chosen_embedding_model
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, ask_document, reader_line, step_of
-from gistread.cli.loading import (
-    check_preset,
-    chosen_model,
-    memory_store,
-)
-from gistread.cli.memories import made_by, meant, task_typed
-from gistread.cli.opening import open_named, settings
+from gistread.cli.json_output import Json, ask_document, reader_document, step_document
+from gistread.cli.loading import choose_embedding_model
+from gistread.cli.memories import MemoryQuery, check_preset, find_memory, memories_by, memory_query, memory_store
+from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
-from gistread.cli.sessions import read_to_end, session_for
+from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
-from gistread.engine.model_source import fingerprint_of
+from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory
@@ -51,88 +43,111 @@ from gistread.session.answer import saved_question
 from gistread.user_data import UserData, mark_unsupported
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The command line, read and checked."""
+
+    question: str
+    reader: str
+    choices: tuple[str, ...]
+    pinned: tuple[int, ...]
+    until: Bound | None
+    model: str | None
+    asking_model: str | None
+    embedding_model: Path | None
+    memory: MemoryQuery
+    index: bool
+    json: bool
+    events: bool
+
+
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if not arguments.question.strip():
-        raise UsageError("The question is empty.", 'Ask as in: gistread ask BOOK "Who is Justine?"')
-    with_options(arguments.question, arguments.choice)  # Options that are none are told before a model is loaded.
+        raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
+    with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
     config = settings(arguments)
-    arguments.reader = arguments.reader or config.reader or DEFAULT_READER
-    if arguments.reader not in METHODS:
-        raise UsageError(
-            f"The settings name a reader {arguments.reader!r} that there is not.", f"There are {', '.join(METHODS)}."
-        )
+    reader = arguments.reader or config.reader or DEFAULT_READER
+    if reader not in METHODS:
+        raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
     check_preset(config)
-    task = task_typed(arguments)
+    check_models(arguments)
+    options = _Options(
+        arguments.question,
+        reader,
+        tuple(arguments.choice),
+        arguments.expand,
+        arguments.upto,
+        arguments.model,
+        arguments.asking_model,
+        choose_embedding_model(arguments.embedding_model, config, [reader]),
+        memory_query(arguments),
+        arguments.index,
+        arguments.json,
+        arguments.events,
+    )
     book = open_named(arguments.book)
-    embedding_model = chosen_embedding_model(arguments, config, [arguments.reader])
-    header = None if arguments.index else _fullest(book, arguments, config)
-    run_until_interrupted(_ask(arguments, config, book, header, task, embedding_model))
+    header = None if options.index else _choose_memory(book, config, options)
+    run_until_interrupted(_ask(book, config, options, header))
     return ExitStatus.DONE
 
 
-def _fullest(book: Book, arguments: argparse.Namespace, config: Config) -> MemoryHeader | None:
-    """The memory that is meant, known before a model is loaded, which takes longer. None: there is none, and the reader
-    needs none."""
+def _choose_memory(book: Book, config: Config, options: _Options) -> MemoryHeader | None:
+    """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memory_store().find(book)
-    if not METHODS[arguments.reader].needs_memory and not any(header.pages for header in headers):
+    if not METHODS[options.reader].needs_memory and not any(header.pages for header in headers):
         return None
-    own = ""
-    if config.asking_model:
-        own = _fingerprint(arguments, config)
-        if arguments.model and arguments.asking_model and own:
-            headers = made_by(own, arguments, headers)
-    header = meant(headers, arguments, reader=own)
+    fingerprint = ""
+    if config.asking_model:  # The other model is the one that has read.
+        try:
+            fingerprint = fingerprint_of(find_source(options.model or config.model))
+        except EngineError:
+            if options.model:
+                raise
+        if options.model and options.asking_model and fingerprint:
+            headers = memories_by(fingerprint, options.model, headers)
+    header = find_memory(headers, options.memory, prefer=fingerprint)
     if header.focus != DEFAULT_FOCUS:
-        say(f"Asked over what was read {header.focus.description}.")
+        say(f"The book was read {header.focus.description}.")
     return header
 
 
-def _fingerprint(arguments: argparse.Namespace, config: Config) -> str:
-    """Of the model that reads where another one answers. Raises EngineError for one that was typed and is not there."""
-    try:
-        return fingerprint_of(chosen_model(arguments, config))
-    except EngineError:
-        if arguments.model:
-            raise
-        return ""
-
-
-async def _ask(
-    arguments: argparse.Namespace,
-    config: Config,
-    book: Book,
-    header: MemoryHeader | None,
-    task: str,
-    embedding_model: Path | None,
-) -> None:
+async def _ask(book: Book, config: Config, options: _Options, header: MemoryHeader | None) -> None:
     with ProgressLine() as line:
-        session = session_for(
-            arguments, config, book, line, reader=arguments.reader, task=task, embedding_model=embedding_model
+        session = new_session(
+            book,
+            config,
+            line,
+            model=options.model,
+            asking_model=options.asking_model,
+            reader=options.reader,
+            task=options.memory.task,
+            embedding_model=options.embedding_model,
         )
         async with session:
-            if arguments.index:
-                await read_to_end(session, line, arguments.book, events=arguments.events)
+            if options.index:
+                await read_to_end(session, line, options.memory.book, events=options.events)
                 if session.activity.asking_model:
-                    await session.unload_model()  # Each model has the whole machine.
+                    await session.unload_model()  # One model at a time uses the whole machine.
             elif header is not None:
                 await session.use_memory(header)
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
-            expanded = _existing(arguments.expand, memory)
-            until = None if arguments.upto is None else offset_of(arguments.upto, memory)
-            events = session.stream_answer(
-                arguments.question, pinned=expanded, until=until, choices=tuple(arguments.choice)
-            )
+            pinned = _existing(options.pinned, memory)
+            until = None if options.until is None else offset_of(options.until, memory)
+            events = session.stream_answer(options.question, pinned=pinned, until=until, choices=options.choices)
             async with aclosing(events):
-                reader, steps, answered = await _told(arguments, book, events, line)
+                reader, steps, answered = await _show_events(events, book, options, line)
             info = session.asking_info
             assert info is not None
             if until is not None:
                 memory = memory.until(until)
-            if arguments.json:
+            if options.json:
                 write_json(ask_document(reader, info, memory, steps, answered))
-            made_by_model = memory.model_name if memory.entries else ""
             question = saved_question(
-                arguments.question, answered, reader=arguments.reader, model=info.name, memory=made_by_model
+                options.question,
+                answered,
+                reader=options.reader,
+                model=info.name,
+                memory=memory.model_name if memory.entries else "",
             )
             try:
                 UserData(default_paths().books).add_question(book.sha256, question)
@@ -157,28 +172,28 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
     for number in numbers:
         if number > len(memory.entries):
             raise UsageError(
-                f"There is no page {number}: the model has read {len(memory.entries)}.",
+                f"There is no page {number}: the model has read {len(memory.entries)} pages.",
                 "`gistread pages BOOK` shows them.",
             )
     return set(numbers)
 
 
-async def _told(
-    arguments: argparse.Namespace, book: Book, events: AsyncIterator[ReaderEvent], line: ProgressLine
+async def _show_events(
+    events: AsyncIterator[ReaderEvent], book: Book, options: _Options, line: ProgressLine
 ) -> tuple[str, list[Json], Answered]:
-    """Tell every event as the command line asks for it; return the reader's name, the steps and the answer."""
+    """Print events as the options say; return the reader's name, the steps and the answer."""
+    reader = options.reader
     steps: list[Json] = []
     answered: Answered | None = None
-    reader = arguments.reader
     members = reported = 0
-    answer = _StreamedAnswer(live=not (arguments.json or arguments.events) and sys.stdout.isatty())
+    answer = _StreamedAnswer(live=not (options.json or options.events) and sys.stdout.isatty())
     async for event in events:
-        if step := step_of(event):
+        if step := step_document(event):
             steps.append(step)
-        if arguments.events:
-            write_json(reader_line(event))
-        if told := describe(event):
-            line.say(told)
+        if options.events:
+            write_json(reader_document(event))
+        if text := describe(event):
+            line.say(text)
         match event:
             case Started(reader=name):
                 reader = name
@@ -195,19 +210,19 @@ async def _told(
                 line.clear()
                 answer.add(text)
             case Restarted():
-                answer.void()
+                answer.restart()
             case Answered():
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
-    if not (arguments.json or arguments.events):
+    if not (options.json or options.events):
         answer.finish(answered, book)
     return reader, steps, answered
 
 
-@dataclass
+@dataclass(slots=True)
 class _StreamedAnswer:
-    """The answer on standard output: on a terminal as it is decoded, elsewhere whole, so that nothing void is in it."""
+    """The answer on standard output: as it is decoded if `live`, else only when it is complete."""
 
     live: bool
     _streamed: list[str] = field(default_factory=list)
@@ -217,13 +232,13 @@ class _StreamedAnswer:
             self._streamed.append(text)
             write(text, end="")
 
-    def void(self) -> None:
+    def restart(self) -> None:
         if self._streamed:
             write("")
             self._streamed.clear()
 
     def finish(self, answered: Answered, book: Book) -> None:
-        """The whole answer where it has not been seen, and what it rests on."""
+        """Print the answer unless it has been streamed, then its citations."""
         streamed = "".join(self._streamed)
         if streamed:
             write("")

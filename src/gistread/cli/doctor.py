@@ -1,14 +1,14 @@
-"""`gistread doctor`: what the engine is here, how fast it is, and what would make it faster."""
+"""`gistread doctor`: the engine on this machine, its speed, and what would make it faster."""
 
 import argparse
 import asyncio
 from dataclasses import asdict, dataclass, field
 
 from gistread import __version__
-from gistread.cli.checking import kept_verdicts, verdict_document
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.loading import chosen_model, loaded
+from gistread.cli.loading import loaded
+from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine, counted
@@ -19,7 +19,7 @@ from gistread.engine.llama.library import Advice, Library, ask_library, build_ad
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
 from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
-from gistread.engine.model_source import ModelSource, header_of
+from gistread.engine.model_source import ModelSource, find_source, header_of
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
 from gistread.memory.check_results import CheckResult
@@ -33,7 +33,7 @@ _NOVEL_WORDS = 100_000
 
 @dataclass(slots=True)
 class _Findings:
-    """What was found out, as far as it could be."""
+    """Fields are None if unknown."""
 
     cores: int
     memory_free: int
@@ -42,49 +42,48 @@ class _Findings:
     library: Library | None = None
     header: GgufHeader | None = None
     info: EngineInfo | None = None
-    verdict: CheckResult | None = None
-    """What the model was found to be good for; None: it was not tried."""
+    check: CheckResult | None = None
     advice: list[Advice] = field(default_factory=list)
     no_model: EngineError | None = None
-    """There is none, or a choice to be made among several."""
+    """No model is chosen: there is none, or there are several."""
     problem: EngineError | None = None
-    """Why the engine cannot be used."""
+    """The engine cannot be used."""
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = settings(arguments)
-    found = run_until_interrupted(_examine(arguments, config))
+    found = run_until_interrupted(_examine(arguments.model or "", config, measure=arguments.measure))
     if arguments.json:
         write_json(_document(found))
     else:
         for name, value in _rows(found):
             write(f"{name:18}{value}")
-        write(_advised(found))
+        write(_advice_text(found))
     if found.problem is not None:
         fail(str(found.problem))
         return ExitStatus.ENGINE
     return ExitStatus.DONE
 
 
-async def _examine(arguments: argparse.Namespace, config: Config) -> _Findings:
-    # Memory and load before a model is loaded, which changes both.
+async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findings:
+    # Loading a model changes memory and load: look at them first.
     found = _Findings(physical_cores(), available_bytes(), load_average(), gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)
         found.advice += build_advice(found.library, cpu_flags(), found.gpu)
-        model = _model(arguments, config, found)
+        model = _model(model_name or config.model, found)
         if model is not None:
-            await _examine_model(model, config, found, measure=arguments.measure)
+            await _examine_model(model, config, found, measure=measure)
     except EngineError as error:
         found.problem = error
     return found
 
 
-def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> ModelSource | None:
+def _model(name: str, found: _Findings) -> ModelSource | None:
     try:
-        return chosen_model(arguments, config)
+        return find_source(name)
     except EngineError as error:
-        if arguments.model or config.model:
+        if name:
             raise
         found.no_model = error
         return None
@@ -92,54 +91,55 @@ def _model(arguments: argparse.Namespace, config: Config, found: _Findings) -> M
 
 async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
     if model.path is None:
-        found.advice.clear()  # What llama.cpp could do here is no matter to a server.
-        with ProgressLine() as line:
-            async with loaded(model, config, line) as engine:
-                found.info = engine.info
+        found.advice.clear()  # llama.cpp is not used.
+        found.info = await _load(model, config)
         return
     found.header = header = await asyncio.to_thread(header_of, model)
-    kept = Measurements(default_paths().measurements)
+    measurements = Measurements(default_paths().measurements)
     if measure:
-        kept.forget(header.fingerprint)
+        measurements.forget(header.fingerprint)
+    found.info = info = await _load(model, config)
+    found.check = check_results().get(header.fingerprint)
+    on_gpu = bool(info.placement and info.placement.gpu_layers)
+    if may_pay(header) and not on_gpu:
+        compared = any(setup.variant == FAST for setup in measurements.of_model(header.fingerprint))
+        found.advice += _quantization_advice(header, config, compared=compared)
+    found.advice += _load_advice(found, info)
+    if (config.threads or 0) > found.cores:
+        what = f"The settings use {config.threads} threads on {counted(found.cores, 'core')}: too many."
+        found.advice.append(Advice(what, "Remove threads from your settings."))
+
+
+async def _load(model: ModelSource, config: Config) -> EngineInfo:
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
-            found.info = engine.info
-    found.verdict = kept_verdicts().get(header.fingerprint)
-    on_gpu = bool(found.info.placement and found.info.placement.gpu_layers)
-    if may_pay(header) and not on_gpu:
-        compared = any(setup.variant == FAST for setup in kept.of_model(header.fingerprint))
-        found.advice += _advice_on_form(header, config, compared=compared)
-    found.advice += _advice_on_room(found, found.info)
-    if (config.threads or 0) > found.cores:
-        what = f"The model has {config.threads} threads on {counted(found.cores, 'core')}: they wait for each other."
-        found.advice.append(Advice(what, "Leave threads out of your settings."))
+            return engine.info
 
 
-def _advice_on_form(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
-    """What to do about a form of the weights that may be slow, unless a copy was compared with it."""
+def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
+    """Advice for weights that may be slow, unless a copy was compared with them."""
     if compared and config.fast_weights != "never":
         return []
-    what = f"{header.quantization} is a form of weights that may be slow on this processor"
+    what = f"Weights in {header.quantization} may be slow on this processor"
     if config.fast_weights == "never":
-        return [Advice(f"{what}, and your settings allow no faster copy.", 'Set fast_weights = "ask".')]
+        return [Advice(f"{what}, and your settings do not allow a faster copy.", 'Set fast_weights = "ask".')]
     folder = default_paths().weights
     if obstacle(header, folder, allow_large=True):
         why = obstacle(header, folder, allow_large=True)
-        return [Advice(f"{what}; {why}.", "Fetch this model as Q4_0, Q4_K_M or Q8_0.")]
+        return [Advice(f"{what}; {why}.", "Download this model as Q4_0, Q4_K_M or Q8_0.")]
     why = obstacle(header, folder, allow_large=False)
-    return [
-        Advice(f"{what}; {why}." if why else f"{what}.", f"A faster copy: gistread models convert {header.path.stem}")
-    ]
+    how = f"Make a faster copy: gistread models convert {header.path.stem}"
+    return [Advice(f"{what}; {why}." if why else f"{what}.", how)]
 
 
-def _advice_on_room(found: _Findings, info: EngineInfo) -> list[Advice]:
+def _load_advice(found: _Findings, info: EngineInfo) -> list[Advice]:
     advice: list[Advice] = []
     if info.placement and info.placement.notice:
-        how = "Choose a smaller model or quantisation, end other programs, or set context_tokens or kv_cache yourself."
+        how = "Use a smaller model or quantisation, close other programs, or set context_tokens or kv_cache."
         advice.append(Advice(info.placement.notice, how))
     if info.rates is None:
-        what = f"Other programs have the cores (load {found.load:.1f} on {found.cores}), or memory is short."
-        advice.append(Advice(what, "Ask again when the machine is quiet; until then nothing is known of its speed."))
+        what = f"The machine is too busy to measure its speed (load {found.load:.1f}, {counted(found.cores, 'core')})."
+        advice.append(Advice(what, "Run it again when other programs are idle."))
     return advice
 
 
@@ -147,7 +147,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
     rows = [("gistread", __version__)]
     if library := found.library:
         support = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "not in this build"
-        card = ", ".join(map(_card, library.gpus)) or found.gpu or "no card"
+        card = ", ".join(map(_card, library.gpus)) or found.gpu or "none"
         rows += [
             ("llama-cpp-python", library.version),
             ("kernels", " ".join(library.kernels)),
@@ -160,7 +160,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
             ("model", info.name),
             ("device", info.device),
             ("window", f"{info.context_tokens:,} tokens"),
-            ("at once", f"{info.parallel} requests at first; more as long as they pay"),
+            ("parallel", f"{info.parallel} requests at first; more while that is faster"),
         ]
     if header is not None:
         rows.append(("model", f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}"))
@@ -174,20 +174,19 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
                 "window",
                 f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
             ),
-            *(_fit_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
-            ("tried", found.verdict.line if found.verdict else f"not yet: gistread models check {header.path.stem}"),
+            *(_placement_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
+            ("check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"),
         ]
         rows += _rates_rows(info)
     return rows
 
 
-def _fit_rows(fit: Placement, *, has_card: bool) -> list[tuple[str, str]]:
-    """How it was laid into this machine; the settings may have it otherwise."""
-    attention = f"flash attention {'on' if fit.flash_attention else 'off'}"
+def _placement_rows(placement: Placement, *, has_card: bool) -> list[tuple[str, str]]:
+    attention = f"flash attention {'on' if placement.flash_attention else 'off'}"
     return [
-        *([("layers", f"{fit.gpu_layers} of {fit.layers} on a graphics card")] if has_card else []),
-        ("KV cache", f"room for {fit.cells:,} tokens, as {fit.kv_type}"),
-        ("work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens · {attention}"),
+        *([("layers", f"{placement.gpu_layers} of {placement.layers} on a graphics card")] if has_card else []),
+        ("KV cache", f"{placement.cells:,} tokens, as {placement.kv_type}"),
+        ("work", f"{counted(placement.threads, 'thread')} · batches of {placement.batch_tokens} tokens · {attention}"),
     ]
 
 
@@ -203,8 +202,8 @@ def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
     decode = " · ".join(f"{sequences}: {rate:.0f}" for sequences, rate in info.rates.decode)
     rows = [
         ("prefill", f"{info.rates.prefill:.0f} tok/s"),
-        ("decode", f"{decode} tok/s, by sequences at once"),
-        ("at once", f"up to {info.parallel} requests"),
+        ("decode", f"{decode} tok/s, by parallel sequences"),
+        ("parallel", f"up to {info.parallel} requests"),
     ]
     novel = {reading: expected_pace(info, reading).words_per_s for reading in ReadingMode}
     return rows + [
@@ -214,13 +213,13 @@ def _rates_rows(info: EngineInfo) -> list[tuple[str, str]]:
     ]
 
 
-def _advised(found: _Findings) -> str:
+def _advice_text(found: _Findings) -> str:
     lines = [f"- {advice.what}\n  {advice.how}" for advice in found.advice]
     if found.no_model is not None:
         lines.append(f"- {found.no_model.message}\n  {found.no_model.hint}")
     elif not lines and found.problem is None:
-        return "\nNothing is known that would make it faster here."
-    return "\n".join(["", "What would help:", *lines]) if lines else ""
+        return "\nNo advice: nothing is known that would make it faster."
+    return "\n".join(["", "Advice:", *lines]) if lines else ""
 
 
 def _document(found: _Findings) -> Json:
@@ -253,7 +252,7 @@ def _document(found: _Findings) -> Json:
             "parallel": info.parallel,
             "fit": asdict(info.placement) if info.placement else None,
         },
-        "verdict": verdict_document(found.verdict) if found.verdict else None,
+        "verdict": result_document(found.check) if found.check else None,
         "rates": rates
         and {
             "prefill": rates.prefill,

@@ -1,34 +1,45 @@
-"""`gistread eval TASK`: a run from what was typed to the table, with its progress on standard error."""
+"""A run of `gistread eval TASK`, with its progress on standard error."""
 
 import argparse
 import asyncio
 import shlex
+from collections.abc import Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from statistics import fmean
 
-from gistread.cli.checking import is_reliable
-from gistread.cli.embedding import chosen_embedding_model, embedder_of
-from gistread.cli.eval_progress import RunProgress
-from gistread.cli.eval_report import opened, show
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.loading import chosen_model, loaded
+from gistread.cli.loading import choose_embedding_model, embedder_for, loaded
+from gistread.cli.model_check import is_reliable
 from gistread.cli.opening import settings
 from gistread.cli.output import say
-from gistread.cli.progress import ProgressLine, bar
+from gistread.cli.progress import ProgressLine, at_work, bar, counted, reading_line
 from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
-from gistread.errors import ExitStatus, NoEmbeddingModelError, UsageError
-from gistread.evaluation import overlap
+from gistread.errors import NoEmbeddingModelError, UsageError
+from gistread.evaluation import memory_figures, overlap
 from gistread.evaluation.judge import rate_all
-from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, read_outcomes
-from gistread.evaluation.running import Plan, RunConfig
+from gistread.evaluation.model import Document
+from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
+from gistread.evaluation.remaining import seconds_left
+from gistread.evaluation.running import (
+    ArtifactBuilt,
+    MemoryProgress,
+    Plan,
+    QuestionMeasured,
+    QuestionStarted,
+    RunConfig,
+    RunEvent,
+    places_for,
+    run,
+)
 from gistread.evaluation.sampling import sample
 from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
+from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.focus import parse_task
 from gistread.memory.model import DEFAULT_READING_MODE, PageSize, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.sizes import PAGE_SIZES
@@ -37,41 +48,14 @@ from gistread.paths import default_paths
 from gistread.presets import find_preset
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.units import format_duration
 
 _CLOSED_BOOK = "closed-book"
 _MEMORIES = "memories"
 
 
-def run_task(arguments: argparse.Namespace) -> ExitStatus:
-    config = settings(arguments)
-    task = TASKS[arguments.task]
-    if arguments.data is None:
-        raise UsageError(f"eval {task.name} needs its file: --data FILE.", f"It is to be had from {task.source}.")
-    if not arguments.data.exists():
-        raise UsageError(f"{arguments.data} is not there.", f"The file is to be had from {task.source}.")
-    if any(name.startswith("rouge") for name in task.metrics):
-        overlap.rouge("a", "a")  # Not after an hour: it says what to install.
-    model = chosen_model(arguments, config)
-    try:
-        embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
-    except NoEmbeddingModelError as error:
-        if arguments.readers != tuple(METHODS):
-            raise
-        # `all` are all that can be asked here.
-        say(f"Note: {error.message}")
-        embedding_model = None
-        arguments.readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
-    asking = find_source(config.asking_model) if config.asking_model else model
-    judge = find_source(arguments.judge) if arguments.judge else None
-    folder = arguments.out or Path(f"eval-{task.name}")
-    run_until_interrupted(_run(arguments, config, task, _Models(model, asking, embedding_model, judge), folder))
-    show([opened(folder)], arguments.baseline, as_json=arguments.json)
-    return ExitStatus.DONE
-
-
-class _Models(NamedTuple):
-    """Who does what in a run."""
-
+@dataclass(frozen=True, slots=True)
+class _Models:
     reading: ModelSource
     asking: ModelSource
     """Often the same."""
@@ -79,26 +63,64 @@ class _Models(NamedTuple):
     judge: ModelSource | None
 
 
-async def _run(arguments: argparse.Namespace, config: Config, task: Task, models: _Models, folder: Path) -> None:
+def run_task(arguments: argparse.Namespace) -> Path:
+    """Run a task, or resume its run; the run folder. Raises GistreadError."""
+    config = settings(arguments)
+    task = TASKS[arguments.task]
+    if arguments.data is None or not arguments.data.exists():
+        problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
+        raise UsageError(f"eval {task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE.")
+    if any(name.startswith("rouge") for name in task.metrics):
+        overlap.rouge("a", "a")  # Raises now rather than after the first answer if its library is missing.
+    reading = find_source(arguments.model or config.model)
+    readers: tuple[str, ...] = arguments.readers
+    try:
+        embedding = choose_embedding_model(arguments.embedding_model, config, readers)
+    except NoEmbeddingModelError as error:
+        if readers != tuple(METHODS):
+            raise
+        say(f"Note: {error.message}")  # `--readers all`: all that work without one.
+        embedding = None
+        readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
+    models = _Models(
+        reading,
+        find_source(config.asking_model) if config.asking_model else reading,
+        embedding,
+        find_source(arguments.judge) if arguments.judge else None,
+    )
+    if not arguments.no_closed_book and _CLOSED_BOOK not in readers:
+        readers = (*readers, _CLOSED_BOOK)
+    folder: Path = arguments.out or Path(f"eval-{task.name}")
+    run_until_interrupted(_run(arguments, config, task, readers, models, folder))
+    return folder
+
+
+async def _run(
+    arguments: argparse.Namespace,
+    config: Config,
+    task: Task,
+    readers: tuple[str, ...],
+    models: _Models,
+    folder: Path,
+) -> None:
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")
-        plan = await asyncio.to_thread(_plan, arguments, config, task)
+        plan = await asyncio.to_thread(_plan, arguments, config, task, readers)
         try:
             async with AsyncExitStack() as stack:
                 engine = asking = await stack.enter_async_context(loaded(models.reading, config, line))
                 if models.asking != models.reading:
                     asking = await stack.enter_async_context(loaded(models.asking, config, line))
-                embedder = await stack.enter_async_context(embedder_of(models.embedding, line))
+                embedder = await stack.enter_async_context(embedder_for(models.embedding, line))
                 reliable = await is_reliable(asking, models.asking, line)
-                options = replace(plan.options, embedder=embedder, is_reliable=reliable)
-                plan = replace(plan, options=options)
+                plan = replace(plan, options=replace(plan.options, embedder=embedder, is_reliable=reliable))
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
                 settle(folder, _settings(arguments, plan, engine.info, other, data, embedding))
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
-                    await RunProgress(plan, engine, asking, outcomes, line).follow(store)
+                    await _RunProgress(plan, engine, asking, outcomes, line).follow(store)
                 if models.judge in (models.reading, models.asking):
                     await _rate(folder, engine if models.judge == models.reading else asking, line)
             if models.judge not in (None, models.reading, models.asking):
@@ -107,35 +129,26 @@ async def _run(arguments: argparse.Namespace, config: Config, task: Task, models
         except asyncio.CancelledError:
             raise InterruptError(
                 f"Stopped; every answer so far is kept in {folder}.",
-                f"The same command goes on from there; `gistread eval report {shlex.quote(str(folder))}` shows the "
-                "figures so far.",
+                "Run the same command again to resume. "
+                f"`gistread eval report {shlex.quote(str(folder))}` shows the figures so far.",
             ) from None
 
 
-def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
-    options = TaskOptions(
-        **{
-            name: value
-            for name in ("seed", "split", "lengths", "depths", "needles", "haystack")
-            if (value := getattr(arguments, name)) is not None
-        }
-    )
+def _plan(arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...]) -> Plan:
+    names = ("seed", "split", "lengths", "depths", "needles", "haystack")
+    options = TaskOptions(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     documents = sample(task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents)
     if not documents:
-        raise UsageError(f"There are no questions in {arguments.data}.", "`gistread eval list` says what it should be.")
-    readers = list(arguments.readers)
-    if not arguments.no_closed_book and _CLOSED_BOOK not in readers:
-        readers.append(_CLOSED_BOOK)
+        raise UsageError(f"No questions in {arguments.data}.", "`gistread eval list` describes the format.")
+    pauses = Pauses(arguments.pages)
     return Plan(
         task=task,
         documents=documents,
         readers=readers,
         options=ReaderOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens),
         config=RunConfig(
-            ReadingMethod(
-                ReadingMode(config.reading or DEFAULT_READING_MODE), Pauses(arguments.pages), not arguments.no_guard
-            ),
-            size=_page_size(arguments.page_size, Pauses(arguments.pages)),
+            ReadingMethod(ReadingMode(config.reading or DEFAULT_READING_MODE), pauses, not arguments.no_guard),
+            size=_page_size(arguments.page_size, pauses),
             preset=find_preset(arguments.preset, default_paths().user_presets) if arguments.preset else None,
             task=parse_task(arguments.gist_task) if arguments.gist_task else "",
         ),
@@ -145,23 +158,22 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task) -> Plan:
     )
 
 
-def _page_size(typed: str, pauses: Pauses) -> PageSize | None:
-    """What `--page-size` means: a usual size, the most words, or the fewest and the most. Raises UsageError."""
-    if not typed:
+def _page_size(text: str, pauses: Pauses) -> PageSize | None:
+    """The value of `--page-size`: a named size, a maximum, or a range in words. Raises UsageError."""
+    if not text:
         return None
-    if typed in PAGE_SIZES:
-        return PAGE_SIZES[typed]
-    words = [int(part) if part.isdecimal() else 0 for part in typed.split("-")]
+    if text in PAGE_SIZES:
+        return PAGE_SIZES[text]
+    words = [int(part) if part.isdecimal() else 0 for part in text.split("-")]
     match words:
         case [most] if most >= 2 and pauses is Pauses.UNIFORM:
             return PageSize(most, most)
-        case [most] if most >= 2:  # Table 6: the fewest in proportion.
+        case [most] if most >= 2:  # ReadAgent, table 6: the fewest in proportion.
             return PageSize(max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words), most)
         case [fewest, most] if 1 <= fewest <= most >= 2:
             return PageSize(fewest, most)
     raise UsageError(
-        f"--page-size {typed} is no page size.",
-        f"Give one of {', '.join(PAGE_SIZES)}, the most words of a page as 600, or the fewest and the most as 280-600.",
+        f"Invalid page size: {text}", f"Use {', '.join(PAGE_SIZES)}, a maximum such as 600, or a range such as 280-600."
     )
 
 
@@ -173,8 +185,9 @@ def _data(arguments: argparse.Namespace) -> str:
 def _settings(
     arguments: argparse.Namespace, plan: Plan, info: EngineInfo, asking: EngineInfo | None, data: str, embedding: str
 ) -> RunSettings:
-    """`asking`: of the model that answers, where that is another."""
+    """`asking`: the model that answers, unless it is the one that reads."""
     size = plan.config.size
+    method = plan.config.method
     return RunSettings(
         task=plan.task.name,
         data=data,
@@ -191,10 +204,10 @@ def _settings(
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
         weighs=plan.options.is_reliable is not False,
-        reading=plan.config.method.mode.value,
-        pages=plan.config.method.pauses.value,
+        reading=method.mode.value,
+        pages=method.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",
-        guard=plan.config.method.guarded,
+        guard=method.guarded,
         preset=plan.config.preset.name if plan.config.preset else "",
         gist_task=plan.config.task,
         lengths=list(arguments.lengths or ()),
@@ -205,8 +218,107 @@ def _settings(
 
 
 async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
-    """Let the judge rate what it has not rated."""
+    """Let the judge rate the answers that it has not rated yet."""
     answers = list(read_outcomes(folder / FILE_NAME).values())
     async with aclosing(rate_all(folder, answers, judge)) as rating:
         async for done, total in rating:
-            line.show(f"{bar(done / max(1, total))}  {judge.info.name} has judged {done} of {total} answers")
+            line.show(f"{bar(done / max(1, total))}  {judge.info.name} has rated {done} of {total} answers")
+
+
+class _RunProgress:
+    """Follows one run on the progress line; new texts and failed questions are lasting messages."""
+
+    def __init__(self, plan: Plan, engine: Engine, asking: Engine, outcomes: OutcomeFile, line: ProgressLine) -> None:
+        """`engine` builds memories, `asking` answers; they may be the same."""
+        self._plan = plan
+        self._engine = engine
+        self._asking = asking
+        self._outcomes = outcomes
+        self._line = line
+        self._read: set[str] = set()
+        """Documents with a complete memory."""
+        self._announced: set[str] = set()
+        """Documents whose questions have begun."""
+        self._text: Callable[[], str] = lambda: ""
+        """Makes the text of the line."""
+        self._pace = expected_pace(engine.info, plan.config.method.mode)
+        self._update_estimate()
+
+    async def follow(self, store: MemoryStore) -> None:
+        """Run the plan and show its progress. Raises as `run`."""
+        self._say_plan()
+        unwatches = [engine.watch(lambda _: self._line.show(self._text())) for engine in (self._engine, self._asking)]
+        try:
+            async with aclosing(run(self._plan, self._engine, store, self._outcomes, self._asking)) as events:
+                async for event in events:
+                    self._on_event(event)
+                    self._line.show(self._text())
+        finally:
+            for unwatch in unwatches:
+                unwatch()
+            self._line.clear()
+
+    def _on_event(self, event: RunEvent) -> None:
+        match event:
+            case MemoryProgress(document=document, memory=memory, notice=notice):
+                self._pace = pace_of(memory, self._pace)
+                if memory.complete:
+                    self._read.add(document.id)
+                    memory_figures.save(self._outcomes.path.parent, memory_figures.figures_of(document, memory))
+                if notice:
+                    self._line.say(f"Note: {notice}")
+                self._update_estimate()
+                self._text = lambda: f"{document.id} · {reading_line(memory, self._engine.state, self._left_s)}"
+            case ArtifactBuilt(reader=reader, artifact=artifact, done=done, total=total):
+                self._text = lambda: f"{self._bar()} · {reader}: {artifact}, {done} of {total}"
+            case QuestionStarted(document=document, reader=reader, question=question):
+                if document.id not in self._announced:
+                    self._announced.add(document.id)
+                    self._say_document(document)
+                mean = self._mean(reader)
+                self._text = lambda: f"{self._bar()} · {reader} · {mean}{question.text}"
+            case QuestionMeasured(asked=asked):
+                self._update_estimate()
+                if not asked.outcome.ended:
+                    outcome = asked.outcome
+                    self._line.say(f"   {outcome.reader}, {outcome.question}: failed. {outcome.error}")
+
+    def _update_estimate(self) -> None:
+        known = self._outcomes.known
+        self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
+        self._left_s = seconds_left(
+            self._plan, known, self._read, self._pace, places_for(self._plan, self._asking).capacity
+        )
+
+    def _say_plan(self) -> None:
+        plan = self._plan
+        questions = sum(len(document.questions) for document in plan.documents)
+        self._line.say(
+            f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
+            f"answered by {', '.join(plan.readers)}"
+            + (f"; {self._done} of {plan.questions} answers exist already." if self._done else ".")
+        )
+        if self._left_s:
+            self._line.say(
+                f"About {format_duration(self._left_s)} with {at_work(self._asking.info)}. "
+                "Press Ctrl+C to stop; run the same command again to resume."
+            )
+
+    def _say_document(self, document: Document) -> None:
+        documents = [one.id for one in self._plan.documents]
+        self._line.say(f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{self._left()}")
+
+    def _bar(self) -> str:
+        return f"{bar(self._done / max(1, self._plan.questions))}  {self._done} of {self._plan.questions}{self._left()}"
+
+    def _left(self) -> str:
+        return f" · {format_duration(self._left_s)} left" if self._left_s else ""
+
+    def _mean(self, reader: str) -> str:
+        """The reader's mean so far in its first metric, such as `f1 62 · `."""
+        scores = [dict(asked.outcome.scores) for asked in by_reader(self._outcomes.known.values()).get(reader, ())]
+        for name in self._plan.task.metrics:
+            values = [score[name] for score in scores if name in score]
+            if values:
+                return f"{name} {fmean(values):.0f} · "
+        return ""

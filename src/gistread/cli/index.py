@@ -1,37 +1,57 @@
-"""`gistread index BOOK`: the model reads the book, from where it was left to the end, and makes what readers need."""
+"""`gistread index BOOK`: read the rest of the book, and build what readers need (`--for`)."""
 
 import argparse
+import asyncio
+import shlex
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.cli.artifacts import estimate_needs, make_needs, needs_of
-from gistread.cli.embedding import chosen_embedding_model
-from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import Json, index_document
-from gistread.cli.loading import check_preset
-from gistread.cli.memories import task_typed
-from gistread.cli.opening import open_named, settings
+from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.json_output import Json, artifact_document, index_document
+from gistread.cli.loading import choose_embedding_model
+from gistread.cli.memories import check_preset, task_of
+from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine
-from gistread.cli.sessions import read_to_end, session_for
+from gistread.cli.progress import ProgressLine, artifact_line, at_work
+from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
-from gistread.engine.protocol import Engine
+from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import ExitStatus
-from gistread.memory.artifacts import ArtifactModels
+from gistread.memory.artifacts import ARTIFACTS, VECTORS, Artifact, ArtifactModels, build_artifacts
+from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory, GistSource
+from gistread.readers.registry import METHODS
 from gistread.session.session import Session
 from gistread.units import format_duration
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    book: str
+    """As typed."""
+    model: str | None
+    task: str
+    artifacts: tuple[Artifact, ...]
+    embedding_model: Path | None
+    events: bool
+
+
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config = replace(settings(arguments), asking_model="")  # Nothing is asked.
+    config = replace(settings(arguments), asking_model="")  # No questions are asked.
     check_preset(config)
-    task = task_typed(arguments)
-    embedding_model = chosen_embedding_model(arguments, config, arguments.readers)
-    book = open_named(arguments.book)
-    document = run_until_interrupted(_index(arguments, config, book, task, embedding_model))
+    check_models(arguments)
+    options = _Options(
+        arguments.book,
+        arguments.model,
+        task_of(arguments),
+        _artifacts(arguments.readers, vectors=bool(arguments.embedding_model)),
+        choose_embedding_model(arguments.embedding_model, config, arguments.readers),
+        arguments.events,
+    )
+    document = run_until_interrupted(_index(open_named(options.book), config, options))
     if arguments.json:
         write_json(document)
     elif arguments.events:
@@ -39,43 +59,44 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _index(
-    arguments: argparse.Namespace, config: Config, book: Book, task: str, embedding_model: Path | None
-) -> Json:
-    needs = needs_of(arguments.readers, vectors=bool(arguments.embedding_model))
+async def _index(book: Book, config: Config, options: _Options) -> Json:
     with ProgressLine() as line:
-        session = session_for(arguments, config, book, line, task=task, embedding_model=embedding_model)
+        session = new_session(
+            book, config, line, model=options.model, task=options.task, embedding_model=options.embedding_model
+        )
         async with session:
 
-            async def estimate() -> None:
+            async def say_estimates() -> None:
                 memory, models = _opened(session)
-                await estimate_needs(memory, models, needs, line)
+                for artifact in options.artifacts:
+                    work = await artifact.remaining(memory, models)
+                    if not work.needless:
+                        line.say(f"{artifact.name.capitalize()}: {_estimate(work, models.engine.info)}.")
 
             began = time.monotonic()
-            resumed_pages = await read_to_end(session, line, arguments.book, events=arguments.events, opened=estimate)
+            resumed_pages = await read_to_end(session, line, options.book, events=options.events, on_open=say_estimates)
             memory, models = _opened(session)
             line.say(_summary(memory, resumed_pages, time.monotonic() - began))
             document = index_document(
                 memory,
                 models.engine.info,
                 resumed_pages=resumed_pages,
-                book_tokens=await _book_tokens(book, models.engine),
+                book_tokens=await _count_tokens(book, models.engine),
             )
-            if needs:
-                name, events = arguments.book, arguments.events
-                document["needs"] = await make_needs(memory, models, needs, line, name, events=events)
+            if options.artifacts:
+                document["needs"] = await _build(memory, models, options, line)
             return document
 
 
 def _opened(session: Session) -> tuple[GistMemory, ArtifactModels]:
-    """The memory, and the models that artifacts of it are built with."""
+    """The session's memory, and the models that artifacts of it are built with."""
     assert session.memory is not None
     assert session.engine is not None
     return session.memory, ArtifactModels(session.engine, session.embedder)
 
 
-async def _book_tokens(book: Book, engine: Engine) -> int:
-    """By chapters, so that no single message to the engine is as long as the book."""
+async def _count_tokens(book: Book, engine: Engine) -> int:
+    """By chapters, to keep messages to the engine small."""
     return sum([await engine.count(book.text[chapter.start : chapter.end]) for chapter in book.chapters])
 
 
@@ -84,11 +105,78 @@ def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
     if resumed_pages == pages:
         began = f"All {pages} pages had been read {memory.focus.description}"
     else:
-        again = f", {resumed_pages} of them before" if resumed_pages else ""
-        began = f"Read {pages} pages in {format_duration(seconds)}{again}, {memory.focus.description}"
+        before = f", {resumed_pages} of them before" if resumed_pages else ""
+        began = f"Read {pages} pages in {format_duration(seconds)}{before}, {memory.focus.description}"
     read = sum(entry.page.words for entry in memory.entries)
     text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
     if extracts:
-        text += f"\n{extracts} of the gists are sentences of the page itself, since the model's own failed the checks."
+        text += f"\n{extracts} of the gists are sentences from the page, because the model's own failed the checks."
     return text
+
+
+def _artifacts(readers: Sequence[str], *, vectors: bool) -> tuple[Artifact, ...]:
+    """The artifacts that these readers use; `vectors` adds those for an embedding model."""
+    names = dict.fromkeys(name for reader in readers for name in METHODS[reader].artifacts)
+    if vectors:
+        names.setdefault(VECTORS)
+    return tuple(ARTIFACTS[name] for name in names)
+
+
+async def _build(memory: GistMemory, models: ArtifactModels, options: _Options, line: ProgressLine) -> Json:
+    """Build what is missing; figures by the artifact's name.
+
+    Raises EngineError, or InterruptError on cancellation: finished parts are saved.
+    """
+    document: Json = {}
+    for artifact in options.artifacts:
+        work = await artifact.remaining(memory, models)
+        if work.needless:
+            continue
+        began = time.monotonic()
+        if work.complete:
+            line.say(f"{artifact.name.capitalize()}: {_estimate(work, models.engine.info)}.")
+        else:
+            await _build_one(artifact, work, memory, models, options, line)
+        built, seconds = work.total - work.done, 0.0 if work.complete else round(time.monotonic() - began, 3)
+        document[artifact.name] = {"total": work.total, "made": built, "seconds": seconds}
+    return document
+
+
+async def _build_one(
+    artifact: Artifact,
+    work: RemainingWork,
+    memory: GistMemory,
+    models: ArtifactModels,
+    options: _Options,
+    line: ProgressLine,
+) -> None:
+    done, began = work.done, time.monotonic()
+    try:
+        async for _, current in build_artifacts([artifact.name], memory, models):
+            done = max(done, current.done)
+            seconds_each = (time.monotonic() - began) / max(1, done - work.done)
+            left_s = seconds_each * max(0, current.total - done)
+            line.show(artifact_line(artifact.name, done, current.total, left_s))
+            if options.events:
+                write_json(artifact_document(artifact.name, done, current.total))
+    except asyncio.CancelledError:
+        raise InterruptError(
+            f"Stopped after {done} of {work.total} {artifact.name}; they are saved.",
+            f"Run `gistread index {shlex.quote(options.book)}` with the same --for to resume.",
+        ) from None
+    finally:
+        line.clear()
+    built, seconds = work.total - work.done, time.monotonic() - began
+    line.say(f"{artifact.name.capitalize()}: built {built} in {format_duration(seconds)}.")
+
+
+def _estimate(work: RemainingWork, info: EngineInfo) -> str:
+    if work.complete:
+        return f"all {work.total} exist already"
+    missing, known = work.total - work.done, f", {work.done} exist already" if work.done else ""
+    seconds = work.seconds(info)
+    if seconds is None:
+        return f"{missing} to build{known}"
+    where = at_work(info) if work.by_engine else "the embedding model"
+    return f"about {missing} to build, {format_duration(seconds)} with {where}{known}"

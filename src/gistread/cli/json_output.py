@@ -1,6 +1,6 @@
-"""The JSON that the commands print, in one place: programs of other people depend on it.
+"""The JSON that `index`, `ask`, `pages` and their `--events` print. Other programs depend on it.
 
-Offsets count characters of the book's normalised text, pages from 1.
+Offsets count characters of the book's normalised text; pages count from 1.
 """
 
 import re
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 
 
 def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, book_tokens: int) -> Json:
-    """What `index --json` prints. `usage` is what the whole memory has cost, pages of earlier runs included."""
+    """What `index --json` prints. `usage` covers the whole memory, including pages of earlier runs."""
     book = memory.book
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     return {
@@ -54,12 +54,12 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
         "compression_rate": _rate(memory.compression_rate()),
         "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
         "resumed_pages": resumed_pages,
-        "usage": {"book_tokens": book_tokens, **usage_of(usage)},
+        "usage": {"book_tokens": book_tokens, **usage_document(usage)},
     }
 
 
 def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: Answered) -> Json:
-    """What `ask --json` prints; `model` answered, and `steps` are those of `step_of`."""
+    """What `ask --json` prints. `model` is the one that answered; `steps` are made by `step_document`."""
     return {
         "answer": answered.answer,
         "choice": answered.choice,
@@ -75,12 +75,12 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
         "reader": reader,
         "model": {"name": model.name, "fingerprint": model.fingerprint},
         "memory": {"model": memory.model_name, **_focus(memory.focus)} if memory.entries else None,
-        "usage": usage_of(answered.usage),
+        "usage": usage_document(answered.usage),
     }
 
 
-def step_of(event: ReaderEvent) -> Json | None:
-    """The step of an answer that this event is, if it is one."""
+def step_document(event: ReaderEvent) -> Json | None:
+    """The step of an answer, or None if the event is not a step."""
     match event:
         case Walked(level=level, first=first, last=last):
             return {"action": "walk", "level": level, "first": first, "last": last}
@@ -114,7 +114,6 @@ def step_of(event: ReaderEvent) -> Json | None:
 
 
 def _on(path: int) -> Json:
-    """The path, of readers that have several."""
     return {"path": path} if path else {}
 
 
@@ -137,7 +136,7 @@ def pages_document(memory: GistMemory) -> Json:
 
 
 def memories_document(headers: Iterable[MemoryHeader]) -> Json:
-    """What `pages --list --json` prints; `used_at` in seconds since the epoch."""
+    """What `pages --list --json` prints. `used_at` is in seconds since the epoch."""
     return {
         "memories": [
             {
@@ -160,8 +159,8 @@ def _focus(focus: GistFocus) -> Json:
     return {"preset": focus.preset.name, "task": focus.task or None}
 
 
-def reading_line(event: ReadingEvent) -> Json | None:
-    """An event of a reading, as `--events` prints it. The end is told by the whole document."""
+def reading_document(event: ReadingEvent) -> Json | None:
+    """An event while reading, or None. The last event is the whole document."""
     match event:
         case ReadingStarted(pages=pages) if pages:
             return {"event": "resumed", "pages": pages}
@@ -174,18 +173,18 @@ def reading_line(event: ReadingEvent) -> Json | None:
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
                 "retries": retries,
-                "usage": usage_of(entry.usage),
+                "usage": usage_document(entry.usage),
             }
     return None
 
 
-def need_line(what: str, done: int, total: int) -> Json:
-    """That more of what a reader needs has been made, as `--events` prints it: as a reader itself says it."""
+def artifact_document(what: str, done: int, total: int) -> Json:
+    """Progress of an artifact, in the form of the readers' event."""
     return {"event": "prepared", "what": what, "done": done, "total": total}
 
 
-def reader_line(event: ReaderEvent) -> Json:
-    """An event of a reader, as `--events` prints it: its name and its fields."""
+def reader_document(event: ReaderEvent) -> Json:
+    """An event of a reader: its name and fields."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"event": name, **asdict(event)}
 
@@ -194,7 +193,7 @@ def _page(page: Page) -> Json:
     return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
 
 
-def usage_of(usage: Usage) -> Json:
+def usage_document(usage: Usage) -> Json:
     return {**asdict(usage), "seconds": round(usage.seconds, 3)}
 
 

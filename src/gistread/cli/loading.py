@@ -1,36 +1,24 @@
-"""What commands that need a model without a session begin with: the model, loaded."""
+"""The models of a command: which ones, and engines with them loaded."""
 
-import argparse
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.model_source import ModelSource, find_source, new_engine
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
-from gistread.memory.store import MemoryStore
+from gistread.engine.llama.embedder import LlamaEmbedder
+from gistread.engine.model_source import ModelSource, new_engine
+from gistread.engine.models import find_embedding_model, resolve_embedding_model
+from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
+from gistread.errors import NoEmbeddingModelError
+from gistread.memory.artifacts import VECTORS
 from gistread.paths import default_paths
-from gistread.presets import AUTO, find_preset
-
-
-def chosen_model(arguments: argparse.Namespace, config: Config) -> ModelSource:
-    """The model to read with: of the command line, of the settings, or the only one there is. Raises EngineError."""
-    return find_source(arguments.model or config.model)
-
-
-def check_preset(config: Config) -> None:
-    """Before a model is loaded, which takes longer. Raises UsageError."""
-    if config.preset != AUTO:
-        find_preset(config.preset, default_paths().user_presets)
-
-
-def memory_store() -> MemoryStore:
-    return MemoryStore(default_paths().memories)
+from gistread.readers.registry import METHODS
 
 
 @asynccontextmanager
 async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
-    """The engine with its model loaded, closed at the end whatever happens. Raises EngineError."""
+    """An engine with this model loaded. Raises EngineError."""
     engine = new_engine(model, config, default_paths())
 
     def show_loading(state: EngineState) -> None:
@@ -41,20 +29,65 @@ async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> Asyn
     try:
         info = await engine.start()
         unwatch()
-        for note in notes_on(info, engine.state, config):
+        for note in loading_notes(info, engine.state, config):
             line.say(f"Note: {note}")
         yield engine
     finally:
         await engine.close()
 
 
-def notes_on(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
-    """What to say of a model that was loaded: what was given up for lack of memory, what its server lacks."""
+def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
+    """What the user should know about a loaded model, such as a context smaller than asked for."""
     placement = info.placement
     if placement is None:
         return [state.notice] if state.notice else []
     if placement.notice:
         return [placement.notice]
     if config.context_tokens and info.context_tokens < config.context_tokens:
-        return [f"{info.name} was trained for {info.context_tokens:,} tokens, and its window is no larger."]
+        return [f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is not possible."]
     return []
+
+
+def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[str]) -> Path | None:
+    """The embedding model of the command line, else of the settings if these readers use one.
+
+    Raises EngineError if it cannot be used, or if a reader needs one and there is none.
+    """
+    if typed:
+        return resolve_embedding_model(typed)
+    for name in readers:
+        if VECTORS not in METHODS[name].artifacts:
+            continue
+        try:
+            return find_embedding_model(config.embedding_model, name)
+        except NoEmbeddingModelError:
+            if METHODS[name].needs_embedder:
+                raise
+    return None
+
+
+def new_embedder(model: Path, line: ProgressLine) -> LlamaEmbedder:
+    """An embedder that loads its model on first use and shows that on the line."""
+    embedder = LlamaEmbedder(model, log=default_paths().worker_log)
+
+    def show(state: EngineState) -> None:
+        if state.phase is Phase.LOADING:
+            line.show(f"loading {model.stem}")
+        elif state.notice and state.phase is Phase.IDLE:
+            line.say(f"Note: {state.notice}")
+
+    embedder.watch(show)
+    return embedder
+
+
+@asynccontextmanager
+async def embedder_for(model: Path | None, line: ProgressLine) -> AsyncIterator[Embedder | None]:
+    """An embedder, or None without a model."""
+    if model is None:
+        yield None
+        return
+    embedder = new_embedder(model, line)
+    try:
+        yield embedder
+    finally:
+        await embedder.close()

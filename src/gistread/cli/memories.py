@@ -1,63 +1,94 @@
-"""Which of a book's memories a command means: by the model that made it, the preset and the task it was made for."""
+"""Selects the memory that a command works on."""
 
 import argparse
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from gistread.config import Config
 from gistread.errors import GistreadError
 from gistread.memory.focus import parse_task
+from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
-from gistread.presets import AUTO
+from gistread.paths import default_paths
+from gistread.presets import AUTO, find_preset
 
 
-def task_typed(arguments: argparse.Namespace) -> str:
-    """What the command line says to look for; empty: whatever may be asked. Raises UsageError."""
-    if getattr(arguments, "for_question", False):
-        return parse_task(arguments.question)
-    return "" if arguments.task is None else parse_task(arguments.task)
+@dataclass(frozen=True, slots=True)
+class MemoryQuery:
+    """What the command line says of the memory. Empty fields match any memory."""
+
+    book: str
+    """As typed, for hints."""
+    preset: str = ""
+    task: str = ""
+    model: str = ""
+    """Part of the model's name."""
 
 
-def made_by(fingerprint: str, arguments: argparse.Namespace, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:
-    """The memories of the model with this fingerprint. Raises GistreadError when it has read nothing, others have."""
-    own = [header for header in headers if header.fingerprint == fingerprint]
-    readers = sorted({header.model_name for header in headers if header.pages})
-    if readers and not any(header.pages for header in own):
-        raise GistreadError(
-            f"{arguments.model} has not read this book; these have: {', '.join(readers)}.",
-            "Without --model the memory that got furthest is asked; with --index it is read first.",
-        )
-    return own
+def memory_store() -> MemoryStore:
+    return MemoryStore(default_paths().memories)
 
 
-def meant(
-    headers: Sequence[MemoryHeader], arguments: argparse.Namespace, model: str | None = None, reader: str = ""
-) -> MemoryHeader:
-    """The memory that got furthest (`headers` have it first) of those that the command line does not rule out.
+def check_preset(config: Config) -> None:
+    """Raises UsageError if there is no such preset; call it before a model is loaded."""
+    if config.preset != AUTO:
+        find_preset(config.preset, default_paths().user_presets)
 
-    `reader`: fingerprint of the model that reads; its memory comes before others that got as far.
-    Raises GistreadError when there is none, with what there is.
+
+def task_of(arguments: argparse.Namespace) -> str:
+    """The task of `--task` or `--for-question`, or empty. Raises UsageError."""
+    text = arguments.question if getattr(arguments, "for_question", False) else arguments.task
+    return "" if text is None else parse_task(text)
+
+
+def memory_query(arguments: argparse.Namespace, model: str | None = None) -> MemoryQuery:
+    """Raises UsageError for an invalid task."""
+    preset = "" if arguments.preset in (None, AUTO) else arguments.preset
+    return MemoryQuery(arguments.book, preset, task_of(arguments), model or "")
+
+
+def find_memory(headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "") -> MemoryHeader:
+    """The memory that got furthest (`headers` have it first) among those that match.
+
+    Of several that got as far, the one by the model with the fingerprint `prefer`. Raises GistreadError if none match.
     """
     read = [header for header in headers if header.pages]
-    book = shlex.quote(arguments.book)
-    task = task_typed(arguments)
+    book = shlex.quote(query.book)
     if not read:
-        first = ", `ask --index` reads it first" if arguments.command == "ask" else ""
         raise GistreadError(
-            "Nothing of this book has been read yet.", f"`gistread index {book}` lets the model read it{first}."
+            "Nothing of this book has been read yet.", f"Run `gistread index {book}` first, or use `ask --index`."
         )
-    by_model = [one for one in read if model is None or model.casefold() in one.model_name.casefold()]
+    by_model = [header for header in read if query.model.casefold() in header.model_name.casefold()]
     if not by_model:
-        readers = ", ".join(sorted({header.model_name for header in read}))
-        raise GistreadError(f"No model {model!r} has read this book.", f"It was read by: {readers}.")
-    preset = arguments.preset if arguments.preset not in (None, AUTO) else ""
-    found = [one for one in by_model if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)]
+        models = ", ".join(sorted({header.model_name for header in read}))
+        raise GistreadError(f"No model {query.model!r} has read this book.", f"These have: {models}.")
+    found = [
+        header
+        for header in by_model
+        if query.preset in ("", header.focus.preset.name) and query.task in ("", header.focus.task)
+    ]
     if found:
         best = found[0]
         furthest = [one for one in found if (one.read_until, one.focus.task) == (best.read_until, best.focus.task)]
-        return next((one for one in furthest if one.fingerprint == reader), best)
-    wanted = f" with the preset {preset!r}" * bool(preset) + f" to find out: {task}" * bool(task)
-    options = f" --preset {shlex.quote(preset)}" * bool(preset) + f" --task {shlex.quote(task)}" * bool(task)
+        return next((header for header in furthest if header.fingerprint == prefer), best)
+    wanted = f" with the preset {query.preset!r}" * bool(query.preset)
+    wanted += f" for the task {query.task!r}" * bool(query.task)
+    options = f" --preset {shlex.quote(query.preset)}" * bool(query.preset)
+    options += f" --task {shlex.quote(query.task)}" * bool(query.task)
     raise GistreadError(
         f"This book has not been read{wanted}.",
-        f"`gistread index {book}{options}` reads it so; `gistread pages {book} --list` shows the memories there are.",
+        f"Run `gistread index {book}{options}`. `gistread pages {book} --list` shows the existing memories.",
     )
+
+
+def memories_by(fingerprint: str, model: str, headers: Sequence[MemoryHeader]) -> list[MemoryHeader]:
+    """The memories of the model with this fingerprint. Raises GistreadError if only others have read the book."""
+    own = [header for header in headers if header.fingerprint == fingerprint]
+    models = sorted({header.model_name for header in headers if header.pages})
+    if models and not any(header.pages for header in own):
+        raise GistreadError(
+            f"{model} has not read this book; these have: {', '.join(models)}.",
+            "Leave out --model to use the longest memory, or add --index to read the book first.",
+        )
+    return own

@@ -54,13 +54,13 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
             download(arguments.model, yes=arguments.yes, use=arguments.use, json=arguments.json)
         case "check":
-            from gistread.cli.checking import check
+            from gistread.cli.model_check import check
 
             config = load_config(default_paths().config_file)
             model = find_source(arguments.model or config.model)
             return check(model, config, again=arguments.again, json=arguments.json)
         case "convert":
-            from gistread.cli.converting import convert
+            from gistread.cli.model_convert import convert
 
             return convert(find_source(arguments.model), load_config(default_paths().config_file), json=arguments.json)
     return ExitStatus.DONE

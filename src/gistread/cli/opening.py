@@ -1,6 +1,6 @@
-"""What most commands begin with: the settings and the book.
+"""The settings and the book of a command.
 
-Imports little: a book is to be on screen before engines and memories are loaded.
+Imports no engine and no memory, so that a book is on screen quickly.
 """
 
 import argparse
@@ -19,7 +19,7 @@ STANDARD_INPUT = "-"
 
 
 def open_named(name: str) -> Book:
-    """The book that was named on the command line; `-` is standard input. Raises BookError."""
+    """Open a book; `-` is standard input. Raises BookError."""
     if name == STANDARD_INPUT:
         what = "standard input"
         book = open_bytes(read_limited(sys.stdin.buffer, what), what)
@@ -31,9 +31,9 @@ def open_named(name: str) -> Book:
 
 
 def settings(arguments: argparse.Namespace) -> Config:
-    """The person's settings, with what this command line says instead. Raises UsageError.
+    """The settings, overridden by the command line. Raises UsageError.
 
-    A model that is typed alone is to do everything: the one that the settings have for questions is left out.
+    `--model` alone also replaces the asking model of the settings.
     """
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
@@ -49,3 +49,12 @@ def settings(arguments: argparse.Namespace) -> Config:
         "max_pages": getattr(arguments, "max_pages", None),
     }
     return replace(config, **{name: value for name, value in typed.items() if value is not None})
+
+
+def check_models(arguments: argparse.Namespace) -> None:
+    """Raises EngineError if a model of the command line does not exist; servers are not contacted."""
+    from gistread.engine.model_source import find_source
+
+    for name in (arguments.model, getattr(arguments, "asking_model", None)):
+        if name:
+            find_source(name)

@@ -5,8 +5,7 @@ import textwrap
 import time
 
 from gistread.cli.json_output import memories_document, pages_document
-from gistread.cli.loading import memory_store
-from gistread.cli.memories import meant
+from gistread.cli.memories import find_memory, memory_query, memory_store
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         if not read:
             say("No memories of this book yet.")
         return ExitStatus.DONE
-    memory = store.load(book, meant(headers, arguments, arguments.model))
+    memory = store.load(book, find_memory(headers, memory_query(arguments, arguments.model)))
     if arguments.json:
         write_json(pages_document(memory))
     else:

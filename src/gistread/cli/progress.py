@@ -76,7 +76,7 @@ def bar(share: float) -> str:
     return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}"
 
 
-def making_line(what: str, done: int, total: int, left_s: float) -> str:
+def artifact_line(what: str, done: int, total: int, left_s: float) -> str:
     """`━━━━──── facts: 12 of 46 · 8 min left`"""
     return f"{bar(done / max(1, total))}  {what}: {done} of {total} · {format_duration(left_s)} left"
 

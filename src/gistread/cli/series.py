@@ -7,7 +7,7 @@ from gistread.book.cache import open_cached
 from gistread.book.model import Book, Volume
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.json_output import Json
-from gistread.cli.loading import memory_store
+from gistread.cli.memories import memory_store
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import counted
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError

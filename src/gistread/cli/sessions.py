@@ -1,9 +1,5 @@
-"""A session for a command: its models by the command line, its events on standard error.
+"""Sessions for `index` and `ask`: their progress and messages go to standard error."""
 
-Shared by `index` and `ask`.
-"""
-
-import argparse
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
@@ -12,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.cli.embedding import watched_embedder
 from gistread.cli.interrupt import InterruptError
-from gistread.cli.json_output import reading_line as reading_json
-from gistread.cli.loading import notes_on
+from gistread.cli.json_output import reading_document
+from gistread.cli.loading import loading_notes, new_embedder
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
@@ -32,39 +27,40 @@ from gistread.session.session import Session
 from gistread.units import format_duration
 
 
-def session_for(
-    arguments: argparse.Namespace,
-    config: Config,
+def new_session(
     book: Book,
+    config: Config,
     line: ProgressLine,
     *,
+    model: str | None,
+    asking_model: str | None = None,
     reader: str = "",
     task: str = "",
     embedding_model: Path | None = None,
 ) -> Session:
-    """The session of a command; nothing is loaded yet."""
+    """A session that shows its activity on the line. Models are named as typed, None for those of the settings."""
 
-    def tell(event: SessionEvent) -> None:
+    def on_event(event: SessionEvent) -> None:
         match event:
             case ActivityChanged():
                 line.show(_activity_line(session))
             case ModelLoaded(info=info, state=state):
-                for note in notes_on(info, state, config):
+                for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
             case Notice(text=text):
                 line.say(f"Note: {text}")
-            case QuestionStarted(model=model, memory=memory) if memory not in ("", model):
-                line.say(f"{model} is asked over the memory of {memory}.")
+            case QuestionStarted(model=name, memory=memory) if memory not in ("", name):
+                line.say(f"{name} answers over the memory of {memory}.")
 
     session = Session(
         book,
-        arguments.model or "",
-        asking_model=getattr(arguments, "asking_model", None) or "",
+        model or "",
+        asking_model=asking_model or "",
         reader=reader,
         task=task,
         config=replace(config, reader=reader),
-        listener=tell,
-        embedder=watched_embedder(embedding_model, line) if embedding_model else None,
+        listener=on_event,
+        embedder=new_embedder(embedding_model, line) if embedding_model else None,
     )
     return session
 
@@ -84,11 +80,11 @@ async def read_to_end(
     book: str,
     *,
     events: bool,
-    opened: Callable[[], Awaitable[None]] | None = None,
+    on_open: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
-    """Read what is left of the book; how many pages were there already.
+    """Read the rest of the book and return the number of pages that existed before.
 
-    `book` is as it was typed; `events` go to standard output; `opened` is awaited when the memory is open. Raises
+    `book` is as typed, for hints; `events` go to standard output; `on_open` is awaited once the memory is open. Raises
     InterruptError on cancellation: pages are saved as they are read.
     """
     resumed_pages, started = 0, False
@@ -97,28 +93,28 @@ async def read_to_end(
             async for event in reading:
                 if isinstance(event, ReadingStarted):
                     resumed_pages, started = event.pages, True
-                    if opened is not None:
-                        await opened()
-                    _say_how_long(session, event, line)
-                if events and (document := reading_json(event)):
+                    if on_open is not None:
+                        await on_open()
+                    _say_estimate(session, event, line)
+                if events and (document := reading_document(event)):
                     write_json(document)
     except asyncio.CancelledError:
         if (memory := session.memory) is None or not started:
             raise
         task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
-        saved = "every page is kept" if session.saves_pages else "its pages could not be kept"
+        saved = "every page is saved" if session.saves_pages else "its pages could not be saved"
         raise InterruptError(
             f"Stopped after page {len(memory.entries)} of about {memory.estimated_pages}; {saved}.",
-            f"`gistread index {shlex.quote(book)}{task}` goes on from there.",
+            f"Run `gistread index {shlex.quote(book)}{task}` to resume.",
         ) from None
     finally:
         line.clear()
     return resumed_pages
 
 
-def _say_how_long(session: Session, started: ReadingStarted, line: ProgressLine) -> None:
+def _say_estimate(session: Session, started: ReadingStarted, line: ProgressLine) -> None:
     memory, info = session.memory, session.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""
         line.say(f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with {at_work(info)}.")
-        line.say(f"It is read {memory.focus.description}.")
+        line.say(f"The book is read {memory.focus.description}.")

@@ -1,4 +1,4 @@
-"""`gistread models convert NAME`: leave for a large copy of a model's weights, and whether it is any faster."""
+"""`gistread models convert NAME`: make a requantised copy of a model, and keep it if it is faster."""
 
 from dataclasses import replace
 
@@ -19,19 +19,19 @@ from gistread.paths import default_paths
 
 
 def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
-    """Make the copy, measure both, keep the faster. Raises EngineError, StorageError where there is no room."""
+    """Make the copy and measure both. Raises EngineError, or StorageError if there is no room."""
     if model.path is None:
-        raise EngineError(f"{model.name} is on a server: its weights are not here.", "Name a GGUF file.")
+        raise EngineError(f"{model.name} is on a server.", "Name a GGUF file.")
     paths = default_paths()
     header = header_of(model)
-    kept = Measurements(paths.measurements)
+    measurements = Measurements(paths.measurements)
     info: EngineInfo | None = None
     if may_pay(header):
         if not find_copy(header, paths.weights) and (why := obstacle(header, paths.weights, allow_large=True)):
             raise StorageError(f"No faster copy of {header.name} can be made: {why}.")
-        kept.forget(header.fingerprint)
+        measurements.forget(header.fingerprint)
         info = run_until_interrupted(_load(model, replace(config, fast_weights="always")))
-    forms = {setup.variant: measured for setup, measured in kept.of_model(header.fingerprint).items()}
+    variants = {setup.variant: measured for setup, measured in measurements.of_model(header.fingerprint).items()}
     copy = find_copy(header, paths.weights) if may_pay(header) else None
     if json:
         write_json(
@@ -43,7 +43,7 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
             }
         )
     else:
-        say(_verdict(header, forms, used=copy is not None))
+        say(_summary(header, variants, used=copy is not None))
     return ExitStatus.DONE
 
 
@@ -53,17 +53,19 @@ async def _load(model: ModelSource, config: Config) -> EngineInfo:
             return engine.info
 
 
-def _verdict(header: GgufHeader, forms: dict[str, Measurement], *, used: bool) -> str:
+def _summary(header: GgufHeader, variants: dict[str, Measurement], *, used: bool) -> str:
     if not may_pay(header):
-        return f"{header.name} needs no copy: {header.quantization} is a form that llama.cpp is fast with."
-    if not {"", FAST} <= forms.keys():
+        return f"{header.name} needs no copy: llama.cpp is fast with {header.quantization}."
+    if not {"", FAST} <= variants.keys():
         if ask_library().gpus:
-            return f"{header.name} needs no copy: the graphics card does the work."
-        return f"Other programs have the cores, so nothing was measured; {header.name} is measured at its next start."
-    original, copy = forms[""], forms[FAST]
+            return f"{header.name} needs no copy: it runs on the graphics card."
+        return (
+            f"Other programs use the processor, so nothing was measured. {header.name} is measured at its next start."
+        )
+    original, copy = variants[""], variants[FAST]
     if original.rates is None or copy.rates is None:
-        return f"No copy of {header.name} could be made; the file itself is used. `gistread paths` names the log."
+        return f"No copy of {header.name} could be made; see the log (`gistread paths`). The original is used."
     ratio = seconds_per_token(original.rates, original.parallel) / seconds_per_token(copy.rates, copy.parallel)
     if used:
-        return f"Reading with the {FAST} copy of {header.name} is {ratio:.1f} times as fast; it is used from now on."
-    return f"A {FAST} copy of {header.name} is not faster here ({ratio:.2f} times as fast); it has been removed."
+        return f"The {FAST} copy of {header.name} reads {ratio:.1f} times as fast; it is used from now on."
+    return f"A {FAST} copy of {header.name} is not faster here ({ratio:.2f} times as fast); it was removed."
