@@ -184,3 +184,17 @@ def test_a_statement_that_the_text_does_not_support_is_marked_where_it_stands(
     text = open_book(indexed).text
     for quote in (statement["quote"] for statement in statements if statement["quote"]):
         assert text[quote["start"] : quote["end"]] == quote["quote"]
+
+
+def test_an_unknown_model_is_noticed_before_an_unread_book(run: Run, book: Path) -> None:
+    ran = run("ask", book, QUESTION, "--model", "no-such-model")
+    assert ran.status == ExitStatus.ENGINE
+    assert "no-such-model" in ran.err
+
+
+def test_quiet_prints_only_the_answer(run: Run, book: Path, engine: FakeEngine) -> None:
+    assert run("index", book, "-q").err == ""
+    ran = run("ask", book, QUESTION, "--quiet", "--reader", "gists")
+    assert (ran.status, ran.err) == (ExitStatus.DONE, "")
+    assert ran.out
+    assert "gistread: " in run("ask", book, " ", "-q").err

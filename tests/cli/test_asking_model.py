@@ -214,8 +214,7 @@ def test_an_evaluation_has_memories_of_the_one_and_answers_of_the_other_and_says
     assert (settings["model"], settings["asking_model"]) == ("small", "large")
     assert settings["asking_fingerprint"] == models.engines["large"].info.fingerprint
     outcome = json.loads((out / "outcomes.jsonl").read_text())
-    assert outcome["answer"]
-    assert models.engines["large"].calls
+    assert outcome["answer"].startswith("large says")
     assert models.open == []
     refused = run(*words)
     assert refused.status == ExitStatus.USAGE

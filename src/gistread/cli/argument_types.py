@@ -1,4 +1,4 @@
-"""What is typed as the value of an option, read from its text. Errors are argparse's, in words for the person."""
+"""Parsers for the values of options. They raise ArgumentTypeError."""
 
 import argparse
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class BoundUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How far into the book may be known: what follows `--upto`."""
+    """How much of the book an answer may use: the value of `--upto`."""
 
     unit: BoundUnit
     value: float
@@ -33,7 +33,7 @@ def count(least: int) -> Callable[[str], int]:
 
 def port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: a number up to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number (0 to 65535)")
     return int(text)
 
 
@@ -42,7 +42,7 @@ def readers(text: str) -> tuple[str, ...]:
         return tuple(METHODS)
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if unknown := [name for name in names if name not in METHODS]:
-        raise argparse.ArgumentTypeError(f"there is no reader {unknown[0]!r}; there are {', '.join(METHODS)}")
+        raise argparse.ArgumentTypeError(f"no reader {unknown[0]!r}; use {', '.join(METHODS)}")
     return names
 
 
@@ -79,5 +79,5 @@ def bound(text: str) -> Bound:
     except ValueError:
         value = -1
     if not value >= (1 if unit is BoundUnit.PAGE else 0) or (unit is BoundUnit.PERCENT and value > 100):
-        raise argparse.ArgumentTypeError(f"{text!r} is no place in a book: an offset, 40%, or page:12")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a place in a book such as 5000, 40% or page:12")
     return Bound(unit, value)
