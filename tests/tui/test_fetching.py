@@ -170,7 +170,7 @@ async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
         await choosing(pilot)
         await click_on("tiny   recommended")
         await until(pilot, lambda: "Download tiny?" in text_of(app))
-        await click_on("Download")
+        await click_on("You agree")
         await until(pilot, placed.exists)
 
 
@@ -243,7 +243,7 @@ async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         await pilot.press(*"owner/other", "enter")
-        await until(pilot, lambda: "Fetch other?" in text_of(app))
+        await until(pilot, lambda: "Download other?" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "owner/other · Enter: pause or stop" in text_of(app))
         await until(pilot, lambda: part.exists() and part.stat().st_size > 10_000)

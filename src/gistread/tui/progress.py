@@ -113,10 +113,10 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     progress = []
     if "chapter-left" in shown and several:
         left = max(0, chapter.end - max(offset, min(behind, chapter.end))) * density
-        progress.append(f"chapter {format_duration(60 * left / words_per_minute)}")
+        progress.append(f"chapter {reading_time(left / words_per_minute)}")
     if "book-left" in shown:
         left = max(0, len(book.text) - behind) * density
-        progress.append(f"book {format_duration(60 * left / words_per_minute)} left")
+        progress.append(f"book {reading_time(left / words_per_minute)} left")
     if "page" in shown:
         count = page_count(book)
         page = count if share >= 1 else page_at(book, offset)
@@ -143,6 +143,12 @@ def chapter_words(book: Book, index: int) -> str:
         return chapter.title
     part = next((one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title), None)
     return f"{part.title} · {chapter.title}" if part else chapter.title
+
+
+def reading_time(minutes: float) -> str:
+    """In whole minutes: `<1 min`, `4 min`, `2 h 10 min`."""
+    whole = round(minutes)
+    return "<1 min" if whole < 1 else "1 min" if whole == 1 else format_duration(60 * whole)
 
 
 def fitting(parts: Sequence[str], room: int) -> str:

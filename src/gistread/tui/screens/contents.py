@@ -10,11 +10,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from gistread.tui.contents_tree import ContentsTree, Node
+from gistread.tui.progress import reading_time
 from gistread.tui.text.cells import clean
 from gistread.tui.text.document import Block
 from gistread.tui.text.messages import Clicked
 from gistread.tui.text.widget import LongText
-from gistread.units import format_duration
 
 _STEP = 2
 """Indent of a chapter under its parent, in cells."""
@@ -91,7 +91,7 @@ class ContentsScreen(ModalScreen[int | None]):
         tree = self._tree
         share = tree.share_read(node.index, self._place)
         read = "read" if share >= 1 else f"{max(1, round(100 * share))}%" if share > 0 else ""
-        minutes = format_duration(60 * tree.words(node.index) / max(1.0, self._words_per_minute))
+        minutes = reading_time(tree.words(node.index) / max(1.0, self._words_per_minute))
         you = "← you" if node.index == here else ""
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
         shown = tree.holds(node.index, self._shown)
