@@ -152,7 +152,7 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
         (fb2("<section>" * 5_000 + f"<p>{PROSE}</p>" + "</section>" * 5_000), "book.fb2"),
         (epub({"a.xhtml": page("<div>" * 5_000 + PROSE + "</div>" * 5_000)}), "book.epub"),
         ((">" * 5_000 + " " + PROSE).encode(), "book.md"),
-        (("[" * 50_000 + PROSE + "]" * 50_000).encode(), "book.md"),
+        (("[" * 20_000 + PROSE + "]" * 20_000).encode(), "book.md"),
         (("*a **a " * 20_000 + PROSE).encode(), "book.md"),
         (("\n".join(" " * n + "- x" for n in range(2_000)) + "\n\n" + PROSE).encode(), "book.md"),
         (b"%PDF-1.7\n1 0 obj\n" + b"[" * 100_000 + b"]" * 100_000 + b"\nendobj\ntrailer << /Root 1 0 R >>", "book.pdf"),
@@ -188,7 +188,7 @@ def test_unclosed_elements_with_controls_in_them() -> None:
 
 def test_a_zip_that_unpacks_to_terabytes_is_refused() -> None:
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("mimetype", "application/epub+zip")
         for number in range(4):
             with archive.open(f"{number}.xhtml", "w") as entry:
