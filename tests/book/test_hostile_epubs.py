@@ -16,7 +16,7 @@ from gistread.errors import BookError
 from tests.book.make_epub import epub, package, page, read_pages
 from tests.book.promises import assert_keeps_promises
 
-_SECONDS = 5
+_SECONDS = 2.5
 
 
 def read_within_seconds(*bodies: str) -> Book:

@@ -164,10 +164,6 @@ class Book:
         """Spans that overlap `[start, end)`."""
         return _overlapping(self.spans, self._paragraph_start(start), start, end)
 
-    def links_between(self, start: int, end: int) -> Iterator[Link]:
-        """Links that overlap `[start, end)`."""
-        return _overlapping(self.links, self._paragraph_start(start), start, end)
-
     def images_between(self, start: int, end: int) -> Iterator[Image]:
         """Images that overlap `[start, end)`."""
         return _overlapping(self.images, self._paragraph_start(start), start, end)
