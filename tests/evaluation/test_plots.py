@@ -46,8 +46,8 @@ def test_a_heat_map_as_a_table_has_all_its_numbers() -> None:
 
 def test_pictures_are_there_and_not_blank(tmp_path: Path) -> None:
     draw_scatter(POINTS, "f1", "a title", tmp_path / "scatter.png")
-    draw_heat_maps([MAP] * 4, "accuracy", "a title", tmp_path / "map.png")
+    draw_heat_maps([MAP] * 2, "accuracy", "a title", tmp_path / "map.png")
     for name in ("scatter.png", "map.png"):
         with Image.open(tmp_path / name) as image:
             assert image.width > 500
-            assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 50
+            assert len(image.resize((300, 200)).convert("RGB").getcolors(1 << 16) or ()) > 50

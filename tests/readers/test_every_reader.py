@@ -191,7 +191,7 @@ async def test_what_stood_before_the_model_is_told(name: str) -> None:
 
 
 @every_reader_for_real
-@pytest.mark.parametrize("budget", [60, 400, 1500])
+@pytest.mark.parametrize("budget", sweep((60, 400, 1500), usual=(60, 1500)))
 async def test_the_budget_holds(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
     said = await result_of(name, tiny, memory, replace(OPTIONS, budget_tokens=budget))
     if isinstance(said, BudgetTooSmallError):

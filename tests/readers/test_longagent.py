@@ -165,7 +165,7 @@ async def test_no_prompt_is_longer_than_the_window_however_many_members_answer()
     fake = FakeEngine(
         says=lambda text: f"answer {hash(text) % 999}", chooses=choosing("the", ask=[True] * 9), context_tokens=900
     )
-    events = await ask(fake, make_memory(60, 60))
+    events = await ask(fake, make_memory(20, 20))
     assert answered(events).answer
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
 

@@ -37,6 +37,10 @@ async def _always(memory: GistMemory, models: ArtifactModels) -> bool:
     return True
 
 
+async def _engine_answers(memory: GistMemory, models: ArtifactModels) -> bool:
+    return models.answers
+
+
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """One kind of artifact."""
@@ -63,14 +67,6 @@ class Artifact:
         return RemainingWork(0, 0, needless=True)
 
 
-async def _remaining_summaries(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    return await asyncio.to_thread(tree.remaining, memory)
-
-
-async def _remaining_with_book(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    return await asyncio.to_thread(tree.remaining, memory, whole=True)
-
-
 async def _outgrows_window(memory: GistMemory, models: ArtifactModels) -> bool:
     """Whether the gists leave no room in the engine's window for open pages and an answer."""
     if not memory.entries:
@@ -83,10 +79,6 @@ async def _outgrows_window(memory: GistMemory, models: ArtifactModels) -> bool:
     if memory.gist_words / 2 > room:
         return True
     return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
-
-
-async def _remaining_facts(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    return await asyncio.to_thread(facts.remaining, memory)
 
 
 async def _build_vectors(
@@ -109,46 +101,36 @@ async def _remaining_vectors(memory: GistMemory, models: ArtifactModels) -> Rema
     return replace(work, elsewhere_s=work.prefilled / speed)
 
 
-async def _remaining_chunks(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    return await chunks.remaining(memory.book, models.engine)
-
-
-async def _engine_answers(memory: GistMemory, models: ArtifactModels) -> bool:
-    return models.answers
-
-
-def _build_all_summaries(
-    memory: GistMemory, models: ArtifactModels, priority: Priority
-) -> AsyncGenerator[ArtifactProgress, None]:
-    return tree.build(memory, models.engine, priority, whole=True)
-
-
-ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
-    {
-        artifact.name: artifact
-        for artifact in (
-            Artifact(
-                "summaries",
-                lambda memory, models, priority: tree.build(memory, models.engine, priority),
-                _remaining_summaries,
-            ),
-            Artifact(ALL_SUMMARIES, _build_all_summaries, _remaining_with_book),
-            Artifact("summaries of a long memory", _build_all_summaries, _remaining_with_book, _outgrows_window),
-            Artifact(
-                "facts",
-                lambda memory, models, priority: facts.build(memory, models.engine, priority),
-                _remaining_facts,
-            ),
-            Artifact(VECTORS, _build_vectors, _remaining_vectors),
-            Artifact(
-                "members",
-                lambda memory, models, priority: chunks.prefetch(memory.book, models.engine, priority),
-                _remaining_chunks,
-                _engine_answers,
-            ),
-        )
-    }
+_SUMMARIES = Artifact(
+    "summaries",
+    lambda memory, models, priority: tree.build(memory, models.engine, priority),
+    lambda memory, models: asyncio.to_thread(tree.remaining, memory),
 )
+_WITH_BOOK = Artifact(
+    ALL_SUMMARIES,
+    lambda memory, models, priority: tree.build(memory, models.engine, priority, whole=True),
+    lambda memory, models: asyncio.to_thread(tree.remaining, memory, whole=True),
+)
+_FACTS = Artifact(
+    "facts",
+    lambda memory, models, priority: facts.build(memory, models.engine, priority),
+    lambda memory, models: asyncio.to_thread(facts.remaining, memory),
+)
+_MEMBERS = Artifact(
+    "members",
+    lambda memory, models, priority: chunks.prefetch(memory.book, models.engine, priority),
+    lambda memory, models: chunks.remaining(memory.book, models.engine),
+    _engine_answers,
+)
+_ALL = (
+    _SUMMARIES,
+    _WITH_BOOK,
+    replace(_WITH_BOOK, name="summaries of a long memory", _is_needed=_outgrows_window),
+    _FACTS,
+    Artifact(VECTORS, _build_vectors, _remaining_vectors),
+    _MEMBERS,
+)
+ARTIFACTS: Mapping[str, Artifact] = MappingProxyType({artifact.name: artifact for artifact in _ALL})
 """Every artifact by the name that readers use (`readers/registry.py`)."""
 
 

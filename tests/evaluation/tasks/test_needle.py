@@ -234,7 +234,7 @@ def test_a_file_without_answers_that_can_be_swapped_or_without_hay_is_refused(tm
     ("task", "file", "haystack"),
     [
         ("needle", "xquad.en.json", ""),
-        ("needle", "squad_v2_dev_first5articles.json", "2600_War-and-Peace.txt"),
+        pytest.param("needle", "squad_v2_dev_first5articles.json", "2600_War-and-Peace.txt", marks=pytest.mark.slow),
         ("needle-2", "hotpotqa_dev_120.json", ""),
         ("needle-2", "musique_dev_60.jsonl", "2600_War-and-Peace.txt"),
     ],
