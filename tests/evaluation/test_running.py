@@ -163,7 +163,6 @@ async def test_a_defect_of_a_reader_is_an_outcome_that_names_it(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "after", [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)]
-    [after if after in (1, 9, 21) else pytest.param(after, marks=pytest.mark.slow) for after in range(1, 30, 4)],
 )
 async def test_a_run_that_was_stopped_anywhere_comes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
     def told(folder: Path) -> dict[object, object]:
