@@ -63,7 +63,7 @@ def test_readers_that_need_nothing_more_and_readers_that_there_are_not(
     assert "needs" not in run("index", book, *SIZE, "--json").json
     ran = run("index", book, *SIZE, "--for", "memwalker,nobody")
     assert ran.status == ExitStatus.USAGE
-    assert "there is no reader 'nobody'; there are " in ran.err
+    assert "no reader 'nobody'; use " in ran.err
 
 
 def test_interrupted_in_the_middle_nothing_that_was_made_is_lost(run: Run, book: Path, engine: FakeEngine) -> None:

@@ -52,7 +52,7 @@ def test_expand_takes_page_numbers() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ask", "b", "q", "--upto", bound], "no place in a book")
+        (["ask", "b", "q", "--upto", bound], "not a place in a book")
         for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "1.5", "12 %%")
     ]
     + [
