@@ -10,7 +10,7 @@ import pytest
 
 import gistread
 from gistread import NotReadyError, Session, SyncSession
-from gistread.errors import EngineError
+from gistread.errors import EngineError, UsageError
 from gistread.readers.events import Answered, LookedUp
 from gistread.session import events
 from tests.session.told import CONFIG
@@ -76,6 +76,25 @@ async def test_an_error_is_raised_where_it_is_awaited_and_a_second_try_goes_on(t
             await session.read()
         engine._says = says
         assert (await session.read()).complete
+
+
+async def test_a_model_that_is_not_there_is_an_error_and_no_other_one_reads(tmp_path: Path) -> None:
+    def make(model: str) -> SteppedEngine:
+        if model == "absent":
+            raise EngineError("There is no model 'absent'.")
+        return library_engine()
+
+    given = {**options(tmp_path, library_engine()), "make_engine": make}
+    with pytest.raises(EngineError, match="absent"):
+        async with Session(small_book(), "absent", **given):  # type: ignore[arg-type]
+            pass
+    async with Session(small_book(), "fake", **given) as session:  # type: ignore[arg-type]
+        with pytest.raises(EngineError, match="absent"):
+            await session.use_model("absent")
+        with pytest.raises(NotReadyError, match="No model is chosen"):
+            await session.read()
+    with pytest.raises(UsageError, match="Unknown reader 'nobody'"):
+        Session(small_book(), "fake", reader="nobody", **given)  # type: ignore[arg-type]
 
 
 async def test_a_bug_is_raised_as_what_it_is(tmp_path: Path) -> None:

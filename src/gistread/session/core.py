@@ -1,19 +1,18 @@
 """The inside of a session: its state, the commands that change it, and the jobs of `machine.py`.
 
-Everything here runs in the actor's loop: a command, or a job that ended, becomes a signal; then the jobs of the new
-situation are started and the others stopped.
+All of it runs in the actor's loop: a command, or a job that ended, becomes a signal; then other jobs run.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_source import same_model
-from gistread.engine.protocol import Embedder, EngineState, Phase
+from gistread.engine.protocol import Embedder
 from gistread.errors import GistreadError, NotReadyError
 from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.check_results import CheckResults
@@ -65,7 +64,7 @@ class Core:
         self.listeners: list[Listener] = []
         self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.user_presets, task)
         self.checks = CheckResults(paths.check_results, installed_version())
-        self.models = ModelPair(make_engine, config, self._on_engine_state, self.tell)
+        self.models = ModelPair(make_engine, config, self.tell)
         self.memory: GistMemory | None = None
         """On show: what questions are asked over."""
         self.writer: MemoryWriter | None = None
@@ -78,8 +77,7 @@ class Core:
         self.artifacts = Artifacts(self.tell)
         self._prompt_due = self._check_due = self._checked = False
         self._end_told = True
-        self._engine_notice = ""
-        jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)
+        jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)  # in the order of Job
         self.actor = Actor(dict(zip(Job, jobs, strict=True)), self._decide, self._ended, self._crashed)
 
     def tell(self, event: SessionEvent) -> None:
@@ -92,12 +90,12 @@ class Core:
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
         """Why a question cannot be answered, and waiting does not help."""
-        has_model = bool(self.models.reading.spec)
-        if not has_model and not self.models.apart:
+        reads = bool(self.models.reading.spec)
+        if not reads and not self.models.apart:
             return Obstacle.NO_MODEL
         if not needs_memory or self.has_pages or self.state in UNDER_WAY:
             return None
-        return Obstacle.NOTHING_READ if has_model else Obstacle.NO_READING_MODEL
+        return Obstacle.NOTHING_READ if reads else Obstacle.NO_READING_MODEL
 
     # Commands
 
@@ -111,15 +109,11 @@ class Core:
     async def use_model(self, model: str) -> None:
         await self._drop_model(model)
         self.choice.model_changed()
-        if not model:
-            return
-        try:
-            await self.models.choose_reading(model)
-        except GistreadError as error:
-            self._fail(error)
-            return
-        self._signal(Signal.MODEL_CHOSEN)
-        self._read_if_background()
+        if model:
+            with self._reported():
+                await self.models.choose_reading(model)
+                self._signal(Signal.MODEL_CHOSEN)
+                self._read_if_background()
 
     async def use_asking_model(self, model: str) -> None:
         await self.cancel_question()
@@ -132,8 +126,8 @@ class Core:
     async def use_embedder(self, embedder: Embedder) -> None:
         await self.cancel_question()
         await self.actor.stop(Job.BUILD)
-        before, self.embedder = self.embedder, embedder
-        await before.close()
+        await self.embedder.close()
+        self.embedder = embedder
 
     async def use_reader(self, reader: str) -> None:
         await self.actor.stop(Job.BUILD)
@@ -147,13 +141,10 @@ class Core:
         await self._stop_reading()
         self.choice.want(wanted)
         self._signal(Signal.MEMORY_CHOSEN)
-        if isinstance(wanted, MemoryHeader):
-            try:
+        with self._reported():
+            if isinstance(wanted, MemoryHeader):
                 self._show(await asyncio.to_thread(self.choice.load, wanted))
-            except GistreadError as error:
-                self._fail(error)
-                return
-        self._read_if_background()
+            self._read_if_background()
 
     async def show_saved_memory(self) -> None:
         try:
@@ -269,10 +260,10 @@ class Core:
     def _opened(self) -> None:
         """The model and its memory are open: read on in that one, or leave the one on show."""
         assert self.writer is not None
-        own, info = self.writer.memory, self.models.reading.info
+        own = self.writer.memory
         if self.choice.stays(self.memory, own):
             self._signal(Signal.OPENED_OTHER)
-            if info is not None and (note := self.choice.note(self.memory, info)):
+            if note := self.choice.note(self.memory, own.model_name):
                 self.tell(told.Notice(note))
             self._want_artifacts()
         elif self.question and self.question.apart:
@@ -289,7 +280,7 @@ class Core:
     def _complete(self) -> None:
         self._signal(Signal.COMPLETE)
         self._prompt_due = not self.models.apart
-        if self.models.apart:
+        if not self._prompt_due:
             self._want_artifacts()
 
     def _fail(self, error: GistreadError) -> None:
@@ -298,6 +289,16 @@ class Core:
         if self.background:  # Else it is raised where the reading or the answer is awaited.
             self.tell(told.Notice(str(error), is_problem=True))
         self.tell(told.ActivityChanged())
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Errors end up in the status line; where no screen shows that, they are raised too."""
+        try:
+            yield
+        except GistreadError as error:
+            self._fail(error)
+            if not self.background:
+                raise
 
     def _crashed(self, error: Exception) -> None:
         if not self.listeners:
@@ -316,7 +317,7 @@ class Core:
         self.failure, self._prompt_due = None, False
         if self.writer is not None:
             self.writer.close()
-            self.writer = None
+        self.writer = None
 
     async def _drop_model(self, instead: str = "") -> None:
         """Let go of the model that reads. A question that another model answers goes on, if that model stays."""
@@ -342,12 +343,6 @@ class Core:
         self.memory = memory
         self.tell(told.MemoryOpened(memory))
 
-    def _on_engine_state(self, state: EngineState) -> None:
-        if state.phase is Phase.LOADING and state.notice and state.notice != self._engine_notice:
-            self.tell(told.Notice(state.notice))  # The model's process was lost and is being started again.
-        self._engine_notice = state.notice
-        self.tell(told.ActivityChanged())
-
     def _on_reading(self, event: SessionEvent) -> None:
         self.tell(event)
         if isinstance(event, told.PageRead):
@@ -370,9 +365,9 @@ class Core:
 
     async def _prepare(self) -> None:
         engine = await self.models.load_reading()
+        assert self.memory is not None
         with suppress(GistreadError):  # Then the first question takes its time.
-            if self.memory is not None:
-                await prepare(self.memory, engine)
+            await prepare(self.memory, engine)
 
     async def _check(self) -> None:
         model = self.models.reading

@@ -74,12 +74,12 @@ class MemoryChoice:
             return False
         return shown.complete or shown.model_name != own.model_name
 
-    def note(self, shown: GistMemory | None, info: EngineInfo) -> str:
+    def note(self, shown: GistMemory | None, model_name: str) -> str:
         """What to say of a memory that stays; empty if the person chose it or this model made it."""
-        if shown is None or shown.model_name == info.name or isinstance(self._wanted, MemoryHeader):
+        if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
             return ""
         pages = "1 page" if len(shown.entries) == 1 else f"{len(shown.entries)} pages"
         return (
-            f"{info.name} has not read this book; {shown.model_name} has, {pages}. "
+            f"{model_name} has not read this book; {shown.model_name} has, {pages}. "
             "Questions are asked over that memory."
         )

@@ -17,7 +17,7 @@ from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ArtifactModels
 from gistread.paths import Paths
-from gistread.session.events import ModelLoaded, Notice, SessionEvent
+from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 
 MakeEngine = Callable[[str], Engine]
 """Makes an engine, not loaded yet, for a model's path or name. Called in a thread; raises GistreadError."""
@@ -102,21 +102,16 @@ class ChosenModel:
 
 
 class ModelPair:
-    """The model that reads, and the one that answers. `changed` is called with every state of either engine."""
+    """The model that reads, and the one that answers."""
 
-    def __init__(
-        self,
-        make_engine: MakeEngine,
-        config: Config,
-        changed: Callable[[EngineState], None],
-        tell: Callable[[SessionEvent], None],
-    ) -> None:
+    def __init__(self, make_engine: MakeEngine, config: Config, tell: Callable[[SessionEvent], None]) -> None:
         self._config = config
         self._tell = tell
         self._wanted = ""
         self._falls_back = True
-        self.reading = ChosenModel(make_engine, changed)
-        self.asking = ChosenModel(make_engine, changed)
+        self._notice = ""
+        self.reading = ChosenModel(make_engine, self._on_state)
+        self.asking = ChosenModel(make_engine, self._on_state)
         """None is chosen where the one that reads answers, too."""
 
     @property
@@ -227,3 +222,9 @@ class ModelPair:
         await self.asking.let_go()
         who = f"{instead} answers instead" if instead else "no model answers"
         self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
+
+    def _on_state(self, state: EngineState) -> None:
+        if state.phase is Phase.LOADING and state.notice and state.notice != self._notice:
+            self._tell(Notice(state.notice))  # The model's process was lost and is being started again.
+        self._notice = state.notice
+        self._tell(ActivityChanged())

@@ -112,6 +112,8 @@ class Session:
 
     async def stream_reading(self) -> AsyncGenerator[ReadingEvent, None]:
         """Read the book to its end, as events. Leaving the stream pauses the reading. Raises GistreadError."""
+        if not self.has_model:
+            raise NotReadyError(_NOT_READY[Obstacle.NO_MODEL])
         with self._events() as events:
             self.resume()
             try:
@@ -125,13 +127,7 @@ class Session:
                             if error is not None:
                                 raise error
                             return
-                        case (
-                            told.ReadingStarted()
-                            | told.PageFound()
-                            | told.PageStarted()
-                            | told.PageRead()
-                            | told.MemoryComplete()
-                        ) as event:
+                        case event if isinstance(event, ReadingEvent):
                             yield event
             finally:
                 await self.pause()
