@@ -176,7 +176,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -
     with path.open("wb") as file:
         file.write(b"Once upon a time. ")
         file.truncate(200 * 1024 * 1024)
-    with pytest.raises(BookError, match="larger than 64 MB"):
+    with pytest.raises(BookError, match="larger than the limit of 64 MB"):
         open_book(path)
 
 
@@ -186,7 +186,7 @@ def test_a_stream_that_does_not_end_is_cut_off() -> None:
             assert size > 0
             return b"a" * size
 
-    with pytest.raises(BookError, match="larger than 1 MB"):
+    with pytest.raises(BookError, match="larger than the limit of 1 MB"):
         read_limited(Endless(), "standard input", limit_bytes=1024 * 1024)  # type: ignore[arg-type]
 
 

@@ -206,4 +206,4 @@ def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:
-    return BookError(f"{name} is larger than {limit_bytes // 1024 // 1024} MB, the limit.")
+    return BookError(f"{name} is larger than the limit of {limit_bytes // 1024 // 1024} MB.")
