@@ -267,7 +267,7 @@ async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: F
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "agree to its terms" in text_of(app))
+        await until(pilot, lambda: "accepting its terms" in text_of(app))
         hub.always = None
         await pilot.press("enter")
         await until(pilot, lambda: "Resume" in text_of(app))
