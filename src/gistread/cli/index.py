@@ -15,7 +15,7 @@ from gistread.cli.loading import choose_embedding_model
 from gistread.cli.memories import check_preset, task_of
 from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, artifact_line, at_work
+from gistread.cli.progress import ProgressLine, artifact_line, at_work, counted
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.protocol import Engine, EngineInfo
@@ -106,7 +106,7 @@ def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
         began = f"All {pages} pages had been read {memory.focus.description}"
     else:
         before = f", {resumed_pages} of them before" if resumed_pages else ""
-        began = f"Read {pages} pages in {format_duration(seconds)}{before}, {memory.focus.description}"
+        began = f"Read {counted(pages, 'page')} in {format_duration(seconds)}{before}, {memory.focus.description}"
     read = sum(entry.page.words for entry in memory.entries)
     text = f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
     extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
