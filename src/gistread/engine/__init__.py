@@ -1,1 +1,1 @@
-"""A prompt becomes tokens. `protocol.py` says what an engine is; nothing above this package knows llama.cpp."""
+"""Engines: `protocol.py` is the interface; packages above this one do not depend on a particular engine."""

@@ -1,1 +1,1 @@
-"""Files of models come over the network, because somebody asked for them, and never otherwise."""
+"""Downloads of model files, only on request."""

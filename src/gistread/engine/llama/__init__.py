@@ -1,1 +1,1 @@
-"""The local engine: `worker/` is the process that owns the model, `client.py` speaks to it, `gguf.py` reads headers."""
+"""The local engine: `client.py` is the engine, `worker/` the process that runs the model, `gguf.py` reads headers."""

@@ -1,1 +1,1 @@
-"""The engine behind a URL: `client.py` is it, `discovery.py` finds out what answers, `connection.py` speaks HTTP."""
+"""Models on servers: `client.py` is the engine, `discovery.py` identifies the server, `connection.py` speaks HTTP."""

@@ -16,11 +16,11 @@ from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
 _ALPHA = "adapter.lora.alpha"
 _A, _B = ".lora_a", ".lora_b"
 _DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}
-"""Of the tensor types that are no quantisation."""
+"""Unquantized tensor types."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Tensor:
     shape: tuple[int, ...]
     """Rows first."""
     kind: int
@@ -29,13 +29,13 @@ class _Place:
 
 
 def merge(model: Path, adapter: Path) -> None:
-    """Add the adapter to the weights of `model`, in place. Raises ValueError for what cannot be merged."""
+    """Add the adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
     weights, matrices = _tensors(model), _tensors(adapter)
     alpha = float(read_values(adapter, (_ALPHA,)).get(_ALPHA, 0))  # type: ignore[arg-type]
     for name in sorted(matrices):
         target = weights.get(name.removesuffix(_A).removesuffix(_B))
         if target is None or not name.startswith("blk."):
-            raise ValueError(f"{name} changes no layer of the model")
+            raise ValueError(f"{name} matches no layer of the model")
         if name.endswith(_A):
             low = _read(adapter, matrices[name])
             up = _read(adapter, matrices[f"{name.removesuffix(_A)}{_B}"])
@@ -46,15 +46,15 @@ def merge(model: Path, adapter: Path) -> None:
                 file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
 
 
-def _read(path: Path, place: _Place) -> npt.NDArray[np.float32]:
-    if place.kind not in _DTYPES:
-        raise ValueError(f"{path.name} has quantised matrices")
-    found = np.fromfile(path, _DTYPES[place.kind], math.prod(place.shape), offset=place.start)
-    return found.astype(np.float32).reshape(place.shape)
+def _read(path: Path, tensor: _Tensor) -> npt.NDArray[np.float32]:
+    if tensor.kind not in _DTYPES:
+        raise ValueError(f"{path.name} has quantized matrices")
+    found = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=tensor.start)
+    return found.astype(np.float32).reshape(tensor.shape)
 
 
-def _tensors(path: Path) -> dict[str, _Place]:
-    """Where each tensor of a GGUF file lies."""
+def _tensors(path: Path) -> dict[str, _Tensor]:
+    """The tensors of a GGUF file, by name."""
     with path.open("rb") as file:
         file.seek(len(MAGIC) + 4)
         count, pairs = _unpack(file, "QQ")
@@ -71,11 +71,11 @@ def _tensors(path: Path) -> dict[str, _Place]:
             kind, offset = _unpack(file, "IQ")
             found[name] = shape[::-1], kind, offset
         start = -(-file.tell() // alignment) * alignment
-    return {name: _Place(shape, kind, start + offset) for name, (shape, kind, offset) in found.items()}
+    return {name: _Tensor(shape, kind, start + offset) for name, (shape, kind, offset) in found.items()}
 
 
 def _value(file: BinaryIO, kind: int) -> int:
-    """Go past a value; a number is returned."""
+    """Read a value; only numbers are returned."""
     if kind == STRING:
         _text(file)
     elif kind == ARRAY:
