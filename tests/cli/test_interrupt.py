@@ -64,14 +64,14 @@ def test_index_stops_in_order_and_goes_on_with_the_same_pages(
     assert run("pages", book, "--json").json["pages"][: len(kept)] == kept
 
 
-def test_json_prints_nothing_when_it_is_interrupted(book: Path) -> None:
+def test_json_prints_only_the_error_when_it_is_interrupted(book: Path) -> None:
     loading = book.with_name("loading")
     process = start("index", book, *SIZE, "--json", pause_s=0.2, GISTREAD_TEST_LOADING=str(loading))
     wait_for(loading)
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=10)
-    assert (process.returncode, out) == (ExitStatus.INTERRUPTED, "")
+    assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.INTERRUPTED
 
 
 def test_while_the_model_loads_it_stops_too(book: Path) -> None:
