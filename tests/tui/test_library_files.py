@@ -154,4 +154,4 @@ async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> 
         await until(pilot, lambda: "No such file" in text_of(app))
         await pilot.press("escape")
         await type_quickly(pilot, "a", typed)
-        await until(pilot, lambda: "There is no" in text_of(app) or "cannot be opened" in text_of(app))
+        await until(pilot, lambda: "No such file" in text_of(app) or "cannot be opened" in text_of(app))
