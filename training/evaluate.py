@@ -19,6 +19,8 @@ from training.packing import starter_path
 from training.pages import SHARED
 from training.tales import Question, Tale, fill, read_tales
 
+Case = tuple[Tale, tuple[int, ...], Question]
+"""A tale, the sections of it that are shown, and a question."""
 SAMPLING = Sampling(max_tokens=64, repeat_penalty=1.1)
 
 
@@ -37,12 +39,25 @@ async def answers(adapter: Path | None, prompts: Sequence[str]) -> list[str]:
     return [" ".join(one.text.split()) for one in said]
 
 
-def asked(text: str, question: Question) -> str:
+def choose(tales: Sequence[Tale], questions: int, foreign: int) -> tuple[list[Case], list[Case]]:
+    """Questions with the sections that answer them, about two of each; and with sections of another tale."""
+    chance = random.Random(0)
+    found: dict[tuple[Tale, tuple[int, ...]], list[Question]] = {}
+    for tale in tales:
+        for question in tale.questions:
+            found.setdefault((tale, tuple(sorted(question.sections))), []).append(question)
+    places = chance.sample(list(found), len(found))
+    chosen = [(*place, question) for place in places for question in found[place][:2]]
+    others = [
+        (*place, chance.choice(chance.choice([tale for tale in tales if tale != place[0]]).questions))
+        for place in places
+    ]
+    return chosen[:questions], others[:foreign]
+
+
+def asked(tale: Tale, sections: Sequence[int], question: Question) -> str:
+    text = "\n\n".join(tale.sections[at] for at in sections)
     return fill("answer_passages", "task_answer", text=text, question=question.text)
-
-
-def gold_text(tale: Tale, question: Question) -> str:
-    return "\n\n".join(tale.sections[at] for at in sorted(question.sections))
 
 
 def told(values: Sequence[float], keys: Sequence[Key]) -> str:
@@ -59,22 +74,17 @@ def main() -> None:
     parser.add_argument("--foreign", type=int, default=30, help="questions about another tale")
     parser.add_argument("--show", type=int, default=0, help="answers to print")
     arguments = parser.parse_args()
-    chance = random.Random(0)
     tales = read_tales(SHARED / "fairytaleqa" / "fairytaleqa_dev.jsonl")
-    every = [(tale, question) for tale in tales for question in tale.questions]
-    chosen = chance.sample(every, arguments.questions)
-    foreign = [(tale, chance.choice([one for one in every if one[0] != tale])[1]) for tale, _ in chosen]
-    prompts = [asked(gold_text(tale, question), question) for tale, question in chosen]
-    prompts += [
-        asked(gold_text(tale, own), other)
-        for (tale, own), (_, other) in list(zip(chosen, foreign, strict=True))[: arguments.foreign]
-    ]
-    said = asyncio.run(answers(arguments.adapter, prompts))
-    own, others = said[: len(chosen)], said[len(chosen) :]
-    for (_, question), answer in list(zip(chosen, own, strict=True))[: arguments.show]:
+    chosen, foreign = choose(tales, arguments.questions, arguments.foreign)
+    # Questions about one text follow one another: the engine evaluates it once.
+    cases = sorted([*chosen, *foreign], key=lambda case: (case[0].name, case[1]))
+    said = asyncio.run(answers(arguments.adapter, [asked(*case) for case in cases]))
+    by_case = dict(zip(cases, said, strict=True))
+    own, others = [by_case[case] for case in chosen], [by_case[case] for case in foreign]
+    for (_, _, question), answer in list(zip(chosen, own, strict=True))[: arguments.show]:
         print(f"{question.text} | {answer} | {question.answer}")
-    keys = [(tale.name, f"{at}") for at, (tale, _) in enumerate(chosen)]
-    pairs = [(answer, question.answers) for (_, question), answer in zip(chosen, own, strict=True)]
+    keys = [(tale.name, f"{at}") for at, (tale, _, _) in enumerate(chosen)]
+    pairs = [(answer, question.answers) for (_, _, question), answer in zip(chosen, own, strict=True)]
     rouge_l = [max(rouge(answer, one)["rougeL"] for one in references) for answer, references in pairs]
     f1 = [max(token_f1(answer, one) for one in references) for answer, references in pairs]
     print(f"ROUGE-L {told(rouge_l, keys)}, F1 {told(f1, keys)}")
