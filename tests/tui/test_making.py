@@ -71,7 +71,7 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         assert session is not None
         await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("A")
-        await until(pilot, lambda: re.search(r"members: about \d+ min", text_of(app)))
+        await until(pilot, lambda: re.search(r"members:[\s│]+about\s\d+", text_of(app)))
         await pilot.press("escape")
         engine.stop_after = len(engine.calls) + 2
         assert session.build_artifacts("members") is None
@@ -82,7 +82,7 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         await pilot.press("r")
         await until(pilot, lambda: session.activity.artifact is None)
         await pilot.press("A")
-        await until(pilot, lambda: "members are" in text_of(app))
+        await until(pilot, lambda: re.search(r"members[\s│]+are[\s│]+ready", text_of(app)))
         assert set(parts_read(engine).values()) == {1}
 
 
