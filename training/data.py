@@ -6,7 +6,7 @@ from typing import Protocol
 from training import written
 from training.packing import Example
 from training.pages import SHARED, read_pages
-from training.tales import FairyTales
+from training.tales import Choices, FairyTales
 
 
 class Source(Protocol):
@@ -19,6 +19,7 @@ def sources(seed: int, names: Collection[str]) -> dict[str, Source]:
     """The sources of these names."""
     makers = {
         "tales": lambda: FairyTales(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl", seed),
+        "choices": lambda: Choices(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl", seed),
         "gists": lambda: written.Gists(read_pages(), seed),
         "single_pass": lambda: written.SinglePassGists(read_pages(), seed),
         "memories": lambda: written.Memories(read_pages(), seed),

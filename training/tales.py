@@ -80,6 +80,9 @@ def fill(name: str, task: str = "", **values: object) -> str:
     return prompts.load(name).fill(**values)
 
 
+NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
+
+
 def _choice(text: str, question: str, options: list[str], right: str, chance: random.Random) -> Example:
     """A choice among options whose order says nothing."""
     chance.shuffle(options)
@@ -201,3 +204,23 @@ class FairyTales:
     def _pages(tale: Tale, shown: Sequence[int]) -> str:
         """The sections as `readers.window.render` shows open pages."""
         return "\n\n".join(f"(Page {at + 1}, in full)\n{tale.sections[at]}" for at in shown)
+
+
+class Choices(FairyTales):
+    """The same windows, and choices alone: each question in two orders, and whom the text is about."""
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of window `number`; of another where it leaves nothing to choose from."""
+        chance = random.Random(f"{self._seed} choices {number}")
+        made: list[Example] = []
+        while not made:
+            tale_index, shown, asked = chance.choice(self._epoch(0))
+            tale = self._tales[tale_index]
+            text = self._passages(tale, shown, chance)
+            for question in (tale.questions[at] for at in asked[: MOST_BRANCHES // 2]):
+                if options := self._options(tale, question, chance):
+                    made += [_choice(text, question.text, options, question.answer, chance) for _ in range(2)]
+            names = Counter(NAME.findall(text)).most_common(1)
+            if names and names[0][1] > 2:
+                made.append(Example(fill("check_turn", text=text), f"It is about {names[0][0]}."))
+        return made
