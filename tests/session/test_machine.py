@@ -44,7 +44,7 @@ def test_without_a_model_nothing_begins_and_every_other_state_is_reached(state: 
     assert after(state, Signal.MODEL_DROPPED) is R.NO_MODEL
 
 
-@pytest.mark.parametrize("state", UNDER_WAY)
+@pytest.mark.parametrize("state", sorted(UNDER_WAY))
 def test_what_is_under_way_has_a_way_on(state: R) -> None:
     signals = {Signal.OPENED, Signal.COMPLETE, Signal.FAIL, Signal.REGAIN}
     assert any(after(state, signal) is not state for signal in signals)
