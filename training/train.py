@@ -106,7 +106,10 @@ class Run:
         with torch.no_grad():
             for parameter, kept in zip(self.adapter.parameters(), state["adapter"], strict=True):
                 parameter.copy_(kept)
+        rates = [group["rate"] for group in self.optimiser.param_groups]
         self.optimiser.load_state_dict(state["optimiser"])
+        for group, rate in zip(self.optimiser.param_groups, rates, strict=True):
+            group["rate"] = rate
         self.step, self.seen, self.drawn = state["step"], state["seen"], state["drawn"]
         self.decay_from = state["decay_from"]
 
