@@ -9,8 +9,8 @@ import pytest
 from gistread.marking.model import MarkKind, new_mark
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
-from gistread.tui.app import DefectError
 from gistread.tui.commands import COMMANDS, Scope, with_keys
+from gistread.tui.defects import DefectError
 from gistread.tui.marking.mark_screen import MarkScreen
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.screens.reading import ReadingScreen

@@ -79,7 +79,8 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("zebra", "No chapter"), ("page 9", "pages 1 to 1"), ("101%", "100%"), ("@999999", "ends at")]
+    ("typed", "said"),
+    [("zebra", "No such chapter"), ("page 9", "pages 1 to 1"), ("101%", "0 to 100"), ("@999999", "ends at")],
 )
 def test_what_cannot_be_meant_is_said_in_words(typed: str, said: str) -> None:
     found = destinations_of(typed, book(), 0, (0, 300, 700))

@@ -6,7 +6,7 @@ import pytest
 from textual.filter import Monochrome
 
 from gistread.config import Config
-from gistread.tui.app import DefectError
+from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
 from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book

@@ -5,7 +5,6 @@ A defect ends it with one line; the details go to the log.
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
 import sys
@@ -28,6 +27,7 @@ from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Scope
+from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices
 from gistread.tui.settings import Settings
@@ -43,19 +43,6 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
-log = logging.getLogger("gistread.tui")
-
-
-class DefectError(Exception):
-    """A defect, shown by Textual as one line when the app ends."""
-
-    def __init__(self, error: BaseException, log_file: Path) -> None:
-        super().__init__(str(error))
-        self.log_file = log_file
-        self.__cause__ = error
-
-    def __rich__(self) -> str:
-        return f"Internal error; see {self.log_file}"
 
 
 class GistreadApp(App[None]):
@@ -394,22 +381,10 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     in_browser = bool(os.environ.get("TEXTUAL_DRIVER"))
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
-    _log_to(paths.log_file)
+    log_to(paths.log_file)
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
     with asked_to_leave_order(config.bidi, os.environ):
         app.run()
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0
-
-
-def _log_to(path: Path) -> None:
-    """Log defects to a file, if it can be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
-    except OSError:
-        return
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    log.propagate = False

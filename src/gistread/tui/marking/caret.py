@@ -7,6 +7,7 @@ same as the mouse's.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 
 from textual import events
 from textual.message import Message
@@ -16,6 +17,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.marking import steps
 from gistread.tui.marking.steps import Range
+from gistread.tui.text import selecting
 from gistread.tui.text.widget import LongText
 
 
@@ -82,6 +84,8 @@ class Selecting(LongText):
     caret: Caret | None = None
     clicked: int | None = None
     """Offset of the last click or caret."""
+    keymap: Mapping[str, str] = MappingProxyType({})
+    """Keys of commands, if they are not the default ones."""
 
     _something_selected = False
 
@@ -129,7 +133,7 @@ class Selecting(LongText):
         if self.caret is not None:
             self.clicked = self.caret.head[0]
         self.caret = None
-        self._drop_selection()
+        selecting.drop(self)
         self.post_message(self.CaretMoved())
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
@@ -150,9 +154,8 @@ class Selecting(LongText):
         """The selecting command of a key, if it applies now."""
         if self.book is None:
             return None
-        keymap: Mapping[str, str] = getattr(self.app, "keymap", {})
         for command in COMMANDS:
-            if command.scope is not Scope.SELECTING or key not in key_names(command, keymap):
+            if command.scope is not Scope.SELECTING or key not in key_names(command, self.keymap):
                 continue
             selected = command.id == "drop-selection" and self.selected_range is not None
             if self.selecting or selected or command.action.startswith("extend"):

@@ -98,6 +98,7 @@ class ReadingScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.book_pane = self.query_one("#book", BookPane)
+        self.book_pane.keymap = self._services.keymap
         self.memory_pane = self.query_one("#memory", MemoryPane)
         self.answers_pane = self.query_one("#answers", AnswersPane)
         self.question = self.query_one("#question", QuestionInput)

@@ -163,6 +163,16 @@ class RowIndex:
                 return start + len(self.block(index).text)
         return None
 
+    def run_of(self, index: int) -> tuple[int, int]:
+        """Bounds of the run of blocks that share the key of this one."""
+        key = self.block(index).key
+        start, end = index, index + 1
+        while start > 0 and self.block(start - 1).key == key:
+            start -= 1
+        while end < len(self) and self.block(end).key == key:
+            end += 1
+        return start, end
+
     def landmark(self, place: RowPlace) -> Landmark:
         block = self.block(place.block)
         return Landmark(place, None if block.start is None else block.start + place.offset, block.key)

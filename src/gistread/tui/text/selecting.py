@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from textual.geometry import Offset
 from textual.selection import Selection
+from textual.widget import Widget
 
 from gistread.tui.text.rows import RowIndex
 
@@ -90,3 +91,16 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
         if match.start() <= offset < match.end():
             return match.span()
     return offset, min(offset + 1, len(text))
+
+
+def select(widget: Widget, index: RowIndex, first: Point, last: Point) -> None:
+    """Select this range of a widget's text, beside what is selected in other widgets."""
+    ends = Selection(offset_of(index, first), offset_of(index, last))
+    widget.screen.selections = {**widget.screen.selections, widget: ends}
+
+
+def drop(widget: Widget) -> None:
+    """Clear the selection in this widget."""
+    if widget.is_attached and widget in widget.screen.selections:
+        others = {one: ends for one, ends in widget.screen.selections.items() if one is not widget}
+        widget.screen.selections = others

@@ -5,7 +5,7 @@ The place is a position in the text, not a row number, so that neither another w
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from textual.geometry import Offset, Size
+from textual.geometry import Size
 from textual.reactive import reactive, var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -76,7 +76,7 @@ class TextView(ScrollView, inherit_bindings=False):
             self._later = None
         self._anchor = place or _BEGINNING
         self._refit()
-        self._drop_selection()
+        selecting.drop(self)
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Replace `removed` blocks from index `at` by `blocks`. The top of the view stays where it is."""
@@ -84,7 +84,7 @@ class TextView(ScrollView, inherit_bindings=False):
         removed = min(max(0, removed), len(self._index) - at)
         end = at + removed
         growth = len(blocks) - removed
-        following = self.follow and self._ready and self._at_end
+        following = self.follow and self._ready and self.scroll_offset.y >= self.max_scroll_y
         selected = self._selected()
         inside = self._ready and at <= self._anchor.block < end
         landmark = self._index.landmark(self._anchor) if inside else None
@@ -101,10 +101,10 @@ class TextView(ScrollView, inherit_bindings=False):
             self._scroll_row(self.max_scroll_y)
         if selected is not None:
             if any(at <= point.block < end for point in selected):
-                self._drop_selection()
+                selecting.drop(self)
             else:
                 first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
-                self._select(first, last)
+                selecting.select(self, self._index, first, last)
 
     def update_block(self, index: int, block: Block) -> None:
         """Replace one block; cheap enough for a streaming answer."""
@@ -190,17 +190,15 @@ class TextView(ScrollView, inherit_bindings=False):
         if not self._ready:
             self._later = lambda: self.scroll_to_key(key, top=top)
             return True
-        start, end = self._run(found)
+        start, end = self._index.run_of(found)
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
         height = self.rows_shown
         y = self.scroll_offset.y
         if top is not None:
             y = first - int(top * max(0, self.size.height - 1))
-        elif first < y or last - first >= height:
-            y = first
-        elif last >= y + height:
-            y = last - height + 1
+        else:
+            y = min(max(y, last - height + 1), first)
         self._scroll_row(y, animate=animate)
         return True
 
@@ -209,40 +207,21 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset) if self._ready else None
         if place is None:
             return
-        row, top, height = self._index.row_of(place), self.scroll_offset.y, self.rows_shown
+        row, height = self._index.row_of(place), self.rows_shown
         spare = 1 if height > 2 else 0
-        if row < top + spare:
-            self._scroll_row(row - spare)
-        elif row >= top + height - spare:
-            self._scroll_row(row - height + 1 + spare)
+        self._scroll_row(min(max(self.scroll_offset.y, row - height + 1 + spare), row - spare))
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The book's character so many rows below the one at `offset` (negative: above), if any."""
         return pointing.offset_below(self._index, offset, rows) if self._ready else None
 
-    def _run(self, index: int) -> tuple[int, int]:
-        """Bounds of the run of blocks that share a block's key."""
-        key = self._index.block(index).key
-        start, end = index, index + 1
-        while start > 0 and self._index.block(start - 1).key == key:
-            start -= 1
-        while end < len(self._index) and self._index.block(end).key == key:
-            end += 1
-        return start, end
-
     # Scrolling, in rows
-
-    @property
-    def _at_end(self) -> bool:
-        return self.scroll_offset.y >= self.max_scroll_y
 
     @property
     def _page(self) -> int:
         """Rows a page scrolls: all but one or two, for orientation; all of two columns."""
         height = self.size.height
-        if self._columns.count > 1:
-            return self.rows_shown
-        return max(1, height - (2 if height > 8 else 1))
+        return self.rows_shown if self._columns.count > 1 else max(1, height - (2 if height > 8 else 1))
 
     def _scroll_row(self, row: int, *, animate: bool = False) -> None:
         self.scroll_to(y=row, animate=animate, force=True)
@@ -348,7 +327,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._index.resize(columns.width, self._options)
         self._refit()
         if selected is not None:
-            self._select(*selected)
+            selecting.select(self, self._index, *selected)
         if self._later is not None:
             later, self._later = self._later, None
             later()
@@ -405,24 +384,14 @@ class TextView(ScrollView, inherit_bindings=False):
         """Select `[start, end)` of the book; an empty range clears the selection."""
         first, last = self._index.find_offset(start), self._index.find_offset(end)
         if start >= end or first is None or last is None:
-            self._drop_selection()
+            selecting.drop(self)
         else:
-            self._select(selecting.Point(*first[:2]), selecting.Point(*last[:2]))
+            selecting.select(self, self._index, selecting.Point(*first[:2]), selecting.Point(*last[:2]))
 
     def _selected(self) -> tuple[selecting.Point, selecting.Point] | None:
         if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
             return None
         return selecting.selected_between(self._index, selection, *self.rows_in_view)
-
-    def _select(self, first: selecting.Point, last: selecting.Point) -> None:
-        start, end = selecting.offset_of(self._index, first), selecting.offset_of(self._index, last)
-        self.screen.selections = {**self.screen.selections, self: Selection(Offset(*start), Offset(*end))}
-
-    def _drop_selection(self) -> None:
-        if self.is_attached and self in self.screen.selections:
-            self.screen.selections = {
-                widget: selection for widget, selection in self.screen.selections.items() if widget is not self
-            }
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected paragraphs, as Textual copies them: (text, ending)."""

@@ -159,10 +159,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         count = len(self._index)
         numbers = (*range(min(index, count - 1), -1, -1), *range(index + 1, count))
         found = next((number for number in numbers if self._index.block(number).key is not None), None)
-        return None if found is None else self._run(found)[0]
+        return None if found is None else self._index.run_of(found)[0]
 
     def _in_view(self, index: int, height: int) -> bool:
-        start, end = self._run(index)
+        start, end = self._index.run_of(index)
         top = self.scroll_offset.y
         return self._index.first_row(end) > top and self._index.first_row(start) < top + height
 
@@ -176,10 +176,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         """First block of the next run with another key."""
-        start, end = self._run(index)
+        start, end = self._index.run_of(index)
         numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
         found = next((number for number in numbers if self._index.block(number).key is not None), None)
-        return None if found is None else self._run(found)[0]
+        return None if found is None else self._index.run_of(found)[0]
 
     # Drawing
 
@@ -272,7 +272,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         current = self._cursor_at()
         if current is None:
             return False
-        start, end = self._run(current)
+        start, end = self._index.run_of(current)
         return start <= index < end
 
     # The mouse
@@ -301,7 +301,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         elif offset is not None:
             whole = 0, len(block.text)
             start, end = selecting.word_around(block.text, offset) if event.chain == 2 else whole
-            self._select(selecting.Point(index, start), selecting.Point(index, end))
+            selecting.select(self, self._index, selecting.Point(index, start), selecting.Point(index, end))
 
     def _report(self, index: int, block: Block, offset: int | None) -> None:
         link = None

@@ -108,7 +108,7 @@ class AnswersPane(LongText):
         self.show(self._blocks)
 
     def _set_last(self, exchange: Exchange) -> None:
-        following = self._at_end or self.scroll_offset.y == self._left_at
+        following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places)
         self._replace_last(drawn)
@@ -166,7 +166,7 @@ class AnswersPane(LongText):
         index = self._cursor_at()
         if index is None:
             return True
-        start, end = self._run(index)
+        start, end = self._index.run_of(index)
         top = self.scroll_offset.y
         if not self._in_view(index, self.rows_shown):
             return False

@@ -72,7 +72,7 @@ class BookPane(Selecting):
     def blocks_of(self, key: Hashable) -> range:
         """Indices of the blocks with this key."""
         found = self._index.find_key(key)
-        return range(0) if found is None else range(*self._run(found))
+        return range(0) if found is None else range(*self._index.run_of(found))
 
     def scroll_to_beginning(self) -> None:
         """Scroll to the empty rows above the first line."""
