@@ -73,7 +73,7 @@ def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path
         wait_for_page(run, 2)
         assert run.worker is not None
         run.worker.kill()
-        run.wait_for("started again", seconds=20)
+        run.wait_for("being restarted", seconds=20)
         read_to_the_end(run)
 
 

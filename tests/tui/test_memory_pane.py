@@ -130,7 +130,7 @@ async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path
         await opened(pilot)
         await until(pilot, lambda: "loading 40%" in text_of(app))
         await pilot.press("escape")
-        await until(pilot, lambda: "Loading was stopped" in text_of(app))
+        await until(pilot, lambda: "loading was stopped" in text_of(app))
         engine.load_gate.set()
         await pilot.press("r")
         await until(pilot, lambda: "memory complete" in text_of(app))

@@ -121,7 +121,7 @@ def test_without_a_command_it_is_said_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setattr(speech.shutil, "which", lambda name: None)
     with pytest.raises(SpeechError, match="Install espeak-ng"):
         find_voice("")
-    with pytest.raises(SpeechError, match="no command speak-to-me"):
+    with pytest.raises(SpeechError, match="No such command: speak-to-me"):
         find_voice("speak-to-me {text}")
 
 
@@ -200,7 +200,7 @@ async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
         await pilot.press("R")
-        await until(pilot, lambda: "no command no-such-voice" in text_of(app))
+        await until(pilot, lambda: "No such command: no-such-voice" in text_of(app))
         assert not screen.controllers.speech.running
 
 

@@ -12,7 +12,7 @@ from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
-from gistread.readers.registry import Reader
+from gistread.readers.protocol import Reader
 
 NOTHING_READ = "Nothing of the book has been read yet."
 

@@ -34,6 +34,8 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
             (f"stopped: {activity.problem}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error"
         )
     match state.phase:
+        case Phase.LOADING if activity.reading is ReadingState.PAUSED:
+            return Status(("loading was stopped", f"{resume_key} to resume", *name), "○")
         case Phase.LOADING:
             return Status((_with_share("loading", state.fraction), *name), "◌", "accent")
         case Phase.FAILED:

@@ -132,13 +132,14 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     def _read_headers(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called in a thread; what is found is handed to the event loop, which alone changes the screen."""
         tell = loop.call_soon_threadsafe
-        tell(self._measured, available_bytes(), starter_path())
+        starter = starter_path()
+        tell(self._measured, available_bytes(), starter)
         checked = self._results.by_file() if self._results else None
         for model in each_model():
             if self._stop.is_set():
                 return
             tell(self._add, model, checked.get(model.path) if checked else None)
-        tell(self._measured, free_for_models(), self._starter)  # asking a graphics card takes a second
+        tell(self._measured, free_for_models(), starter)  # asking a graphics card takes a second
         self._downloads.look()
 
     def _measured(self, free_bytes: int, starter: Path | None) -> None:
