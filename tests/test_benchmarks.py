@@ -60,7 +60,9 @@ DATA_PARTS = {
 """Those that need questions whose gold places are known."""
 
 
-@pytest.mark.parametrize("part", [*PARTS, *(pytest.param(part, marks=pytest.mark.slow) for part in SLOW_PARTS)])
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=[] if part == "tokens" else pytest.mark.slow) for part in PARTS | SLOW_PARTS]
+)
 def test_a_part_prints_tables_and_writes_the_same_as_json(part: str, tiny: Path, tmp_path: Path) -> None:
     check(part, tiny, tmp_path)
 

@@ -295,6 +295,7 @@ def test_the_same_file_is_the_same_book() -> None:
     assert HEIGHT == 600
 
 
+@pytest.mark.slow
 @needs_pdfs
 @needs_books
 def test_the_paragraphs_of_a_printed_novel_are_those_of_its_text_edition() -> None:

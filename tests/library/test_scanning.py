@@ -135,6 +135,7 @@ def test_names_that_no_folder_can_have_are_refused_in_words(books: Books, name: 
         add(books.catalogue, Path(name), never, lambda so_far: None)
 
 
+@pytest.mark.slow
 def test_two_thousand_files_are_listed_in_order(books: Books, text: Make) -> None:
     folder = text("volume 1.txt").parent
     for number in range(2, 2001):
