@@ -112,7 +112,7 @@ async def test_a_check_that_fails_is_silent_and_does_not_end_the_reading(
     session, told = session_on(tmp_path, local_engine())
     await session.use_model("local")
     await told.until(lambda: told.of(events.ReadingEnded))
-    assert check.begun
+    await check.running.wait()
     assert told.of(events.MemoryComplete)
     assert not told.of(events.Notice)
     await session.close()
