@@ -193,7 +193,8 @@ def _question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
         _block(mark_unsupported(asked.answer, asked.unsupported)[0]) if asked.answer.strip() else "No answer was given."
     )
     for one in asked.citations:
-        yield f"{_quoted(one.quote)}\n>\n> — *page {one.page} · {_place(book, one.start)}*"
+        page = f"page {one.page} · " if one.page else ""
+        yield f"{_quoted(one.quote)}\n>\n> — *{page}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
     said = [f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader, _iso(asked.asked_at)[:10]]
     if said := [part for part in said if part]:

@@ -268,3 +268,8 @@ def test_a_reader_that_opens_nothing_does_not_say_that_there_is_nothing_further_
     assert heard(Exchange("Who?"), Stopped(StopReason.NOTHING_LEFT)).steps == ()
     opened = heard(Exchange("Who?"), LookedUp(3, 1, ""))
     assert heard(opened, Stopped(StopReason.NOTHING_LEFT)).steps[1:] == ("②\u00a0nothing further to open",)
+
+
+def test_a_source_outside_the_pages_read_is_named_by_its_place() -> None:
+    places = Places(200)
+    assert (places.source(3, 50), places.source(0, 50)) == ("page 3", "25%")
