@@ -1,1 +1,0 @@
-"""Tests of acting on web pages."""
