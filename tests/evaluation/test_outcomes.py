@@ -43,6 +43,12 @@ def test_a_line_is_json_with_all_that_is_needed_to_check_it(path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 1
 
 
+def test_a_line_from_before_answers_were_checked_is_read(path: Path) -> None:
+    line = {name: value for name, value in to_json(FIRST).items() if name not in ("quotes_hold", "unsupported")}
+    path.write_text(json.dumps(line) + "\n")
+    assert read_outcomes(path) == {FIRST.key: FIRST}
+
+
 @pytest.mark.parametrize("cut", [1, 2, 40, 200])
 def test_half_a_line_at_the_end_is_dropped(path: Path, cut: int) -> None:
     write(path, FIRST, SECOND)

@@ -70,7 +70,20 @@ async def ask(
         lookups=answered.lookups,
         seen=answered.seen,
         citations=tuple((citation.start, citation.end) for citation in answered.citations),
+        quotes_hold=_quotes_hold(answered, memory.book.text),
+        unsupported=_unsupported(answered),
         context_tokens=answered.context_tokens,
         compression_rate=answered.compression_rate,
         usage=answered.usage,
     ), None
+
+
+def _quotes_hold(answered: Answered, text: str) -> bool | None:
+    quotes = [*answered.citations, *(one.quote for one in answered.statements if one.quote)]
+    return all(one.quote and text[one.start : one.end] == one.quote for one in quotes) if quotes else None
+
+
+def _unsupported(answered: Answered) -> bool | None:
+    if not (answered.quoted or answered.statements):
+        return None
+    return answered.quoted or not all(one.supported for one in answered.statements)

@@ -139,6 +139,10 @@ def _share(true: bool) -> float:
     return _ALL if true else 0.0
 
 
+def _share_if_known(true: bool | None) -> float | None:
+    return None if true is None else _share(true)
+
+
 _METRICS = (
     Metric("accuracy", "the right one of the options was chosen", "%", True, _accuracy),
     Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
@@ -156,6 +160,20 @@ _METRICS = (
     Metric("gold-coverage", "share of the text with the answer that the model saw", "%", True, _gold_coverage),
     Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
     Metric("refused", "said that the book does not say, where it does not", "%", True, _refused),
+    Metric(
+        "quotes",
+        "every quote shown stands in the book word for word",
+        "%",
+        True,
+        lambda case: _share_if_known(case.outcome.quotes_hold),
+    ),
+    Metric(
+        "unsupported",
+        "marked as not supported by the text, or replaced by a quotation",
+        "%",
+        None,
+        lambda case: _share_if_known(case.outcome.unsupported),
+    ),
     Metric("ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)),
     Metric(
         "compression-rate",
@@ -194,6 +212,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric
 COSTS = (
     "ended",
     "not-found",
+    "quotes",
+    "unsupported",
     "compression-rate",
     "lookups",
     "context-tokens",

@@ -70,6 +70,10 @@ class Outcome:
     seen: tuple[tuple[int, int], ...] = ()
     """The book's text in the prompt of the answer: start and end, in order."""
     citations: tuple[tuple[int, int], ...] = ()
+    quotes_hold: bool | None = None
+    """Whether every quote shown stands in the book word for word; None if there is none."""
+    unsupported: bool | None = None
+    """Whether a statement was marked as not supported, or a quotation took the answer's place; None if not checked."""
     context_tokens: int = 0
     """Tokens of book and gists in the prompt of the answer."""
     compression_rate: float = 0.0

@@ -64,6 +64,8 @@ def to_json(asked: AnsweredQuestion) -> Json:
         "lookups": outcome.lookups,
         "seen": outcome.seen,
         "citations": outcome.citations,
+        "quotes_hold": outcome.quotes_hold,
+        "unsupported": outcome.unsupported,
         "context_tokens": outcome.context_tokens,
         "compression_rate": round(outcome.compression_rate, 3),
         "prefilled": outcome.usage.prefilled,
@@ -76,7 +78,7 @@ def to_json(asked: AnsweredQuestion) -> Json:
 
 def from_json(line: Json) -> AnsweredQuestion:
     """Parse an object from `to_json`. Raises KeyError, TypeError or ValueError."""
-    values = dict(line)
+    values = {"quotes_hold": None, "unsupported": None, **line}  # Older files lack these.
     values["id"] = values["question"]
     usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
     scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
